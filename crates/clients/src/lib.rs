@@ -1,0 +1,77 @@
+//! The coding agents that Substrate understands. A client is one folder that exports one `const CLIENT` of plain data.
+//!
+//! Everything here is a pure function over bytes: no files, no processes, no features.
+
+pub mod claude_code;
+
+use substrate_core::verdict::DeliveryTable;
+use substrate_core::{Event, Timestamp, Verdict};
+use thiserror::Error;
+
+/// Every client, by name.
+pub const ALL: &[&Client] = &[&claude_code::CLIENT];
+
+/// One client.
+#[derive(Debug)]
+pub struct Client {
+    /// As it is typed: `substrate-hook claude-code Stop`.
+    pub name: &'static str,
+    /// What a hook process was given, as an event.
+    pub decode: fn(&Input<'_>) -> Result<Event, DecodeError>,
+    /// The verdict in the client's own words.
+    pub encode: fn(&Event, &Verdict) -> Answer,
+    /// What the client honours, and where.
+    pub delivers: DeliveryTable,
+}
+
+/// The client of that name.
+pub fn named(name: &str) -> Option<&'static Client> {
+    ALL.iter().copied().find(|client| client.name == name)
+}
+
+/// What a hook process was given.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The event's name as the hook's argument says it.
+    pub event: &'a str,
+    pub stdin: &'a [u8],
+    pub cwd: &'a str,
+    /// The environment variables that the hook passed on.
+    pub env: &'a [(String, String)],
+    pub at: Timestamp,
+}
+
+impl Input<'_> {
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What a hook process says to its client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub stdout: String,
+    pub stderr: String,
+    pub exit: u8,
+    /// Lines to append to the session's environment file before the hook ends.
+    pub exports: Option<Exports>,
+}
+
+/// Text for the end of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exports {
+    pub file: String,
+    pub text: String,
+}
+
+/// Bytes that are no event.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    #[error("the input is not JSON: {0}")]
+    NotJson(#[source] serde_json::Error),
+    #[error("the input is not UTF-8")]
+    NotText,
+    #[error("the input is not an object of this client's form: {0}")]
+    NotAnEvent(#[source] serde_json::Error),
+}

@@ -1,0 +1,73 @@
+//! What has already held an actor in its present turn: the memory behind "not twice for the same cause".
+
+use crate::db::{Db, DbError};
+use crate::event::{Detail, Event, EventKind};
+use crate::feature::Migration;
+use crate::merge::{StopCycle, Told};
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "what held an actor in its present turn",
+    sql: "create table stop_cycle (
+            session text not null,
+            actor text not null,
+            n_in_row bigint not null,
+            told text not null,
+            updated_ms bigint not null,
+            primary key (session, actor)
+          );",
+}];
+
+/// The cycle that the event belongs to. Only stops have one.
+pub(super) fn load(db: &mut dyn Db, event: &Event) -> Result<StopCycle, DbError> {
+    let (Some(session), Detail::Stop { again, .. }) = (&event.session, &event.detail) else {
+        return Ok(StopCycle::default());
+    };
+    if !again {
+        return Ok(StopCycle::default());
+    }
+    let found = db.first(
+        "select n_in_row, told from stop_cycle where session = $1 and actor = $2",
+        &[session.as_str().into(), event.actor.key().into()],
+        |row| Ok((row.int(0)?, row.text(1)?)),
+    )?;
+    let Some((n_in_row, told)) = found else { return Ok(StopCycle::default()) };
+    Ok(StopCycle {
+        n_in_row: u32::try_from(n_in_row).unwrap_or(u32::MAX),
+        told: told.split_whitespace().map(|word| Told(word.to_owned())).collect(),
+    })
+}
+
+/// Remembers what held the actor now. A tool call in between starts the client's count anew.
+pub(super) fn save(
+    db: &mut dyn Db,
+    event: &Event,
+    before: &StopCycle,
+    told: &[Told],
+) -> Result<(), DbError> {
+    let Some(session) = &event.session else { return Ok(()) };
+    let key = [session.as_str().into(), event.actor.key().into()];
+    if event.kind == EventKind::PostToolUse {
+        db.execute(
+            "update stop_cycle set n_in_row = 0 where session = $1 and actor = $2 and n_in_row > 0",
+            &key,
+        )?;
+    }
+    if !event.is_stop() {
+        return Ok(());
+    }
+    if told.is_empty() {
+        db.execute("delete from stop_cycle where session = $1 and actor = $2", &key)?;
+        return Ok(());
+    }
+    let mut words: Vec<&str> = before.told.iter().map(|told| told.0.as_str()).collect();
+    words.extend(told.iter().map(|told| told.0.as_str()));
+    words.sort_unstable();
+    words.dedup();
+    db.execute(
+        "insert into stop_cycle (session, actor, n_in_row, told, updated_ms) values ($1, $2, $3, $4, $5)
+         on conflict (session, actor) do update
+         set n_in_row = excluded.n_in_row, told = excluded.told, updated_ms = excluded.updated_ms",
+        &[key[0], key[1], i64::from(before.n_in_row + 1).into(), words.join(" ").as_str().into(), event.at.0.into()],
+    )?;
+    Ok(())
+}

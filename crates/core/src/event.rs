@@ -1,0 +1,298 @@
+//! What a client reported, in our own terms.
+
+use crate::ids::SafeId;
+use crate::time::Timestamp;
+use crate::tool::ToolCall;
+
+/// One event. The key of all state is `(session, actor)`: subagents carry their parent's session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The client's name, e.g. `claude-code`.
+    pub client: &'static str,
+    pub at: Timestamp,
+    pub kind: EventKind,
+    /// The client's own name for the event; the only name that an unknown event has.
+    pub name: String,
+    /// Absent when a hook is tried by hand without a payload.
+    pub session: Option<SafeId>,
+    pub actor: Actor,
+    /// Where the session is now; follows `cd`.
+    pub cwd: String,
+    /// The root that the client calls its project, if it says so.
+    pub project_dir: Option<String>,
+    pub transcript: Option<String>,
+    pub prompt_id: Option<String>,
+    pub permission_mode: Option<String>,
+    /// The process of the client itself, to notice that it is gone.
+    pub client_pid: Option<u32>,
+    /// Whether a person watches this session; `None` where the client does not say.
+    pub attended: Option<bool>,
+    /// Where exports for the session's later shell commands go, if this event has such a file.
+    pub env_file: Option<String>,
+    /// How many blocks in a row the client honours at Stop; 0 where it has no such cap.
+    pub block_cap: u32,
+    pub detail: Detail,
+    /// How many bytes the client sent.
+    pub n_bytes: usize,
+}
+
+/// Who does something inside a session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Actor {
+    /// The main thread. `kind` is set only where the whole session was started as a certain agent.
+    Main { kind: Option<String> },
+    /// One subagent. An empty `kind` is the client's own compaction fork.
+    Subagent { id: SafeId, kind: String },
+}
+
+impl Actor {
+    /// `main`, or the subagent's id: the form in which state is keyed and filters are typed.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Main { .. } => "main",
+            Self::Subagent { id, .. } => id.as_str(),
+        }
+    }
+
+    pub fn kind(&self) -> Option<&str> {
+        match self {
+            Self::Main { kind } => kind.as_deref(),
+            Self::Subagent { kind, .. } => Some(kind),
+        }
+    }
+
+    /// The client's own helper that summarises a conversation; it is nobody, and nothing may hold it up.
+    pub fn is_compaction_fork(&self) -> bool {
+        matches!(self, Self::Subagent { kind, .. } if kind.is_empty())
+    }
+}
+
+macro_rules! event_kinds {
+    ($($kind:ident),+ $(,)?) => {
+        /// The kinds of events that any client can report. The names are those of the richest client.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum EventKind {
+            $($kind,)+
+            /// Well-formed, but no event that we know.
+            Unknown,
+            /// Not even well-formed.
+            Malformed,
+        }
+
+        impl EventKind {
+            /// Every kind that has a name, in the clients' order.
+            pub const ALL: &[Self] = &[$(Self::$kind,)+];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($kind),)+
+                    Self::Unknown => "Unknown",
+                    Self::Malformed => "Malformed",
+                }
+            }
+        }
+    };
+}
+
+event_kinds!(
+    PreToolUse,
+    PostToolUse,
+    PostToolUseFailure,
+    PostToolBatch,
+    Notification,
+    UserPromptSubmit,
+    UserPromptExpansion,
+    SessionStart,
+    SessionEnd,
+    Stop,
+    StopFailure,
+    SubagentStart,
+    SubagentStop,
+    PreCompact,
+    PostCompact,
+    PreModelSwitch,
+    PostModelSwitch,
+    PermissionRequest,
+    PermissionDenied,
+    Setup,
+    TeammateIdle,
+    TaskCreated,
+    TaskCompleted,
+    Elicitation,
+    ElicitationResult,
+    ConfigChange,
+    WorktreeCreate,
+    WorktreeRemove,
+    InstructionsLoaded,
+    CwdChanged,
+    FileChanged,
+    DirectoryAdded,
+    MessageDisplay,
+);
+
+impl EventKind {
+    /// The kind of that name; `Unknown` for any other.
+    pub fn named(name: &str) -> Self {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name).unwrap_or(Self::Unknown)
+    }
+}
+
+/// How a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StartSource {
+    Startup,
+    Resume,
+    Fork,
+    Clear,
+    Compact,
+    /// The client did not say, or said something new.
+    Other,
+}
+
+/// What is particular to a kind of event. Kinds that carry nothing a policy needs have `Plain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    Plain,
+    SessionStart {
+        source: StartSource,
+        model: Option<String>,
+    },
+    /// `reason` or `trigger` or `source`: one word on why it happened (SessionEnd, Setup, compaction, ConfigChange, …).
+    Because {
+        word: String,
+    },
+    /// A prompt. `from_person` is false for turns that the client itself starts (a finished background task).
+    Prompt {
+        text: String,
+        from_person: bool,
+    },
+    /// Before a call, or a request for permission to make it.
+    ToolBefore {
+        call: ToolCall,
+    },
+    ToolAfter {
+        call: ToolCall,
+        response: String,
+        duration_ms: Option<i64>,
+    },
+    ToolFailed {
+        call: ToolCall,
+        error: String,
+        interrupted: bool,
+        duration_ms: Option<i64>,
+    },
+    /// Several calls of one message are done.
+    ToolBatch {
+        n_calls: usize,
+    },
+    /// The main thread (Stop) or a subagent (SubagentStop) wants to end.
+    Stop {
+        /// The client is stopping after an earlier block of the same turn.
+        again: bool,
+        last_message: Option<String>,
+        n_background_tasks: usize,
+        transcript: Option<String>,
+    },
+    StopFailure {
+        error: String,
+        last_message: Option<String>,
+    },
+    Notification {
+        kind: String,
+        message: String,
+    },
+    /// A task of the client's own list was created or completed.
+    Task {
+        id: String,
+        subject: String,
+        teammate: Option<String>,
+    },
+    ModelSwitch {
+        from: Option<String>,
+        to: Option<String>,
+    },
+    /// A file or folder that the event is about (FileChanged, InstructionsLoaded, CwdChanged, worktrees, …).
+    Path {
+        path: String,
+        word: Option<String>,
+    },
+    /// Bytes that are no event; `error` says why.
+    Malformed {
+        error: String,
+        excerpt: String,
+    },
+}
+
+impl Event {
+    /// An actor wants to end here, and a block makes it go on.
+    pub fn is_stop(&self) -> bool {
+        matches!(self.kind, EventKind::Stop | EventKind::SubagentStop)
+    }
+
+    /// The tool call that the event is about, if any.
+    pub fn tool(&self) -> Option<&ToolCall> {
+        match &self.detail {
+            Detail::ToolBefore { call }
+            | Detail::ToolAfter { call, .. }
+            | Detail::ToolFailed { call, .. } => Some(call),
+            Detail::Plain
+            | Detail::SessionStart { .. }
+            | Detail::Because { .. }
+            | Detail::Prompt { .. }
+            | Detail::ToolBatch { .. }
+            | Detail::Stop { .. }
+            | Detail::StopFailure { .. }
+            | Detail::Notification { .. }
+            | Detail::Task { .. }
+            | Detail::ModelSwitch { .. }
+            | Detail::Path { .. }
+            | Detail::Malformed { .. } => None,
+        }
+    }
+
+    /// An event of that kind with nothing else said; the starting point of tests and of malformed input.
+    pub fn bare(client: &'static str, kind: EventKind, at: Timestamp) -> Self {
+        Self {
+            client,
+            at,
+            kind,
+            name: kind.name().to_owned(),
+            session: None,
+            actor: Actor::Main { kind: None },
+            cwd: String::new(),
+            project_dir: None,
+            transcript: None,
+            prompt_id: None,
+            permission_mode: None,
+            client_pid: None,
+            attended: None,
+            env_file: None,
+            block_cap: 0,
+            detail: Detail::Plain,
+            n_bytes: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_33_named_kinds_and_each_finds_itself() {
+        assert_eq!(EventKind::ALL.len(), 33);
+        for kind in EventKind::ALL {
+            assert_eq!(EventKind::named(kind.name()), *kind);
+        }
+        assert_eq!(EventKind::named("Unknown"), EventKind::Unknown);
+        assert_eq!(EventKind::named("pretooluse"), EventKind::Unknown);
+    }
+
+    #[test]
+    fn the_compaction_fork_is_a_subagent_without_a_kind() {
+        let id = SafeId::new("a1").unwrap();
+        assert!(Actor::Subagent { id: id.clone(), kind: String::new() }.is_compaction_fork());
+        assert!(!Actor::Subagent { id, kind: "reviewer".to_owned() }.is_compaction_fork());
+        assert!(!Actor::Main { kind: None }.is_compaction_fork());
+    }
+}

@@ -1,0 +1,91 @@
+//! Ids that came from outside are hostile until they are one of these.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// The longest id that is kept as it came.
+const MAX_LEN: usize = 128;
+
+/// An id that is safe in a path, a query and a message: `[A-Za-z0-9._-]`, no leading dot, 1 to 128 characters.
+/// Anything else is replaced by its hash, so that two hostile ids stay two ids.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SafeId(String);
+
+impl SafeId {
+    /// `None` for the empty id: there is nobody behind it.
+    pub fn new(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return None;
+        }
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        if text.len() <= MAX_LEN && !text.starts_with('.') && text.bytes().all(plain) {
+            return Some(Self(text.to_owned()));
+        }
+        Some(Self(format!("x-{}", &hex(&Sha256::digest(text.as_bytes()))[..32])))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SafeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The id that a hook process gave its request, so that a late answer and a hand-over are processed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId(pub [u8; 16]);
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+/// The checksum of a text, as migrations and manifests keep it.
+pub fn checksum(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_plain_id_stays_itself() {
+        let id = "7ac89518-7bff-44f2-b7cc-ae24d9a0dca2";
+        assert_eq!(SafeId::new(id).unwrap().as_str(), id);
+        assert_eq!(SafeId::new(""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_id_is_safe_in_a_path(text in ".{1,300}") {
+            let id = SafeId::new(&text).unwrap();
+            prop_assert!(id.as_str().len() <= MAX_LEN);
+            prop_assert!(!id.as_str().starts_with('.'));
+            prop_assert!(id.as_str().bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)));
+        }
+
+        #[test]
+        fn different_hostile_ids_stay_different(a in "[/ ]{1,40}", b in "[/ ]{1,40}") {
+            prop_assume!(a != b);
+            prop_assert_ne!(SafeId::new(&a), SafeId::new(&b));
+        }
+    }
+}

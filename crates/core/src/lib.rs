@@ -1,0 +1,32 @@
+//! The pure core: what happened (`Event`), what features want (`Wish`), what is answered (`Verdict`).
+//!
+//! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as
+//! arguments, so that every policy can be tested by the hundred without a process.
+
+pub mod db;
+pub mod engine;
+pub mod event;
+pub mod facts;
+pub mod feature;
+pub mod ids;
+pub mod merge;
+pub mod settings;
+pub mod text;
+pub mod time;
+pub mod tool;
+pub mod verb;
+pub mod verdict;
+pub mod wish;
+
+pub use db::{Db, DbError, Param, Row};
+pub use engine::{Failure, Outcome};
+pub use event::{Actor, Detail, Event, EventKind, StartSource};
+pub use facts::{Facts, Need};
+pub use feature::{Cx, Feature, FeatureError, Migration};
+pub use ids::{RequestId, SafeId};
+pub use settings::Settings;
+pub use time::Timestamp;
+pub use tool::{ToolCall, ToolClass};
+pub use verb::{Access, Caller, Format, Output, Verb, VerbError};
+pub use verdict::{Delivery, Verdict};
+pub use wish::{Wish, WishKind};

@@ -1,0 +1,150 @@
+//! Many wishes, one verdict. Pure, and property-tested.
+
+use crate::event::{Detail, Event};
+use crate::ids::checksum;
+use crate::text::cut;
+use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict};
+use crate::wish::{Block, Insists, Wish};
+
+/// The characters that all injected text together may take; the clients' own limit is a little higher.
+pub const CONTEXT_BUDGET: usize = 9_000;
+
+/// What already held the actor in this turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StopCycle {
+    /// Blocks since the actor's last tool call, as the client counts them.
+    pub n_in_row: u32,
+    pub told: Vec<Told>,
+}
+
+/// A cause together with its words, in the form in which it is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told(pub String);
+
+/// The verdict, and what must be remembered of it.
+#[derive(Debug)]
+pub struct Merged {
+    pub verdict: Verdict,
+    /// The blocks that are in the verdict.
+    pub told: Vec<Told>,
+}
+
+/// Merges the wishes of all features, in the order in which the features are listed.
+pub fn merge(
+    event: &Event,
+    wishes: &[(&'static str, Wish)],
+    delivers: DeliveryTable,
+    cycle: &StopCycle,
+) -> Merged {
+    let mut verdict = Verdict::default();
+    let mut blocks: Vec<&Block> = Vec::new();
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    let mut notices: Vec<&str> = Vec::new();
+    let (mut denials, mut questions) = (Vec::new(), Vec::new());
+    for (feature, wish) in wishes {
+        if delivers(event.kind, wish.kind()) == Delivery::NotDeliverable {
+            verdict.undeliverable.push((feature, wish.kind()));
+            continue;
+        }
+        match wish {
+            Wish::Context { text, more } => {
+                let section = Section { feature, text: text.trim(), more: more.as_deref() };
+                if !section.text.is_empty()
+                    && !sections.iter().any(|other| other.text == section.text)
+                {
+                    sections.push(section);
+                }
+            }
+            Wish::Deny { rule, reason, next } => denials.push(format!("{reason} [{rule}] {next}")),
+            Wish::Ask { rule, reason } => questions.push(format!("{reason} [{rule}]")),
+            Wish::Block(block) => blocks.push(block),
+            Wish::Notice { text } if notices.contains(&text.as_str()) => {}
+            Wish::Notice { text } => notices.push(text),
+            Wish::Export { name, value } => {
+                verdict.exports.retain(|(other, _)| other != name);
+                verdict.exports.push((name.clone(), value.clone()));
+            }
+        }
+    }
+    verdict.permission = permission(&denials, &questions);
+    let held = holding(event, &blocks, cycle);
+    verdict.block = joined(held.iter().map(|block| block.reason.as_str()));
+    verdict.notice = joined(notices.into_iter());
+    verdict.context = fitted(&sections, CONTEXT_BUDGET);
+    Merged { verdict, told: held.iter().map(|block| told(block)).collect() }
+}
+
+fn permission(denials: &[String], questions: &[String]) -> Option<Permission> {
+    if let Some(reason) = joined(denials.iter().map(String::as_str)) {
+        return Some(Permission::Deny { reason });
+    }
+    joined(questions.iter().map(String::as_str)).map(|reason| Permission::Ask { reason })
+}
+
+/// The blocks that may hold the actor now, in the order of their causes.
+fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'a Block> {
+    let mut held: Vec<&Block> = blocks.to_vec();
+    if let (true, Detail::Stop { again, .. }) = (event.is_stop(), &event.detail) {
+        if event.actor.is_compaction_fork() {
+            return Vec::new();
+        }
+        // One short of the cap, so that it is we who let go, and not the client that overrides us with a warning.
+        let room_left = event.block_cap == 0 || cycle.n_in_row + 1 < event.block_cap;
+        held.retain(|block| match block.insists {
+            Insists::Once => !again,
+            Insists::WhenNew => !cycle.told.contains(&told(block)),
+            Insists::WhileItLasts => room_left,
+            Insists::Always => true,
+        });
+    }
+    held.sort_by_key(|block| block.cause);
+    held
+}
+
+fn told(block: &Block) -> Told {
+    Told(format!("{}:{}", block.cause.name(), &checksum(&block.reason)[..16]))
+}
+
+/// The distinct texts, a blank line between them.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut kept: Vec<&str> = Vec::new();
+    for text in texts {
+        if !text.trim().is_empty() && !kept.contains(&text) {
+            kept.push(text);
+        }
+    }
+    (!kept.is_empty()).then(|| kept.join("\n\n"))
+}
+
+struct Section<'a> {
+    feature: &'a str,
+    text: &'a str,
+    more: Option<&'a str>,
+}
+
+/// The sections under their features' names, cut from the back to the budget.
+fn fitted(sections: &[Section<'_>], budget: usize) -> Option<String> {
+    let mut out = String::new();
+    for section in sections {
+        let head =
+            format!("{}[substrate {}] ", if out.is_empty() { "" } else { "\n\n" }, section.feature);
+        let tail =
+            format!("… (cut; `{}` shows all of it)", section.more.unwrap_or("substrate journal"));
+        let room = budget.saturating_sub(out.len() + head.len());
+        if section.text.len() <= room {
+            out.push_str(&head);
+            out.push_str(section.text);
+            continue;
+        }
+        if room > tail.len() {
+            out.push_str(&head);
+            out.push_str(cut(section.text, room - tail.len()));
+            out.push_str(&tail);
+        }
+        break;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests;

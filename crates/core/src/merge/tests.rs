@@ -1,0 +1,216 @@
+//! The rules of the merge, as tables and as properties.
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::*;
+use crate::event::{Actor, EventKind};
+use crate::ids::SafeId;
+use crate::time::Timestamp;
+use crate::wish::{Cause, WishKind};
+
+fn everything(_: EventKind, _: WishKind) -> Delivery {
+    Delivery::Delivered
+}
+
+fn nothing(_: EventKind, _: WishKind) -> Delivery {
+    Delivery::NotDeliverable
+}
+
+fn stop(again: bool, cap: u32) -> Event {
+    let detail =
+        Detail::Stop { again, last_message: None, n_background_tasks: 0, transcript: None };
+    Event { detail, block_cap: cap, ..Event::bare("test", EventKind::Stop, Timestamp(0)) }
+}
+
+fn block(cause: Cause, insists: Insists, reason: &str) -> Wish {
+    Wish::Block(Block { cause, reason: reason.to_owned(), insists })
+}
+
+fn context(text: &str) -> Wish {
+    Wish::Context { text: text.to_owned(), more: None }
+}
+
+fn deny(reason: &str) -> Wish {
+    Wish::Deny { rule: "r".to_owned(), reason: reason.to_owned(), next: "Do b.".to_owned() }
+}
+
+#[test]
+fn a_denial_wins_over_a_question_and_names_rule_and_next_step() {
+    let event = Event::bare("test", EventKind::PreToolUse, Timestamp(0));
+    let ask = Wish::Ask { rule: "q".to_owned(), reason: "sure?".to_owned() };
+    let merged =
+        merge(&event, &[("a", ask), ("b", deny("No a."))], everything, &StopCycle::default());
+    assert_eq!(
+        merged.verdict.permission,
+        Some(Permission::Deny { reason: "No a. [r] Do b.".to_owned() })
+    );
+}
+
+#[test]
+fn reasons_to_go_on_come_in_the_order_of_their_causes() {
+    let wishes = [
+        ("persist", block(Cause::Heartbeat, Insists::Always, "stay")),
+        ("todos", block(Cause::Tasks, Insists::WhileItLasts, "tasks")),
+        ("mail", block(Cause::Mail, Insists::WhenNew, "mail")),
+    ];
+    let merged = merge(&stop(false, 8), &wishes, everything, &StopCycle::default());
+    assert_eq!(merged.verdict.block.as_deref(), Some("mail\n\ntasks\n\nstay"));
+    assert_eq!(merged.told.len(), 3);
+}
+
+#[rstest]
+#[case::first_time(Insists::Once, false, 0, false, true)]
+#[case::once_is_once(Insists::Once, true, 0, false, false)]
+#[case::new_words_hold(Insists::WhenNew, true, 3, false, true)]
+#[case::old_words_do_not(Insists::WhenNew, true, 3, true, false)]
+#[case::it_lasts(Insists::WhileItLasts, true, 6, true, true)]
+#[case::it_lets_go_before_the_cap(Insists::WhileItLasts, true, 7, true, false)]
+#[case::always_goes_into_the_cap(Insists::Always, true, 20, true, true)]
+fn a_cause_holds(
+    #[case] insists: Insists,
+    #[case] again: bool,
+    #[case] n_in_row: u32,
+    #[case] already_told: bool,
+    #[case] holds: bool,
+) {
+    let wish = block(Cause::Tasks, insists, "3 incomplete");
+    let Wish::Block(inner) = &wish else { unreachable!() };
+    let told = if already_told { vec![told(inner)] } else { Vec::new() };
+    let merged = merge(&stop(again, 8), &[("x", wish)], everything, &StopCycle { n_in_row, told });
+    assert_eq!(merged.verdict.block.is_some(), holds);
+}
+
+#[test]
+fn without_a_cap_what_lasts_holds_for_ever() {
+    let wish = block(Cause::Tasks, Insists::WhileItLasts, "t");
+    let merged = merge(
+        &stop(true, 0),
+        &[("x", wish)],
+        everything,
+        &StopCycle { n_in_row: 900, told: vec![] },
+    );
+    assert!(merged.verdict.block.is_some());
+}
+
+#[test]
+fn nothing_holds_the_compaction_fork() {
+    let fork = Actor::Subagent { id: SafeId::new("a1").unwrap(), kind: String::new() };
+    let event = Event { kind: EventKind::SubagentStop, actor: fork, ..stop(false, 8) };
+    let merged = merge(
+        &event,
+        &[("x", block(Cause::Mail, Insists::Always, "m"))],
+        everything,
+        &StopCycle::default(),
+    );
+    assert!(merged.verdict.is_silent());
+}
+
+#[test]
+fn what_a_client_does_not_deliver_is_not_said_but_told() {
+    let event = Event::bare("test", EventKind::Notification, Timestamp(0));
+    let merged = merge(&event, &[("mail", context("hello"))], nothing, &StopCycle::default());
+    assert!(merged.verdict.is_silent());
+    assert_eq!(merged.verdict.undeliverable, [("mail", WishKind::Context)]);
+}
+
+#[test]
+fn sections_have_their_features_names_and_are_told_once() {
+    let event = Event::bare("test", EventKind::SessionStart, Timestamp(0));
+    let wishes = [
+        ("mail", context("2 unread")),
+        ("locks", context("1 held")),
+        ("todos", context("2 unread")),
+    ];
+    let merged = merge(&event, &wishes, everything, &StopCycle::default());
+    assert_eq!(
+        merged.verdict.context.as_deref(),
+        Some("[substrate mail] 2 unread\n\n[substrate locks] 1 held")
+    );
+}
+
+#[test]
+fn the_last_export_of_a_name_wins() {
+    let event = Event::bare("test", EventKind::SessionStart, Timestamp(0));
+    let export =
+        |value: &str| Wish::Export { name: "AGENT_ID".to_owned(), value: value.to_owned() };
+    let merged =
+        merge(&event, &[("a", export("1")), ("b", export("2"))], everything, &StopCycle::default());
+    assert_eq!(merged.verdict.exports, [("AGENT_ID".to_owned(), "2".to_owned())]);
+}
+
+fn any_wish() -> impl Strategy<Value = Wish> {
+    let insists = prop_oneof![
+        Just(Insists::Once),
+        Just(Insists::WhenNew),
+        Just(Insists::WhileItLasts),
+        Just(Insists::Always)
+    ];
+    let cause = prop_oneof![Just(Cause::Mail), Just(Cause::Tasks), Just(Cause::Heartbeat)];
+    prop_oneof![
+        (".{0,40}", proptest::option::of("[a-z ]{1,20}"))
+            .prop_map(|(text, more)| Wish::Context { text, more }),
+        "é{0,8000}"
+            .prop_map(|text| Wish::Context { text, more: Some("substrate inbox".to_owned()) }),
+        ".{0,20}".prop_map(|reason| deny(&reason)),
+        ".{0,20}".prop_map(|reason| Wish::Ask { rule: "q".to_owned(), reason }),
+        (cause, insists, ".{0,20}")
+            .prop_map(|(cause, insists, reason)| block(cause, insists, &reason)),
+        ".{0,20}".prop_map(|text| Wish::Notice { text }),
+    ]
+}
+
+fn any_wishes() -> impl Strategy<Value = Vec<(&'static str, Wish)>> {
+    let names = prop_oneof![Just("mail"), Just("locks"), Just("todos")];
+    proptest::collection::vec((names, any_wish()), 0..12)
+}
+
+proptest! {
+    #[test]
+    fn injected_text_keeps_its_budget(wishes in any_wishes()) {
+        let event = Event::bare("test", EventKind::SessionStart, Timestamp(0));
+        let merged = merge(&event, &wishes, everything, &StopCycle::default());
+        prop_assert!(merged.verdict.context.is_none_or(|text| text.len() <= CONTEXT_BUDGET));
+    }
+
+    #[test]
+    fn one_denial_is_enough(mut wishes in any_wishes(), at in 0usize..12) {
+        wishes.insert(at.min(wishes.len()), ("guards", deny("never")));
+        let event = Event::bare("test", EventKind::PreToolUse, Timestamp(0));
+        let merged = merge(&event, &wishes, everything, &StopCycle::default());
+        let denied = matches!(merged.verdict.permission, Some(Permission::Deny { reason }) if reason.contains("never"));
+        prop_assert!(denied);
+    }
+
+    #[test]
+    fn no_wish_is_lost_silently(wishes in any_wishes()) {
+        let event = Event::bare("test", EventKind::Notification, Timestamp(0));
+        let merged = merge(&event, &wishes, nothing, &StopCycle::default());
+        prop_assert!(merged.verdict.is_silent());
+        prop_assert_eq!(merged.verdict.undeliverable.len(), wishes.len());
+    }
+
+    #[test]
+    fn what_lasts_never_meets_the_cap(n_stops in 1usize..40, cap in 2u32..12) {
+        let wishes = [("todos", block(Cause::Tasks, Insists::WhileItLasts, "same"))];
+        let mut cycle = StopCycle::default();
+        for n in 0..n_stops {
+            let merged = merge(&stop(n > 0, cap), &wishes, everything, &cycle);
+            if merged.told.is_empty() { break }
+            cycle.n_in_row += 1;
+            cycle.told.extend(merged.told);
+        }
+        prop_assert!(cycle.n_in_row < cap);
+    }
+
+    #[test]
+    fn new_words_hold_exactly_once(words in proptest::collection::vec("[ab]{1,2}", 1..20)) {
+        let mut cycle = StopCycle::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for (n, word) in words.iter().enumerate() {
+            let merged = merge(&stop(n > 0, 0), &[("mail", block(Cause::Mail, Insists::WhenNew, word))], everything, &cycle);
+            prop_assert_eq!(merged.verdict.block.is_some(), seen.insert(word));
+            cycle.told.extend(merged.told);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! One key: its type, its default, who may set it.
+
+use crate::time::parse_span;
+
+/// A setting. Every feature lists its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Dotted, as in `journal.max_age`.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// As it would be written in TOML.
+    pub default: &'static str,
+    pub about: &'static str,
+    pub project: ProjectMay,
+    /// Values that a profile gives instead of the default: `(profile, TOML text)`.
+    pub profiles: &'static [(&'static str, &'static str)],
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    /// A duration such as `"14d"`; kept in milliseconds.
+    Span,
+    /// A size such as `"512MB"`; kept in bytes.
+    Size,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    Texts,
+}
+
+/// What a project's own settings file may do to a key. A project comes from outside, so never much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectMay {
+    Set,
+    /// Turn it on, never off.
+    TurnOn,
+    /// Add to the list, never take away.
+    Append,
+    Nothing,
+}
+
+/// A value that fits its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    Bool(bool),
+    /// Milliseconds, bytes or a plain count.
+    Int(i64),
+    Word(String),
+    Texts(Vec<String>),
+}
+
+impl Kind {
+    /// What a value of this kind looks like, for messages and the reference.
+    pub fn shape(self) -> String {
+        match self {
+            Self::Bool => "true or false".to_owned(),
+            Self::Span => "a duration such as \"90s\", \"15m\", \"2h\" or \"14d\"".to_owned(),
+            Self::Size => "a size such as \"512KB\", \"64MB\" or \"2GB\"".to_owned(),
+            Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Texts => "a list of strings".to_owned(),
+        }
+    }
+
+    /// Reads a string value of this kind.
+    pub(super) fn read_text(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Span => parse_span(text).map(Value::Int),
+            Self::Size => parse_size(text).map(Value::Int),
+            Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
+            Self::Bool | Self::Texts => None,
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Option<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "B" => 1,
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("512KB", Some(524_288))]
+    #[case("2GB", Some(2_147_483_648))]
+    #[case("2 GB", None)]
+    #[case("GB", None)]
+    #[case("2", None)]
+    fn a_size_is_read(#[case] text: &str, #[case] expected: Option<i64>) {
+        assert_eq!(parse_size(text), expected);
+    }
+}

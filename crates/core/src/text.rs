@@ -1,0 +1,66 @@
+//! Words that go to a model: quoted when somebody else wrote them, cut to a budget, never broken inside a character.
+
+/// The end of `text` that fits into `max` bytes, at a character boundary.
+pub fn cut(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    &text[..text.floor_char_boundary(max)]
+}
+
+/// Text from outside as one line that can't forge anything around it: control characters become spaces (so no line
+/// breaks, no escape sequences), and it is cut to `max` characters with `…`.
+pub fn one_line(text: &str, max: usize) -> String {
+    let breaks = |c: char| c == ' ' || c.is_control() || is_invisible(c);
+    let mut out = String::with_capacity(text.len().min(max * 4));
+    let mut n_chars = 0;
+    for word in text.split(breaks).filter(|word| !word.is_empty()) {
+        let gap = if out.is_empty() { "" } else { " " };
+        for c in gap.chars().chain(word.chars()) {
+            if n_chars == max {
+                out.push('…');
+                return out;
+            }
+            out.push(c);
+            n_chars += 1;
+        }
+    }
+    out
+}
+
+/// Characters that reorder or hide text; they have no place in what one party says to another through us.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::short("hello", 10, "hello")]
+    #[case::breaks("a\nb\r\n\tc", 10, "a b c")]
+    #[case::escapes("a\u{1b}[31mred", 20, "a [31mred")]
+    #[case::bidi("a\u{202e}b", 10, "a b")]
+    #[case::long("abcdef", 3, "abc…")]
+    #[case::exact("abc", 3, "abc")]
+    #[case::trailing("abc\n\n", 3, "abc")]
+    fn foreign_text_becomes_one_line(
+        #[case] text: &str,
+        #[case] max: usize,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(one_line(text, max), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_never_breaks_a_character(text in ".{0,80}", max in 0usize..100) {
+            let kept = cut(&text, max);
+            prop_assert!(kept.len() <= max.max(text.len().min(max)));
+            prop_assert!(text.starts_with(kept));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Time as the database keeps it: whole milliseconds since the epoch.
+
+use std::fmt;
+
+/// A moment, in milliseconds since 1970 (UTC).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    pub const fn plus_ms(self, ms: i64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to `self`; negative when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Prints a span as people say it: `45s`, `12m`, `3h`, `5d`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ago(pub i64);
+
+impl fmt::Display for Ago {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.max(0) / 1000;
+        match seconds {
+            0..60 => write!(f, "{seconds}s"),
+            60..3_600 => write!(f, "{}m", seconds / 60),
+            3_600..172_800 => write!(f, "{}h", seconds / 3_600),
+            _ => write!(f, "{}d", seconds / 86_400),
+        }
+    }
+}
+
+/// Reads `90s`, `15m`, `2h`, `7d` or plain `250ms` as milliseconds.
+pub fn parse_span(text: &str) -> Option<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("250ms", Some(250))]
+    #[case("90s", Some(90_000))]
+    #[case("15m", Some(900_000))]
+    #[case("2h", Some(7_200_000))]
+    #[case("14d", Some(1_209_600_000))]
+    #[case("14", None)]
+    #[case("d", None)]
+    #[case("-1s", None)]
+    #[case("99999999999999999d", None)]
+    fn a_span_is_read(#[case] text: &str, #[case] expected: Option<i64>) {
+        assert_eq!(parse_span(text), expected);
+    }
+
+    #[rstest]
+    #[case(-5, "0s")]
+    #[case(59_999, "59s")]
+    #[case(60_000, "1m")]
+    #[case(7_200_000, "2h")]
+    #[case(172_800_000, "2d")]
+    fn a_span_is_said(#[case] ms: i64, #[case] expected: &str) {
+        assert_eq!(Ago(ms).to_string(), expected);
+    }
+}

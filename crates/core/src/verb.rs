@@ -1,0 +1,136 @@
+//! A verb is defined once: one args struct gives the command's flags, the JSON body of the socket API, and its run.
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::db::DbError;
+use crate::feature::Cx;
+use crate::ids::SafeId;
+
+/// A command that a feature offers.
+#[derive(Debug)]
+pub struct Verb {
+    /// The words that are typed, e.g. `["journal", "list"]`.
+    pub path: &'static [&'static str],
+    pub about: &'static str,
+    pub access: Access,
+    /// Whether the group's name alone means this verb: `substrate journal` is `substrate journal list`.
+    pub default: bool,
+    /// Adds the verb's flags to a command.
+    pub augment: fn(Command) -> Command,
+    /// The parsed flags as the JSON body of the API.
+    pub body: fn(&ArgMatches) -> Result<Value, clap::Error>,
+    pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
+}
+
+/// What a verb does to the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only looks; runs beside the writer.
+    Read,
+    /// Changes something and says so: on disk before the answer goes out.
+    Write,
+}
+
+/// The args struct of a verb.
+pub trait VerbArgs: Args + Serialize + DeserializeOwned {
+    const PATH: &'static [&'static str];
+    const ABOUT: &'static str;
+    const ACCESS: Access;
+    const DEFAULT: bool = false;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError>;
+}
+
+impl Verb {
+    /// The verb whose flags are `A`.
+    pub const fn of<A: VerbArgs>() -> Self {
+        Self {
+            path: A::PATH,
+            about: A::ABOUT,
+            access: A::ACCESS,
+            default: A::DEFAULT,
+            augment: A::augment_args,
+            body: |matches| {
+                let args = A::from_arg_matches(matches)?;
+                serde_json::to_value(args).map_err(|error| {
+                    clap::Error::raw(clap::error::ErrorKind::Format, error.to_string())
+                })
+            },
+            run: |cx, caller, body| {
+                let args: A = serde_json::from_value(body).map_err(|error| {
+                    VerbError::user(format!("the body does not fit: {error}"), "")
+                })?;
+                args.run(cx, caller)
+            },
+        }
+    }
+}
+
+/// Who calls a verb, and from where.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Caller {
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub project_dir: Option<String>,
+    pub cwd: String,
+    /// The caller's clock against UTC, for times that people read.
+    pub tz_offset_s: i32,
+    /// Inside a client nobody is the human.
+    pub inside_client: bool,
+}
+
+impl Caller {
+    pub fn session_id(&self) -> Option<SafeId> {
+        SafeId::new(self.session.as_deref()?)
+    }
+}
+
+/// How a verb prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// For a model, as injected text.
+    Context,
+    /// A client's own hook output.
+    Hook,
+}
+
+/// What a verb has to say, in every form that somebody may ask for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    pub text: String,
+    pub json: Value,
+    /// Ask again with this body after a pause; the mark of a verb that follows something.
+    pub follow: Option<Value>,
+}
+
+impl Output {
+    pub fn new(text: String, json: Value) -> Self {
+        Self { text, json, follow: None }
+    }
+}
+
+/// Why a verb did nothing.
+#[derive(Debug, Error)]
+pub enum VerbError {
+    /// The caller can mend it.
+    #[error("{message}")]
+    User { message: String, hint: String },
+    #[error(transparent)]
+    Db(#[from] DbError),
+}
+
+impl VerbError {
+    pub fn user(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::User { message: message.into(), hint: hint.into() }
+    }
+}

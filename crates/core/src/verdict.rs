@@ -1,0 +1,60 @@
+//! The merged answer to the client.
+
+use crate::event::EventKind;
+use crate::wish::WishKind;
+
+/// The answer. Empty means: go on, and say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    pub permission: Option<Permission>,
+    /// The joined reasons why the actor may not stop, or the thing may not happen.
+    pub block: Option<String>,
+    pub context: Option<String>,
+    pub notice: Option<String>,
+    pub exports: Vec<(String, String)>,
+    /// Wishes that the client would not have delivered at this event, with the feature that had them.
+    pub undeliverable: Vec<(&'static str, WishKind)>,
+}
+
+/// Features never answer `allow` on a client's behalf, so there is no such variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    Deny { reason: String },
+    Ask { reason: String },
+}
+
+impl Verdict {
+    /// Nothing to tell the client.
+    pub fn is_silent(&self) -> bool {
+        self.permission.is_none()
+            && self.block.is_none()
+            && self.context.is_none()
+            && self.notice.is_none()
+            && self.exports.is_empty()
+    }
+
+    /// One word for lists: the strongest thing that it says.
+    pub fn word(&self) -> &'static str {
+        match (&self.permission, &self.block) {
+            (Some(Permission::Deny { .. }), _) => "deny",
+            (Some(Permission::Ask { .. }), _) => "ask",
+            (None, Some(_)) => "block",
+            (None, None) if self.context.is_some() => "context",
+            (None, None) if self.notice.is_some() => "notice",
+            (None, None) if !self.exports.is_empty() => "export",
+            (None, None) => "allow",
+        }
+    }
+}
+
+/// Whether a client honours a kind of wish at a kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Delivery {
+    /// The client does what the wish says.
+    Delivered,
+    /// The client would ignore it: saying it would be a lie.
+    NotDeliverable,
+}
+
+/// A client's table of what it delivers.
+pub type DeliveryTable = fn(EventKind, WishKind) -> Delivery;

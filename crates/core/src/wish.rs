@@ -1,0 +1,117 @@
+//! What one feature wants done about an event: pure data.
+
+/// A wish. Features return wishes; only the merge turns them into an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Text for the model, on a channel that the client delivers.
+    /// `more` is the command that shows the whole of it, should it be cut.
+    Context { text: String, more: Option<String> },
+    /// Refuse the tool call. A refusal names its rule, its reason and a next step that itself passes.
+    Deny { rule: String, reason: String, next: String },
+    /// Let a person decide about the tool call.
+    Ask { rule: String, reason: String },
+    /// Don't let the actor stop (or the thing happen) yet.
+    Block(Block),
+    /// A line for the person at the terminal; the model never sees it.
+    Notice { text: String },
+    /// An export for the session's later shell commands.
+    Export { name: String, value: String },
+}
+
+/// Why an actor may not stop yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub cause: Cause,
+    pub reason: String,
+    pub insists: Insists,
+}
+
+/// The causes of a block, in the order in which they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    Mail,
+    Scratchpad,
+    Tasks,
+    Efforts,
+    Reminders,
+    Heartbeat,
+    /// A rule of the settings that is not one of the above.
+    Rule,
+}
+
+/// How long a cause may hold an actor that tries to stop again in the same turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Insists {
+    /// Only at the first try of a turn.
+    Once,
+    /// Only when these very words have not held it in this turn.
+    WhenNew,
+    /// At every try, but one short of the client's cap, so that the turn ends in good order.
+    WhileItLasts,
+    /// At every try, into the cap: the feature looks after the cap by itself.
+    Always,
+}
+
+/// The kinds of wishes, for the tables that say what a client delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WishKind {
+    Context,
+    Deny,
+    Ask,
+    Block,
+    Notice,
+    Export,
+}
+
+impl Cause {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Scratchpad => "scratchpad",
+            Self::Tasks => "tasks",
+            Self::Efforts => "efforts",
+            Self::Reminders => "reminders",
+            Self::Heartbeat => "heartbeat",
+            Self::Rule => "rule",
+        }
+    }
+}
+
+impl WishKind {
+    pub const ALL: &[Self] =
+        &[Self::Context, Self::Deny, Self::Ask, Self::Block, Self::Notice, Self::Export];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Block => "block",
+            Self::Notice => "notice",
+            Self::Export => "export",
+        }
+    }
+}
+
+impl Wish {
+    pub const fn kind(&self) -> WishKind {
+        match self {
+            Self::Context { .. } => WishKind::Context,
+            Self::Deny { .. } => WishKind::Deny,
+            Self::Ask { .. } => WishKind::Ask,
+            Self::Block(_) => WishKind::Block,
+            Self::Notice { .. } => WishKind::Notice,
+            Self::Export { .. } => WishKind::Export,
+        }
+    }
+
+    /// The words of the wish, as the journal keeps them.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Context { text, .. } | Self::Notice { text } => text,
+            Self::Deny { reason, .. } | Self::Ask { reason, .. } => reason,
+            Self::Block(block) => &block.reason,
+            Self::Export { name, .. } => name,
+        }
+    }
+}
