@@ -1,6 +1,6 @@
 //! A verb is defined once: one args struct gives the command's flags, the JSON body of the socket API, and its run.
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
+use clap::{ArgMatches, Args, Command, ValueEnum};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
