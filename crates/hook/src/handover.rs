@@ -1,0 +1,69 @@
+//! No daemon in time: the same request goes to `substrate`, which runs the same engine in its own process.
+
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use ipc::{ConnError, Header, Kind, place};
+
+use crate::surroundings::Surroundings;
+
+/// Becomes `substrate`, with the whole request on stdin. Returns only if that fails; then the agent goes on, and a
+/// line is left for `substrate doctor`.
+pub(crate) fn to_substrate(
+    around: &Surroundings,
+    why: ConnError,
+    head: &[u8],
+    stdin: &[u8],
+) -> ExitCode {
+    let error = match request_file(head, stdin) {
+        Ok(file) => become_substrate(why, file),
+        Err(error) => error,
+    };
+    let line = format!("hand-over failed ({}): {error}\n", why.name());
+    if let Some(home) = &around.state_home {
+        place::leave_trace(home, &line);
+    }
+    crate::say(&format!("substrate-hook: {line}"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one process that the client starts, with the environment it was given"
+)]
+fn become_substrate(why: ConnError, request: File) -> std::io::Error {
+    let program = beside_us().unwrap_or_else(|| PathBuf::from("substrate"));
+    Command::new(program).arg("__hook").arg(why.name()).stdin(Stdio::from(request)).exec()
+}
+
+/// The `substrate` of the same installation.
+fn beside_us() -> Option<PathBuf> {
+    let here = std::env::current_exe().ok()?;
+    let beside = here.parent().map(|folder| folder.join("substrate"))?;
+    Path::exists(&beside).then_some(beside)
+}
+
+/// The request as a file without a name.
+fn request_file(head: &[u8], stdin: &[u8]) -> std::io::Result<File> {
+    let mut file = nameless()?;
+    file.write_all(&Header::bytes(Kind::Hook, head.len() + stdin.len()))?;
+    file.write_all(head)?;
+    file.write_all(stdin)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+#[cfg(target_os = "linux")]
+fn nameless() -> std::io::Result<File> {
+    Ok(rustix::fs::memfd_create(c"substrate-request", rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless() -> std::io::Result<File> {
+    let path = std::env::temp_dir().join(format!("substrate-request-{}", std::process::id()));
+    let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
