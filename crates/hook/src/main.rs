@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 
 /// One request, one reply.
 fn ask(
-    conn: &Conn,
+    conn: &mut Conn,
     head: &[u8],
     stdin: &[u8],
     mut patience: Duration,
