@@ -1,0 +1,132 @@
+//! The one writer of a process, and its transactions.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use substrate_core::{Db, DbError, Param, Row};
+
+use crate::bind;
+use crate::error::{StoreError, db_error};
+
+/// Whether a commit must be on the disk itself before it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// Survives the death of any process; a power cut may take the last moments. For what nobody was promised.
+    Normal,
+    /// On disk. For everything that is acknowledged to somebody.
+    Full,
+}
+
+/// A connection that writes. There is one per process.
+#[derive(Debug)]
+pub struct Writer {
+    conn: Connection,
+    path: PathBuf,
+    durability: Durability,
+}
+
+impl Writer {
+    /// Opens the database, and creates it (for its owner only) if it is not there. The schema is not looked at.
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        create_private(path)?;
+        let open = || -> rusqlite::Result<Connection> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let conn = Connection::open_with_flags(path, flags)?;
+            conn.busy_timeout(patience)?;
+            conn.set_prepared_statement_cache_capacity(128);
+            // The last one to close would otherwise copy the whole log, while somebody waits for it to end.
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            conn.pragma_update(None, "synchronous", "normal")?;
+            Ok(conn)
+        };
+        let conn = open()
+            .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
+        Ok(Self { conn, path: path.to_owned(), durability: Durability::Normal })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves copying the log into the database to somebody else (see `checkpoint`), so that no commit pays for it.
+    pub fn leave_checkpoints(&mut self) -> Result<(), DbError> {
+        self.conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(db_error)
+    }
+
+    /// Copies what can be copied of the log into the database, without holding anybody up.
+    pub fn checkpoint(&mut self) -> Result<(), DbError> {
+        self.conn.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(())).map_err(db_error)
+    }
+
+    /// Begins a transaction that writes.
+    pub fn begin(&mut self, durability: Durability) -> Result<Tx<'_>, DbError> {
+        self.set_durability(durability)?;
+        bind::execute(&self.conn, "begin immediate", &[])?;
+        Ok(Tx { conn: &self.conn, open: true })
+    }
+
+    fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {
+        if self.durability != durability {
+            let level = if durability == Durability::Full { "full" } else { "normal" };
+            self.conn.pragma_update(None, "synchronous", level).map_err(db_error)?;
+            self.durability = durability;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn conn(&self) -> &Connection {
+        &self.conn
+    }
+}
+
+/// An open transaction. Dropped without `commit`, it never happened.
+#[derive(Debug)]
+pub struct Tx<'a> {
+    conn: &'a Connection,
+    open: bool,
+}
+
+impl Tx<'_> {
+    pub fn commit(mut self) -> Result<(), DbError> {
+        bind::execute(self.conn, "commit", &[])?;
+        self.open = false;
+        Ok(())
+    }
+}
+
+impl Drop for Tx<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // SQLite has rolled back by itself where this fails.
+            let _already_gone = bind::execute(self.conn, "rollback", &[]);
+        }
+    }
+}
+
+impl Db for Tx<'_> {
+    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
+        bind::execute(self.conn, sql, params)
+    }
+
+    fn query(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
+    ) -> Result<(), DbError> {
+        bind::query(self.conn, sql, params, each)
+    }
+}
+
+/// SQLite gives its log the mode of the database, so it is enough to create that for the owner only.
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(source) => Err(StoreError::Create { path: path.to_owned(), source }),
+    }
+}

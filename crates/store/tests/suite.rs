@@ -1,0 +1,181 @@
+//! The contract of the store, on real files.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use substrate_core::{Db, DbError, Migration, Param, Timestamp};
+use substrate_store::{Durability, Readers, StoreError, Writer, back_up, check, prepare};
+
+const ONE: &[Migration] = &[Migration {
+    about: "notes",
+    sql: "create table note (id integer primary key, text text not null);",
+}];
+const TWO: &[Migration] = &[
+    Migration {
+        about: "notes",
+        sql: "create table note (id integer primary key, text text not null);",
+    },
+    Migration {
+        about: "stars",
+        sql: "alter table note add column starred bigint not null default 0; create table star (id bigint);",
+    },
+];
+const CHANGED: &[Migration] =
+    &[Migration { about: "notes", sql: "create table note (id integer primary key);" }];
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn db(&self) -> PathBuf {
+        self.folder.path().join("subtrate.db")
+    }
+
+    fn open(
+        &self,
+        schema: &[(&str, &[Migration])],
+    ) -> Result<(Writer, Option<PathBuf>), StoreError> {
+        let mut writer = Writer::open(&self.db(), Duration::from_secs(5))?;
+        let backup =
+            prepare(&mut writer, schema, Timestamp(1_000), &self.folder.path().join("backups"))?;
+        Ok((writer, backup))
+    }
+}
+
+fn add(writer: &mut Writer, text: &str) {
+    let mut tx = writer.begin(Durability::Normal).unwrap();
+    tx.execute("insert into note (text) values ($1)", &[text.into()]).unwrap();
+    tx.commit().unwrap();
+}
+
+fn texts(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
+    db.rows("select text from note order by id", &[], |row| row.text(0))
+}
+
+#[test]
+fn what_is_committed_is_read_and_what_is_dropped_never_happened() {
+    let place = Place::new();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    add(&mut writer, "kept");
+    let mut tx = writer.begin(Durability::Full).unwrap();
+    tx.execute("insert into note (text) values ($1)", &["dropped".into()]).unwrap();
+    drop(tx);
+    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["kept"]);
+}
+
+#[test]
+fn parameters_go_by_their_number_and_not_by_their_place() {
+    let place = Place::new();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    let mut tx = writer.begin(Durability::Normal).unwrap();
+    tx.execute("insert into note (text, id) values ($2, $1)", &[Param::Int(7), "seven".into()])
+        .unwrap();
+    let db: &mut dyn Db = &mut tx;
+    let found =
+        db.first("select id from note where text = $1 and $1 = text", &["seven".into()], |row| {
+            row.int(0)
+        });
+    assert_eq!(found.unwrap(), Some(7));
+    let missing = db.execute("insert into note (text) values ($3)", &["a".into()]);
+    assert!(missing.is_err());
+}
+
+#[test]
+fn a_savepoint_that_fails_takes_only_its_own_writes() {
+    let place = Place::new();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    let mut tx = writer.begin(Durability::Normal).unwrap();
+    let db: &mut dyn Db = &mut tx;
+    db.execute("insert into note (text) values ('before')", &[]).unwrap();
+    let failed: Result<(), DbError> = db.savepoint(|db| {
+        db.execute("insert into note (text) values ('inside')", &[])?;
+        Err(DbError::Busy)
+    });
+    assert!(failed.is_err());
+    db.execute("insert into note (text) values ('after')", &[]).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["before", "after"]);
+}
+
+#[test]
+fn a_new_step_is_applied_once_with_a_copy_of_what_was_there() {
+    let place = Place::new();
+    let (mut writer, backup) = place.open(&[("notes", ONE)]).unwrap();
+    assert_eq!(backup, None, "an empty database needs no copy");
+    add(&mut writer, "old");
+    drop(writer);
+    let (_, backup) = place.open(&[("notes", TWO)]).unwrap();
+    assert_eq!(Readers::new(&backup.unwrap()).read(texts).unwrap(), ["old"]);
+    let (_, backup) = place.open(&[("notes", TWO)]).unwrap();
+    assert_eq!(backup, None);
+    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["old"]);
+}
+
+#[test]
+fn a_newer_or_a_changed_schema_is_refused_and_nothing_is_touched() {
+    let place = Place::new();
+    drop(place.open(&[("notes", TWO)]).unwrap());
+    assert!(matches!(place.open(&[("notes", ONE)]), Err(StoreError::Newer { number: 2, .. })));
+    assert!(matches!(place.open(&[]), Err(StoreError::Newer { .. })));
+    assert!(matches!(
+        place.open(&[("notes", CHANGED)]),
+        Err(StoreError::Changed { number: 1, .. })
+    ));
+    assert!(place.open(&[("notes", TWO)]).is_ok());
+}
+
+#[test]
+fn many_that_start_at_once_migrate_once() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for n in 0..16 {
+            let place = &place;
+            scope.spawn(move || {
+                let (mut writer, _) = place.open(&[("notes", TWO)]).unwrap();
+                add(&mut writer, &n.to_string());
+            });
+        }
+    });
+    assert_eq!(Readers::new(&place.db()).read(texts).unwrap().len(), 16);
+}
+
+#[test]
+fn a_damaged_file_is_named_and_left_alone() {
+    let place = Place::new();
+    let garbage = vec![0x5a; 9_000];
+    std::fs::write(place.db(), &garbage).unwrap();
+    assert!(matches!(
+        place.open(&[("notes", ONE)]),
+        Err(StoreError::Open { source: DbError::Corrupt { .. }, .. })
+    ));
+    assert!(check(&place.db()).is_err());
+    assert_eq!(std::fs::read(place.db()).unwrap(), garbage);
+}
+
+#[test]
+fn a_backup_never_overwrites() {
+    let place = Place::new();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    add(&mut writer, "a");
+    let target = place.folder.path().join("copy.db");
+    back_up(&writer, &target).unwrap();
+    assert!(check(&target).unwrap().is_empty());
+    assert!(matches!(back_up(&writer, &target), Err(StoreError::Create { .. })));
+}
+
+#[test]
+fn the_files_belong_to_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    add(&mut writer, "a");
+    for name in ["subtrate.db", "subtrate.db-wal", "subtrate.db-shm"] {
+        let mode = std::fs::metadata(place.folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
