@@ -16,6 +16,9 @@ pub trait Db {
         params: &[Param<'_>],
         each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
     ) -> Result<(), DbError>;
+
+    /// The bytes that the whole database uses, free pages not counted.
+    fn size_bytes(&mut self) -> Result<i64, DbError>;
 }
 
 /// A value bound to a placeholder.

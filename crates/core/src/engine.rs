@@ -6,20 +6,28 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::db::Db;
+use crate::db::{Db, DbError};
 use crate::event::Event;
 use crate::facts::{Facts, Need};
 use crate::feature::{Cx, Feature, FeatureError, Migration};
 use crate::ids::RequestId;
 use crate::merge::{self, StopCycle};
 use crate::settings::Settings;
+use crate::time::Timestamp;
 use crate::verdict::{DeliveryTable, Verdict};
 use crate::wish::Wish;
 
 mod cycle;
+pub mod once;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] = cycle::MIGRATIONS;
+pub const MIGRATIONS: &[Migration] = &[cycle::MIGRATION, once::MIGRATION];
+
+/// Forgets what the engine itself no longer needs.
+pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
+    cycle::forget(db, now)?;
+    once::forget(db, now)
+}
 
 /// What the host brings: everything that is not pure.
 #[derive(Clone, Copy)]
@@ -32,21 +40,31 @@ pub struct Surroundings<'a> {
     pub micros: fn() -> u64,
     pub host: HostKind,
     pub request: RequestId,
+    /// When the request arrived, on the clock of `micros`.
+    pub begun_us: u64,
 }
 
 /// Which process runs the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostKind {
     Daemon,
-    /// The hook's own process, because no daemon answered in time.
-    InProcess,
+    /// The hook's own process, because no daemon answered; the word says why.
+    InProcess(&'static str),
 }
 
 impl HostKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Daemon => "daemon",
-            Self::InProcess => "in-process",
+            Self::InProcess(_) => "in-process",
+        }
+    }
+
+    /// Why the daemon did not do it; `None` when it did.
+    pub const fn why(self) -> Option<&'static str> {
+        match self {
+            Self::Daemon => None,
+            Self::InProcess(why) => Some(why),
         }
     }
 }
@@ -58,6 +76,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Microseconds that each feature took to consider the event.
     pub costs: Vec<(&'static str, u64)>,
+    /// Microseconds from the arrival of the request to its verdict.
+    pub spent_us: u64,
     pub failures: Vec<Failure>,
     pub host: HostKind,
     pub request: RequestId,
@@ -90,6 +110,7 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         wishes: Vec::new(),
         verdict: Verdict::default(),
         costs: Vec::new(),
+        spent_us: 0,
         failures: Vec::new(),
         host: around.host,
         request: around.request,
@@ -123,6 +144,7 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
             message: error.to_string(),
         });
     }
+    out.spent_us = (around.micros)().saturating_sub(around.begun_us);
     for feature in around.features {
         let Some(record) = feature.record else { continue };
         if let Err(failure) = contained(around, db, event, |cx| record(cx, event, &out)) {
@@ -153,8 +175,8 @@ fn contained<T>(
 
 struct ContainedError(bool, String);
 
-impl From<crate::db::DbError> for ContainedError {
-    fn from(error: crate::db::DbError) -> Self {
+impl From<DbError> for ContainedError {
+    fn from(error: DbError) -> Self {
         Self(false, error.to_string())
     }
 }

@@ -23,13 +23,17 @@ pub struct Feature {
     /// What must be looked up before `consider` runs.
     pub gather: Option<fn(&Event, &Settings) -> Vec<Need>>,
     /// What the feature wants done about the event.
-    pub consider: Option<fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>>,
+    pub consider: Option<Consider>,
     /// Told what came of the event, in the same transaction, after the verdict is known.
-    pub record: Option<fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>>,
+    pub record: Option<Record>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
-    pub tick: Option<fn(&mut Cx<'_>) -> Result<bool, FeatureError>>,
+    pub tick: Option<Tick>,
     pub verbs: &'static [Verb],
 }
+
+pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
+pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
+pub type Tick = fn(&mut Cx<'_>) -> Result<bool, FeatureError>;
 
 impl Feature {
     /// A feature that does nothing; the base of struct-update syntax.

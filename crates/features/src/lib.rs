@@ -1,1 +1,69 @@
+//! The features, one folder each. A feature exports one `const FEATURE` of plain data; `ALL` is the one list.
 //!
+//! Features never see each other's insides, a client, a clock, a file or the network.
+
+pub mod journal;
+mod probe;
+
+use substrate_core::Feature;
+use substrate_core::settings::{Key, Kind, ProjectMay};
+
+/// Every feature, in the order in which they speak. The journal comes last: it records what the others did.
+pub const ALL: &[&Feature] = &[&probe::FEATURE, &journal::FEATURE];
+
+/// The settings that belong to no feature.
+pub const COMMON_KEYS: &[Key] = &[
+    Key {
+        name: "profile",
+        kind: Kind::Word(&[
+            "standard",
+            "persistent",
+            "scratchpad",
+            "engine",
+            "locks",
+            "reminders",
+            "all",
+        ]),
+        default: "\"standard\"",
+        about: "A named set of settings, below your own.",
+        project: ProjectMay::Set,
+        profiles: &[],
+    },
+    Key {
+        name: "daemon.autostart",
+        kind: Kind::Bool,
+        default: "true",
+        about: "Start the daemon when a hook or command finds none. Without it every hook does its own work, about ten times slower.",
+        project: ProjectMay::Nothing,
+        profiles: &[],
+    },
+];
+
+/// Every setting there is.
+pub fn keys() -> Vec<&'static Key> {
+    COMMON_KEYS.iter().chain(ALL.iter().flat_map(|feature| feature.keys)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use substrate_core::Settings;
+
+    #[test]
+    fn every_default_fits_its_kind_and_no_key_is_there_twice() {
+        let keys = keys();
+        let settings = Settings::resolve(&keys, &[]);
+        assert_eq!(settings.iter().count(), keys.len());
+        assert!(settings.problems.is_empty());
+    }
+
+    #[test]
+    fn no_two_features_share_a_name_or_a_verb() {
+        let mut names: Vec<_> = ALL.iter().map(|feature| feature.name.to_owned()).collect();
+        names.extend(ALL.iter().flat_map(|feature| feature.verbs).map(|verb| verb.path.join(" ")));
+        let n = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), n);
+    }
+}

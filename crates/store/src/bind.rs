@@ -64,6 +64,13 @@ pub(crate) fn query(
     Ok(())
 }
 
+pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
+    let pragma = |name: &str| {
+        conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(db_error)
+    };
+    Ok((pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?)
+}
+
 /// Binds by the number in the placeholder's name: to SQLite `$2` is a name, and its place is that of its first use.
 fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> Result<(), DbError> {
     for place in 1..=statement.parameter_count() {

@@ -29,6 +29,7 @@ pub enum StoreError {
 }
 
 /// SQLite's words in ours.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` takes")]
 pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
     let rusqlite::Error::SqliteFailure(code, _) = &error else {
         return DbError::Other { detail: error.to_string() };

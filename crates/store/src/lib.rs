@@ -10,6 +10,9 @@ mod migrate;
 mod readers;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use backup::{back_up, check};
 pub use error::StoreError;
 pub use migrate::{Schema, prepare};

@@ -71,4 +71,8 @@ impl Db for ReadTx<'_> {
     ) -> Result<(), DbError> {
         bind::query(self.conn, sql, params, each)
     }
+
+    fn size_bytes(&mut self) -> Result<i64, DbError> {
+        bind::size_bytes(self.conn)
+    }
 }

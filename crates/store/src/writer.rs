@@ -92,6 +92,12 @@ pub struct Tx<'a> {
 
 impl Tx<'_> {
     pub fn commit(mut self) -> Result<(), DbError> {
+        // Some failures (a full disk) make SQLite roll back by itself; to go on as if nothing had happened would
+        // acknowledge what is lost.
+        if self.conn.is_autocommit() {
+            self.open = false;
+            return Err(DbError::Other { detail: "the transaction was rolled back".to_owned() });
+        }
         bind::execute(self.conn, "commit", &[])?;
         self.open = false;
         Ok(())
@@ -119,6 +125,10 @@ impl Db for Tx<'_> {
         each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
     ) -> Result<(), DbError> {
         bind::query(self.conn, sql, params, each)
+    }
+
+    fn size_bytes(&mut self) -> Result<i64, DbError> {
+        bind::size_bytes(self.conn)
     }
 }
 

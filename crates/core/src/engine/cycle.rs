@@ -4,8 +4,9 @@ use crate::db::{Db, DbError};
 use crate::event::{Detail, Event, EventKind};
 use crate::feature::Migration;
 use crate::merge::{StopCycle, Told};
+use crate::time::Timestamp;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATION: Migration = Migration {
     about: "what held an actor in its present turn",
     sql: "create table stop_cycle (
             session text not null,
@@ -15,7 +16,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             updated_ms bigint not null,
             primary key (session, actor)
           );",
-}];
+};
 
 /// The cycle that the event belongs to. Only stops have one.
 pub(super) fn load(db: &mut dyn Db, event: &Event) -> Result<StopCycle, DbError> {
@@ -68,6 +69,15 @@ pub(super) fn save(
          on conflict (session, actor) do update
          set n_in_row = excluded.n_in_row, told = excluded.told, updated_ms = excluded.updated_ms",
         &[key[0], key[1], i64::from(before.n_in_row + 1).into(), words.join(" ").as_str().into(), event.at.0.into()],
+    )?;
+    Ok(())
+}
+
+/// A turn that has not been heard of for a day is over.
+pub(super) fn forget(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "delete from stop_cycle where updated_ms < $1",
+        &[now.plus_ms(-86_400_000).0.into()],
     )?;
     Ok(())
 }

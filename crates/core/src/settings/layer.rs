@@ -60,12 +60,7 @@ impl fmt::Display for Problem {
 
 impl Layer {
     /// Reads a file's text. What is wrong is left out and reported; the rest holds.
-    pub fn read<'k>(
-        scope: Scope,
-        file: &str,
-        text: &str,
-        keys: impl Iterator<Item = &'k Key> + Clone,
-    ) -> Self {
+    pub fn read(scope: Scope, file: &str, text: &str, keys: &[&Key]) -> Self {
         let mut layer =
             Self { scope, file: file.to_owned(), values: Vec::new(), problems: Vec::new() };
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -77,27 +72,21 @@ impl Layer {
                 "mend the syntax; the other lines still hold",
             );
         }
-        layer.read_table(text, "", table.get_ref(), &keys);
+        layer.read_table(text, "", table.get_ref(), keys);
         layer.problems.sort_by_key(|problem| problem.line);
         layer
     }
 
-    fn read_table<'k>(
-        &mut self,
-        text: &str,
-        prefix: &str,
-        table: &DeTable<'_>,
-        keys: &(impl Iterator<Item = &'k Key> + Clone),
-    ) {
-        for (name, value) in table.iter() {
+    fn read_table(&mut self, text: &str, prefix: &str, table: &DeTable<'_>, keys: &[&Key]) {
+        for (name, value) in table {
             let line = line_of(text, name.span().start);
             let full = format!("{prefix}{}", name.get_ref());
-            if let Some(key) = keys.clone().find(|key| key.name == full) {
+            if let Some(key) = keys.iter().find(|key| key.name == full) {
                 self.read_value(key, value, line);
             } else if let DeValue::Table(inner) = value.get_ref() {
                 self.read_table(text, &format!("{full}."), inner, keys);
             } else {
-                let hint = nearest(&full, keys.clone().map(|key| key.name)).map_or_else(
+                let hint = nearest(&full, keys.iter().map(|key| key.name)).map_or_else(
                     || "`substrate config` lists every key".to_owned(),
                     |name| format!("did you mean `{name}`?"),
                 );

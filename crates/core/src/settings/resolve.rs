@@ -25,7 +25,7 @@ pub struct Effective {
 
 impl Settings {
     /// Lays the layers over the defaults of `keys`.
-    pub fn resolve<'k>(keys: impl Iterator<Item = &'k Key>, layers: &[&Layer]) -> Self {
+    pub fn resolve(keys: &[&Key], layers: &[&Layer]) -> Self {
         let mut layers: Vec<&Layer> = layers.to_vec();
         layers.sort_by_key(|layer| layer.scope);
         let profile = layers.iter().rev().find_map(|layer| match layer.find("profile") {
@@ -162,11 +162,11 @@ mod tests {
     ];
 
     fn layer(scope: Scope, text: &str) -> Layer {
-        Layer::read(scope, scope.name(), text, KEYS.iter())
+        Layer::read(scope, scope.name(), text, &KEYS.iter().collect::<Vec<_>>())
     }
 
     fn resolve(layers: &[Layer]) -> Settings {
-        Settings::resolve(KEYS.iter(), &layers.iter().collect::<Vec<_>>())
+        Settings::resolve(&KEYS.iter().collect::<Vec<_>>(), &layers.iter().collect::<Vec<_>>())
     }
 
     #[test]

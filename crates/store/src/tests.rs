@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::{Durability, Readers, StoreError, Writer, back_up, check, prepare};
 use substrate_core::{Db, DbError, Migration, Param, Timestamp};
-use substrate_store::{Durability, Readers, StoreError, Writer, back_up, check, prepare};
 
 const ONE: &[Migration] = &[Migration {
     about: "notes",
@@ -145,6 +145,7 @@ fn many_that_start_at_once_migrate_once() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the file is garbage on purpose")]
 fn a_damaged_file_is_named_and_left_alone() {
     let place = Place::new();
     let garbage = vec![0x5a; 9_000];

@@ -1,0 +1,56 @@
+//! The append-only record of events, wishes, verdicts and their cost. Always on; bounded by age and size; secrets are
+//! taken out before anything is stored.
+
+mod ops;
+mod record;
+mod redact;
+mod render;
+mod schema;
+mod tick;
+mod verbs;
+
+use substrate_core::settings::{Key, Kind, ProjectMay};
+use substrate_core::{Feature, Verb};
+
+pub use redact::{DOTENV, PATTERNS, Pattern};
+
+pub(crate) const FEATURE: Feature = Feature {
+    name: "journal",
+    about: "Records every event, what features wished, what was answered, and what it cost.",
+    migrations: schema::MIGRATIONS,
+    keys: &[
+        Key {
+            name: "journal.max_age",
+            kind: Kind::Span,
+            default: "\"14d\"",
+            about: "Older entries are removed.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+        Key {
+            name: "journal.max_size",
+            kind: Kind::Size,
+            default: "\"512MB\"",
+            about: "The oldest entries are removed when the database grows beyond this.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+        Key {
+            name: "journal.max_text",
+            kind: Kind::Size,
+            default: "\"4KB\"",
+            about: "How much of each tool input, result and message is kept, after secrets were taken out.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+    ],
+    record: Some(record::record),
+    tick: Some(tick::tick),
+    verbs: &[
+        Verb::of::<verbs::List>(),
+        Verb::of::<verbs::Tail>(),
+        Verb::of::<verbs::Show>(),
+        Verb::of::<verbs::Stats>(),
+    ],
+    ..Feature::NOTHING
+};

@@ -1,0 +1,267 @@
+//! The journal's SQL: the only code that touches its tables.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use substrate_core::{Db, DbError, Param, Row, Timestamp};
+
+/// A row about to be written.
+pub(super) struct Entry<'a> {
+    pub(super) at: Timestamp,
+    pub(super) request: String,
+    pub(super) client: &'a str,
+    pub(super) event: &'a str,
+    pub(super) session: Option<&'a str>,
+    pub(super) actor: &'a str,
+    pub(super) actor_kind: Option<&'a str>,
+    pub(super) tool: Option<&'a str>,
+    pub(super) tool_use: Option<&'a str>,
+    pub(super) cwd: &'a str,
+    pub(super) input: Option<String>,
+    pub(super) output: Option<String>,
+    pub(super) verdict: &'a str,
+    pub(super) answer: Option<String>,
+    pub(super) wishes: Option<String>,
+    pub(super) undeliverable: Option<String>,
+    pub(super) failures: Option<String>,
+    pub(super) costs: Option<String>,
+    pub(super) spent_us: i64,
+    pub(super) host: &'a str,
+    pub(super) why: Option<&'a str>,
+    pub(super) n_bytes: i64,
+}
+
+/// A row as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Shown {
+    pub(super) id: i64,
+    pub(super) at_ms: i64,
+    pub(super) request: String,
+    pub(super) client: String,
+    pub(super) event: String,
+    pub(super) session: Option<String>,
+    pub(super) actor: String,
+    pub(super) actor_kind: Option<String>,
+    pub(super) tool: Option<String>,
+    pub(super) tool_use: Option<String>,
+    pub(super) cwd: String,
+    pub(super) input: Option<String>,
+    pub(super) output: Option<String>,
+    pub(super) verdict: String,
+    pub(super) answer: Option<serde_json::Value>,
+    pub(super) wishes: Option<serde_json::Value>,
+    pub(super) undeliverable: Option<serde_json::Value>,
+    pub(super) failures: Option<serde_json::Value>,
+    pub(super) costs: Option<serde_json::Value>,
+    pub(super) spent_us: i64,
+    pub(super) host: String,
+    pub(super) why: Option<String>,
+    pub(super) n_bytes: i64,
+}
+
+const COLUMNS: &str = "id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output, \
+     verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes";
+
+pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> {
+    let id = db.first(
+        "insert into journal (at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output,
+           verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+         returning id",
+        &[
+            entry.at.0.into(),
+            entry.request.as_str().into(),
+            entry.client.into(),
+            entry.event.into(),
+            entry.session.into(),
+            entry.actor.into(),
+            entry.actor_kind.into(),
+            entry.tool.into(),
+            entry.tool_use.into(),
+            entry.cwd.into(),
+            entry.input.as_deref().into(),
+            entry.output.as_deref().into(),
+            entry.verdict.into(),
+            entry.answer.as_deref().into(),
+            entry.wishes.as_deref().into(),
+            entry.undeliverable.as_deref().into(),
+            entry.failures.as_deref().into(),
+            entry.costs.as_deref().into(),
+            entry.spent_us.into(),
+            entry.host.into(),
+            entry.why.into(),
+            entry.n_bytes.into(),
+        ],
+        |row| row.int(0),
+    )?;
+    if let (Some(id), Some(session)) = (id, entry.session) {
+        db.execute(
+            "insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
+             values ($1, $2, $3, $4, $4, 1, $5, $5)
+             on conflict (session) do update
+             set last_id = excluded.last_id, last_ms = excluded.last_ms, n_events = journal_session.n_events + 1",
+            &[session.into(), entry.client.into(), entry.cwd.into(), id.into(), entry.at.0.into()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    pub(super) session: Option<String>,
+    pub(super) actor: Option<String>,
+    pub(super) event: Option<String>,
+    pub(super) tool: Option<String>,
+    pub(super) verdict: Option<String>,
+    /// Rows after this one.
+    pub(super) after: i64,
+    pub(super) limit: i64,
+}
+
+/// The newest rows that fit, oldest first.
+pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<Shown>, DbError> {
+    let mut after = filter.after;
+    let mut up_to = i64::MAX;
+    let session = match &filter.session {
+        Some(prefix) => {
+            let Some((session, first, last)) = session_range(db, prefix)? else {
+                return Ok(Vec::new());
+            };
+            after = after.max(first - 1);
+            up_to = last;
+            Some(session)
+        }
+        None => None,
+    };
+    let mut sql = format!("select {COLUMNS} from journal where id > $1 and id <= $2");
+    let mut params: Vec<Param<'_>> = vec![after.into(), up_to.into()];
+    let wanted = [
+        ("session", &session),
+        ("actor", &filter.actor),
+        ("event", &filter.event),
+        ("tool", &filter.tool),
+        ("verdict", &filter.verdict),
+    ];
+    for (column, value) in wanted {
+        if let Some(value) = value {
+            params.push(value.as_str().into());
+            let _infallible = write!(sql, " and {column} = ${}", params.len());
+        }
+    }
+    params.push(filter.limit.into());
+    let _infallible = write!(sql, " order by id desc limit ${}", params.len());
+    let mut rows = db.rows(&sql, &params, shown)?;
+    rows.reverse();
+    Ok(rows)
+}
+
+pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<Shown>, DbError> {
+    db.first(&format!("select {COLUMNS} from journal where id = $1"), &[id.into()], shown)
+}
+
+/// The session whose id begins so, and the range of its rows. The newest, if several do.
+fn session_range(db: &mut dyn Db, prefix: &str) -> Result<Option<(String, i64, i64)>, DbError> {
+    db.first(
+        "select session, first_id, last_id from journal_session
+         where substr(session, 1, length($1)) = $1 order by last_id desc limit 1",
+        &[prefix.into()],
+        |row| Ok((row.text(0)?, row.int(1)?, row.int(2)?)),
+    )
+}
+
+/// The figures of one row that statistics are made of.
+pub(super) struct Figures {
+    pub(super) event: String,
+    pub(super) verdict: String,
+    pub(super) spent_us: i64,
+    pub(super) host: String,
+    pub(super) why: Option<String>,
+    pub(super) failures: Option<String>,
+}
+
+/// The rows after `after`, at most `limit` of the newest.
+pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Figures>, DbError> {
+    db.rows(
+        "select event, verdict, spent_us, host, why, failures from journal where id > $1 order by id desc limit $2",
+        &[after.into(), limit.into()],
+        |row| {
+            Ok(Figures {
+                event: row.text(0)?,
+                verdict: row.text(1)?,
+                spent_us: row.int(2)?,
+                host: row.text(3)?,
+                why: row.opt_text(4)?,
+                failures: row.opt_text(5)?,
+            })
+        },
+    )
+}
+
+/// The id before the first row that is not older than `since`; found by bisection, since ids grow with time.
+pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbError> {
+    let ends = db.first("select min(id), max(id) from journal", &[], |row| {
+        Ok((row.opt_int(0)?, row.opt_int(1)?))
+    })?;
+    let Some((Some(first), Some(last))) = ends else { return Ok(0) };
+    let (mut low, mut high) = (first - 1, last);
+    while low < high {
+        let middle = low + (high - low) / 2 + 1;
+        let at = db.first(
+            "select at_ms from journal where id >= $1 order by id limit 1",
+            &[middle.into()],
+            |row| row.int(0),
+        )?;
+        if at.is_some_and(|at| at < since.0) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Ok(low)
+}
+
+/// Removes the oldest rows up to `id`, at most `limit` of them. How many were removed.
+pub(super) fn remove_up_to(db: &mut dyn Db, id: i64, limit: i64) -> Result<usize, DbError> {
+    let first = db.first("select min(id) from journal", &[], |row| row.opt_int(0))?.flatten();
+    let Some(first) = first else { return Ok(0) };
+    let last = id.min(first.saturating_add(limit - 1));
+    let removed = db.execute("delete from journal where id <= $1", &[last.into()])?;
+    db.execute("delete from journal_session where last_id <= $1", &[last.into()])?;
+    Ok(removed)
+}
+
+pub(super) fn newest_id(db: &mut dyn Db) -> Result<i64, DbError> {
+    Ok(db.first("select max(id) from journal", &[], |row| row.opt_int(0))?.flatten().unwrap_or(0))
+}
+
+fn shown(row: &dyn Row) -> Result<Shown, DbError> {
+    let json = |column| -> Result<Option<serde_json::Value>, DbError> {
+        Ok(row.opt_text(column)?.and_then(|text| serde_json::from_str(&text).ok()))
+    };
+    Ok(Shown {
+        id: row.int(0)?,
+        at_ms: row.int(1)?,
+        request: row.text(2)?,
+        client: row.text(3)?,
+        event: row.text(4)?,
+        session: row.opt_text(5)?,
+        actor: row.text(6)?,
+        actor_kind: row.opt_text(7)?,
+        tool: row.opt_text(8)?,
+        tool_use: row.opt_text(9)?,
+        cwd: row.text(10)?,
+        input: row.opt_text(11)?,
+        output: row.opt_text(12)?,
+        verdict: row.text(13)?,
+        answer: json(14)?,
+        wishes: json(15)?,
+        undeliverable: json(16)?,
+        failures: json(17)?,
+        costs: json(18)?,
+        spent_us: row.int(19)?,
+        host: row.text(20)?,
+        why: row.opt_text(21)?,
+        n_bytes: row.int(22)?,
+    })
+}

@@ -1,0 +1,108 @@
+//! One event, one row.
+
+use serde_json::{Value, json};
+use substrate_core::verdict::Permission;
+use substrate_core::wish::Wish;
+use substrate_core::{Cx, Detail, Event, FeatureError, Outcome, Verdict};
+
+use super::ops::{self, Entry};
+use super::redact::{names_dotenv, redacted};
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let max = usize::try_from(cx.settings.int("journal.max_text")).unwrap_or(4_096);
+    let (input, output) = texts(event);
+    let is_dotenv = input.is_some_and(names_dotenv);
+    let kept = |text: Option<&str>| {
+        text.filter(|text| !text.is_empty()).map(|text| redacted(text, max, is_dotenv).into_owned())
+    };
+    let tool = event.tool();
+    let entry = Entry {
+        at: event.at,
+        request: outcome.request.to_string(),
+        client: event.client,
+        event: &event.name,
+        session: event.session.as_ref().map(substrate_core::SafeId::as_str),
+        actor: event.actor.key(),
+        actor_kind: event.actor.kind(),
+        tool: tool.map(|call| call.name.as_str()),
+        tool_use: tool.and_then(|call| call.use_id.as_deref()),
+        cwd: &event.cwd,
+        input: kept(input),
+        output: kept(output),
+        verdict: outcome.verdict.word(),
+        answer: answer(&outcome.verdict),
+        wishes: some_json(outcome.wishes.iter().map(|(feature, wish)| told(feature, wish, max)).collect()),
+        undeliverable: some_json(
+            outcome.verdict.undeliverable.iter().map(|(feature, kind)| json!([feature, kind.name()])).collect(),
+        ),
+        failures: some_json(
+            outcome
+                .failures
+                .iter()
+                .map(|failure| json!({"feature": failure.feature, "panicked": failure.panicked, "message": failure.message}))
+                .collect(),
+        ),
+        costs: some_json(outcome.costs.iter().map(|(feature, us)| json!([feature, us])).collect()),
+        spent_us: i64::try_from(outcome.spent_us).unwrap_or(i64::MAX),
+        host: outcome.host.name(),
+        why: outcome.host.why(),
+        n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
+    };
+    ops::append(cx.db, &entry)?;
+    Ok(())
+}
+
+/// What went in, and what came out, in the event's own words.
+fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
+    match &event.detail {
+        Detail::Plain | Detail::ToolBatch { .. } => (None, None),
+        Detail::SessionStart { model, .. } => (None, model.as_deref()),
+        Detail::Because { word } => (Some(word), None),
+        Detail::Prompt { text, .. } => (Some(text), None),
+        Detail::ToolBefore { call } => (Some(&call.input), None),
+        Detail::ToolAfter { call, response, .. } => (Some(&call.input), Some(response)),
+        Detail::ToolFailed { call, error, .. } => (Some(&call.input), Some(error)),
+        Detail::Stop { last_message, .. } => (None, last_message.as_deref()),
+        Detail::StopFailure { error, last_message } => (Some(error), last_message.as_deref()),
+        Detail::Notification { kind, message } => (Some(kind), Some(message)),
+        Detail::Task { id, subject, .. } => (Some(id), Some(subject)),
+        Detail::ModelSwitch { from, to } => (from.as_deref(), to.as_deref()),
+        Detail::Path { path, word } => (Some(path), word.as_deref()),
+        Detail::Malformed { error, excerpt } => (Some(excerpt), Some(error)),
+    }
+}
+
+fn told(feature: &str, wish: &Wish, max: usize) -> Value {
+    json!({"feature": feature, "wish": wish.kind().name(), "text": redacted(wish.words(), max, false)})
+}
+
+/// What the client was told, if anything.
+fn answer(verdict: &Verdict) -> Option<String> {
+    if verdict.is_silent() {
+        return None;
+    }
+    let permission = verdict.permission.as_ref().map(|permission| match permission {
+        Permission::Deny { reason } => json!({"deny": reason}),
+        Permission::Ask { reason } => json!({"ask": reason}),
+    });
+    let exports: Vec<&str> = verdict.exports.iter().map(|(name, _)| name.as_str()).collect();
+    let all = json!({
+        "permission": permission, "block": verdict.block, "context": verdict.context,
+        "notice": verdict.notice, "exports": exports,
+    });
+    let said: serde_json::Map<String, Value> = match all {
+        Value::Object(map) => {
+            map.into_iter().filter(|(_, value)| !value.is_null() && *value != json!([])).collect()
+        }
+        _ => serde_json::Map::new(),
+    };
+    Some(Value::Object(said).to_string())
+}
+
+fn some_json(list: Vec<Value>) -> Option<String> {
+    (!list.is_empty()).then(|| Value::Array(list).to_string())
+}

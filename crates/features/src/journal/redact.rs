@@ -1,0 +1,193 @@
+//! Secrets out, before anything is stored.
+//!
+//! The patterns are documented in the reference; each keeps the name of what it hides. They run over JSON text as well
+//! as plain text, so they know that a quote or a line break may be escaped there. Linear time, whatever the input.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+use substrate_core::text::cut;
+
+/// A kind of secret: its name for the reference, its pattern, and what is put in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    pub name: &'static str,
+    pub regex: &'static str,
+    pub replacement: &'static str,
+}
+
+/// How far beyond the kept text the patterns look, so that a secret across the cut is still recognised.
+const BEYOND_THE_CUT: usize = 1_024;
+
+/// Every pattern, in the order in which they are applied.
+pub const PATTERNS: &[Pattern] = &[
+    Pattern {
+        name: "private keys (PEM blocks)",
+        regex: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
+        replacement: "[private key]",
+    },
+    Pattern {
+        name: "keys of well-known services (Anthropic, OpenAI, Stripe, AWS, Google, GitHub, GitLab, Slack, npm, PyPI, Hugging Face)",
+        regex: r"(?-u:\b)(?:sk-[A-Za-z0-9_-]{12,}|[rs]k_(?:live|test)_[A-Za-z0-9]{8,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[0-9A-Za-z_-]{20,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{12,}|xox[abeoprs]-[A-Za-z0-9-]{8,}|npm_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,})",
+        replacement: "[key]",
+    },
+    Pattern {
+        name: "JSON web tokens",
+        regex: r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?",
+        replacement: "[token]",
+    },
+    Pattern {
+        name: "authorization headers",
+        regex: r#"(?i)(?-u:\b)((?:authorization|proxy-authorization|x-api-key|cookie|set-cookie)\\?["']?\s*[:=]\s*\\?["']?(?:(?:bearer|basic|token)\s+)?)[^\s"'\\]{4,}"#,
+        replacement: "${1}[redacted]",
+    },
+    Pattern {
+        name: "bearer tokens",
+        regex: r"(?i)(?-u:\b)(bearer\s+)[A-Za-z0-9._~+/=-]{8,}",
+        replacement: "${1}[redacted]",
+    },
+    Pattern {
+        name: "passwords in URLs",
+        regex: r#"(://[^/\s:@"'\\]*:)[^/\s@"'\\]+@"#,
+        replacement: "${1}[redacted]@",
+    },
+    Pattern {
+        name: "values whose name says that they are secret (password, passphrase, secret, token, credential, api key, access key, private key)",
+        regex: r#"(?i)((?:password|passwd|passphrase|secret|token|credentials?|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?key)[A-Z0-9_]*\\?["']?\s*[:=]\s*)(?:\\?"(?:[^"\\]|\\[^"])+\\?"|'[^']+'|[^\s"'\\,;&|)}]{3,})"#,
+        replacement: "${1}[redacted]",
+    },
+    Pattern {
+        name: "secrets as command-line flags (--password x, --token x, --secret x, --api-key x)",
+        regex: r#"(?i)(\s--?(?:password|passwd|passphrase|secret|token|api-key|access-key|auth)(?:=|\s+))[^\s"'\\-][^\s"'\\]*"#,
+        replacement: "${1}[redacted]",
+    },
+];
+
+/// Applied as well when a `.env` file is named: there every value may be a secret.
+pub const DOTENV: Pattern = Pattern {
+    name: "every NAME=value where a `.env` file is read, written or printed",
+    regex: r#"(?m)(^|\\n|\\t|["'\s])((?:export )?[A-Za-z_][A-Za-z0-9_]*=)(?:\\"[^"]*"|'[^']*'|[^\n"'\\]+)"#,
+    replacement: "${1}${2}[redacted]",
+};
+
+struct Compiled {
+    any: RegexSet,
+    each: Vec<(Regex, &'static str)>,
+    dotenv: Regex,
+    names_dotenv: Regex,
+}
+
+static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {
+    let regex = |text: &str| {
+        Regex::new(text).expect("a pattern of our own compiles; a test compiles them all")
+    };
+    Compiled {
+        any: RegexSet::new(PATTERNS.iter().map(|pattern| pattern.regex))
+            .expect("as each of them does"),
+        each: PATTERNS.iter().map(|pattern| (regex(pattern.regex), pattern.replacement)).collect(),
+        dotenv: regex(DOTENV.regex),
+        names_dotenv: regex(r"\.env(?:$|[^A-Za-z0-9_])"),
+    }
+});
+
+/// Whether the text names a `.env` file.
+pub(super) fn names_dotenv(text: &str) -> bool {
+    // The cheap question first: this runs at every tool call.
+    text.contains(".env") && COMPILED.names_dotenv.is_match(text)
+}
+
+/// The beginning of `text`, at most `max` bytes of it, without its secrets.
+pub(super) fn redacted(text: &str, max: usize, is_dotenv: bool) -> Cow<'_, str> {
+    let window = cut(text, max + BEYOND_THE_CUT);
+    let mut out = Cow::Borrowed(window);
+    for found in COMPILED.any.matches(window) {
+        let (regex, replacement) = &COMPILED.each[found];
+        if let Cow::Owned(changed) = regex.replace_all(&out, *replacement) {
+            out = Cow::Owned(changed);
+        }
+    }
+    if is_dotenv && let Cow::Owned(changed) = COMPILED.dotenv.replace_all(&out, DOTENV.replacement)
+    {
+        out = Cow::Owned(changed);
+    }
+    if out.len() <= max && window.len() == text.len() {
+        return out;
+    }
+    Cow::Owned(format!("{}…", cut(&out, max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::nothing("ls -la src", "ls -la src")]
+    #[case::anthropic("export K=sk-ant-REDACTED", "export K=[key]")]
+    #[case::aws("AKIAIOSFODNN7EXAMPLE", "[key]")]
+    #[case::github(
+        "git clone https://ghp_0123456789abcdefghijklmnopqrstuvwxyz@host/x",
+        "git clone https://[key]@host/x"
+    )]
+    #[case::slack("xoxb-123456789012-abcdef", "[key]")]
+    #[case::jwt("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "[token]")]
+    #[case::header(
+        r#"{"command":"curl -H \"Authorization: Bearer abc.def-123\" x"}"#,
+        r#"{"command":"curl -H \"Authorization: Bearer [redacted]\" x"}"#
+    )]
+    #[case::url("psql postgres://u:hunter2@db/x", "psql postgres://u:[redacted]@db/x")]
+    #[case::json(r#"{"password":"hunter2","a":1}"#, r#"{"password":[redacted],"a":1}"#)]
+    #[case::escaped_json(
+        r#"{"content":"{\"api_key\": \"abc123\"}"}"#,
+        r#"{"content":"{\"api_key\": [redacted]}"}"#
+    )]
+    #[case::shell("DB_PASSWORD=hunter2 ./run", "DB_PASSWORD=[redacted] ./run")]
+    #[case::flag("mysql -u root --password hunter2", "mysql -u root --password [redacted]")]
+    #[case::harmless("the token count is 12", "the token count is 12")]
+    #[case::pem(
+        "a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY----- b",
+        "a [private key] b"
+    )]
+    #[case::pem_without_end("-----BEGIN PRIVATE KEY-----\nMIIE", "[private key]")]
+    fn a_secret_is_taken_out(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(redacted(text, 4_096, false), expected);
+    }
+
+    #[rstest]
+    #[case(
+        r#"{"content":"A=1\nB_C=two words\n"}"#,
+        r#"{"content":"A=[redacted]\nB_C=[redacted]\n"}"#
+    )]
+    #[case("FOO=bar", "FOO=[redacted]")]
+    fn in_a_dotenv_file_every_value_is_taken_out(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(redacted(text, 4_096, true), expected);
+    }
+
+    #[rstest]
+    #[case("/app/.env", true)]
+    #[case("cat .env.local", true)]
+    #[case("process.environment", false)]
+    #[case("os.env_var", false)]
+    fn a_dotenv_file_is_recognised(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(names_dotenv(text), expected);
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_does_not_survive() {
+        let text = format!("{}sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789", "x ".repeat(50));
+        assert!(!redacted(&text, 110, false).contains("sk-ant"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_bounded_and_any_key_is_gone(before in ".{0,60}", after in " .{0,60}", max in 1usize..200) {
+            let key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz";
+            let text = format!("{before} {key}{after}");
+            let out = redacted(&text, max, false);
+            prop_assert!(out.len() <= max + '…'.len_utf8());
+            prop_assert!(!out.contains(&key[..12]));
+        }
+    }
+}

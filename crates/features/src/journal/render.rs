@@ -1,0 +1,112 @@
+//! The journal for people.
+
+use std::fmt::Write as _;
+
+use jiff::tz::{Offset, TimeZone};
+use substrate_core::text::one_line;
+
+use super::ops::Shown;
+
+/// One line per row.
+pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let session = row.session.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
+        let actor = row.actor_kind.as_deref().filter(|kind| !kind.is_empty()).unwrap_or(&row.actor);
+        let what = row
+            .tool
+            .as_ref()
+            .map_or_else(|| row.event.clone(), |tool| format!("{} {tool}", row.event));
+        let words = row
+            .answer_words()
+            .or_else(|| row.input.clone())
+            .or_else(|| row.output.clone())
+            .unwrap_or_default();
+        let _infallible = writeln!(
+            out,
+            "{:>6}  {}  {session:<8}  {actor:<16}  {what:<28}  {:<7}  {:>7}  {}",
+            row.id,
+            time(row.at_ms, tz_offset_s),
+            row.verdict,
+            cost(row.spent_us),
+            one_line(&words, 60),
+        );
+    }
+    out
+}
+
+/// Everything about one row.
+pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
+    let mut out = String::new();
+    let none = "-".to_owned();
+    let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    let fields = [
+        ("id", Some(row.id.to_string())),
+        ("time", Some(time(row.at_ms, tz_offset_s))),
+        ("event", Some(row.event.clone())),
+        ("client", Some(row.client.clone())),
+        ("session", Some(row.session.clone().unwrap_or_else(|| none.clone()))),
+        (
+            "actor",
+            Some(
+                row.actor_kind
+                    .as_ref()
+                    .map_or_else(|| row.actor.clone(), |kind| format!("{} ({kind})", row.actor)),
+            ),
+        ),
+        ("tool", row.tool.clone()),
+        ("tool use", row.tool_use.clone()),
+        ("folder", Some(row.cwd.clone())),
+        ("verdict", Some(row.verdict.clone())),
+        ("answer", json(&row.answer)),
+        ("wishes", json(&row.wishes)),
+        ("undeliverable", json(&row.undeliverable)),
+        ("failures", json(&row.failures)),
+        (
+            "cost",
+            Some(format!(
+                "{} by the {}{}",
+                cost(row.spent_us),
+                row.host,
+                row.why.as_ref().map_or_else(String::new, |why| format!(" (daemon {why})"))
+            )),
+        ),
+        ("per feature", json(&row.costs)),
+        ("request", Some(row.request.clone())),
+        ("bytes", Some(row.n_bytes.to_string())),
+        ("input", row.input.clone()),
+        ("output", row.output.clone()),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            let _infallible = writeln!(out, "{name:<14} {value}");
+        }
+    }
+    out
+}
+
+impl Shown {
+    /// The strongest words that the client was told.
+    fn answer_words(&self) -> Option<String> {
+        let answer = self.answer.as_ref()?;
+        ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
+            .iter()
+            .find_map(|path| answer.pointer(path)?.as_str().map(str::to_owned))
+    }
+}
+
+pub(super) fn cost(us: i64) -> String {
+    if us < 1_000 {
+        return format!("{us}us");
+    }
+    format!("{}.{}ms", us / 1_000, us % 1_000 / 100)
+}
+
+fn time(at_ms: i64, tz_offset_s: i32) -> String {
+    let (Ok(at), Ok(offset)) =
+        (jiff::Timestamp::from_millisecond(at_ms), Offset::from_seconds(tz_offset_s))
+    else {
+        return at_ms.to_string();
+    };
+    at.to_zoned(TimeZone::fixed(offset)).strftime("%m-%d %H:%M:%S").to_string()
+}

@@ -1,0 +1,43 @@
+//! The journal's tables. Nothing but the primary key is indexed: an index over all rows would cost more than the
+//! insert itself. A session's range of rows is in `journal_session`; a time is found by bisection.
+
+use substrate_core::Migration;
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "the journal",
+    sql: "create table journal (
+            id integer primary key,
+            at_ms bigint not null,
+            request text not null,
+            client text not null,
+            event text not null,
+            session text,
+            actor text not null,
+            actor_kind text,
+            tool text,
+            tool_use text,
+            cwd text not null,
+            input text,
+            output text,
+            verdict text not null,
+            answer text,
+            wishes text,
+            undeliverable text,
+            failures text,
+            costs text,
+            spent_us bigint not null,
+            host text not null,
+            why text,
+            n_bytes bigint not null
+          );
+          create table journal_session (
+            session text primary key,
+            client text not null,
+            cwd text not null,
+            first_id bigint not null,
+            last_id bigint not null,
+            n_events bigint not null,
+            first_ms bigint not null,
+            last_ms bigint not null
+          );",
+}];

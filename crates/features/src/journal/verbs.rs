@@ -1,0 +1,198 @@
+//! `substrate journal …`
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::time::parse_span;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Output, VerbError};
+
+use super::ops::{self, Figures, Filter};
+use super::render;
+
+/// Statistics look at so many of the newest rows at the most.
+const MAX_FIGURES: i64 = 200_000;
+
+#[derive(Args, Serialize, Deserialize, Clone, Debug)]
+pub(super) struct Which {
+    /// Only this session (the beginning of its id is enough)
+    #[arg(long)]
+    session: Option<String>,
+    /// Only this actor: `main`, or a subagent's id
+    #[arg(long)]
+    actor: Option<String>,
+    /// Only this kind of event, e.g. `PreToolUse`
+    #[arg(long)]
+    event: Option<String>,
+    /// Only calls of this tool, e.g. `Bash`
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only this verdict: allow, context, notice, export, block, ask, deny
+    #[arg(long)]
+    verdict: Option<String>,
+    /// Only the last so long, e.g. `15m`, `2h`, `7d`
+    #[arg(long)]
+    since: Option<String>,
+}
+
+impl Which {
+    fn filter(self, cx: &mut Cx<'_>, limit: i64) -> Result<Filter, VerbError> {
+        let after = after(cx, self.since.as_deref())?;
+        Ok(Filter {
+            session: self.session,
+            actor: self.actor,
+            event: self.event,
+            tool: self.tool,
+            verdict: self.verdict,
+            after,
+            limit,
+        })
+    }
+}
+
+/// The id before the span begins.
+fn after(cx: &mut Cx<'_>, since: Option<&str>) -> Result<i64, VerbError> {
+    let Some(text) = since else { return Ok(0) };
+    let span = parse_span(text).ok_or_else(|| {
+        VerbError::user(format!("`{text}` is no duration"), "write it like `15m`, `2h` or `7d`")
+    })?;
+    Ok(ops::id_before(cx.db, cx.now.plus_ms(-span))?)
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct List {
+    #[command(flatten)]
+    which: Which,
+    /// How many entries at the most
+    #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
+    limit: i64,
+}
+
+impl VerbArgs for List {
+    const PATH: &'static [&'static str] = &["journal", "list"];
+    const ABOUT: &'static str = "The newest entries of the journal, oldest first";
+    const ACCESS: Access = Access::Read;
+    const DEFAULT: bool = true;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let filter = self.which.filter(cx, self.limit)?;
+        let rows = ops::list(cx.db, &filter)?;
+        Ok(Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows)))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Tail {
+    #[command(flatten)]
+    which: Which,
+    /// How many earlier entries to begin with
+    #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(i64).range(0..=1_000))]
+    limit: i64,
+    /// Where the last answer ended
+    #[arg(long, hide = true)]
+    after: Option<i64>,
+}
+
+impl VerbArgs for Tail {
+    const PATH: &'static [&'static str] = &["journal", "tail"];
+    const ABOUT: &'static str = "Follow the journal as it grows (Ctrl+C ends it)";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let mut filter =
+            self.which.clone().filter(cx, if self.after.is_some() { 1_000 } else { self.limit })?;
+        filter.after = self.after.unwrap_or(filter.after);
+        let newest = ops::newest_id(cx.db)?;
+        let rows = ops::list(cx.db, &filter)?;
+        let mut out = Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows));
+        let next = Self { after: Some(newest), ..self };
+        out.follow = serde_json::to_value(next).ok();
+        Ok(out)
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Show {
+    /// The entry's number, as `list` shows it
+    id: i64,
+}
+
+impl VerbArgs for Show {
+    const PATH: &'static [&'static str] = &["journal", "show"];
+    const ABOUT: &'static str = "Everything about one entry";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let row = ops::show(cx.db, self.id)?.ok_or_else(|| {
+            VerbError::user(
+                format!("there is no entry {}", self.id),
+                "`substrate journal list` shows the newest",
+            )
+        })?;
+        Ok(Output::new(render::whole(&row, caller.tz_offset_s), json!(row)))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Stats {
+    /// The last so long
+    #[arg(long, default_value = "24h")]
+    since: String,
+}
+
+impl VerbArgs for Stats {
+    const PATH: &'static [&'static str] = &["journal", "stats"];
+    const ABOUT: &'static str = "How many events, how fast, what was refused, what failed";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let after = after(cx, Some(&self.since))?;
+        let rows = ops::figures(cx.db, after, MAX_FIGURES)?;
+        let mut by_event: BTreeMap<&str, Vec<&Figures>> = BTreeMap::new();
+        for row in &rows {
+            by_event.entry(&row.event).or_default().push(row);
+        }
+        let mut text = format!(
+            "{:<22} {:>8} {:>9} {:>9} {:>7} {:>7}\n",
+            "event", "count", "p50", "p99", "refused", "failed"
+        );
+        let mut events = Vec::new();
+        for (event, rows) in by_event {
+            let mut spent: Vec<i64> = rows.iter().map(|row| row.spent_us).collect();
+            spent.sort_unstable();
+            let (p50, p99) = (percentile(&spent, 50), percentile(&spent, 99));
+            let n_refused = rows
+                .iter()
+                .filter(|row| matches!(row.verdict.as_str(), "deny" | "ask" | "block"))
+                .count();
+            let n_failed = rows.iter().filter(|row| row.failures.is_some()).count();
+            let _infallible = writeln!(
+                text,
+                "{event:<22} {:>8} {:>9} {:>9} {n_refused:>7} {n_failed:>7}",
+                rows.len(),
+                render::cost(p50),
+                render::cost(p99),
+            );
+            events.push(json!({"event": event, "n": rows.len(), "p50_us": p50, "p99_us": p99, "n_refused": n_refused, "n_failed": n_failed}));
+        }
+        let n_in_process = rows.iter().filter(|row| row.host == "in-process").count();
+        let n_too_slow = rows.iter().filter(|row| row.why.as_deref() == Some("too-slow")).count();
+        let _infallible = writeln!(
+            text,
+            "\n{} events; {n_in_process} without the daemon, {n_too_slow} of them because it was too slow",
+            rows.len()
+        );
+        let json = json!({"since": self.since, "n": rows.len(), "n_in_process": n_in_process, "n_too_slow": n_too_slow, "events": events});
+        Ok(Output::new(text, json))
+    }
+}
+
+fn percentile(sorted: &[i64], percent: usize) -> i64 {
+    sorted
+        .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(0)
+}
