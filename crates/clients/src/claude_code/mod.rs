@@ -1,21 +1,20 @@
 //! Claude Code, as measured with version 2.1.325.
 //!
 //! `samples/` holds one captured payload per event and variant; what is claimed here about the client rests on them
-//! and on runs of the real client. Invariant: nothing is ever said on a channel that the client does not honour at
-//! that event.
+//! and on runs of the real client. Invariant: a payload that is a JSON object is always an event, and nothing is ever
+//! said on a channel that the client does not honour at that event.
 
+mod decode;
 mod deliver;
 mod encode;
+mod tools;
+mod wire;
 
-use substrate_core::{Event, EventKind};
-
-use crate::{Client, Input};
+use crate::Client;
 
 pub const CLIENT: Client = Client {
     name: "claude-code",
-    decode: |input: &Input<'_>| {
-        Ok(Event::bare("claude-code", EventKind::named(input.event), input.at))
-    },
+    decode: decode::decode,
     encode: encode::encode,
     delivers: deliver::delivers,
 };
