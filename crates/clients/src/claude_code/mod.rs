@@ -1,13 +1,23 @@
-//! Claude Code.
+//! Claude Code, as measured with version 2.1.325.
+//!
+//! `samples/` holds one captured payload per event and variant; what is claimed here about the client rests on them
+//! and on runs of the real client. Invariant: a payload that is a JSON object is always an event, and nothing is ever
+//! said on a channel that the client does not honour at that event.
 
-use crate::{Answer, Client, DecodeError, Input};
-use substrate_core::{Delivery, Event, EventKind, Verdict};
+mod decode;
+mod deliver;
+mod encode;
+mod tools;
+mod wire;
+
+use crate::Client;
 
 pub const CLIENT: Client = Client {
     name: "claude-code",
-    decode: |input: &Input<'_>| -> Result<Event, DecodeError> {
-        Ok(Event::bare("claude-code", EventKind::named(input.event), input.at))
-    },
-    encode: |_: &Event, _: &Verdict| Answer::default(),
-    delivers: |_, _| Delivery::NotDeliverable,
+    decode: decode::decode,
+    encode: encode::encode,
+    delivers: deliver::delivers,
 };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! What a hook process was given, as a canonical event.
+//!
+//! Invariant: a JSON object is always an event, and so is no input at all (a hook tried by hand). What the payload
+//! does not say comes from the environment that the client gives its hooks, if it is there.
+
+use std::borrow::Cow;
+
+use substrate_core::text::one_line;
+use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource};
+
+use super::tools;
+use super::wire::{Payload, Raw};
+use crate::{DecodeError, Input};
+
+/// How many blocks in a row the client honours unless it was told otherwise.
+const BLOCK_CAP: u32 = 8;
+/// The longest name of an unknown event that is kept, in characters.
+const MAX_NAME: usize = 64;
+/// How the client begins a prompt that it writes itself when a background task is done.
+const TASK_NOTIFICATION: &str = "<task-notification>";
+
+pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
+    let text = std::str::from_utf8(input.stdin).map_err(|_| DecodeError::NotText)?;
+    let payload = if text.trim().is_empty() { Payload::default() } else { parse(text)? };
+    let (kind, name) = named(&payload, input.event);
+    Ok(Event {
+        client: super::CLIENT.name,
+        at: input.at,
+        kind,
+        name,
+        session: session(&payload, input),
+        actor: actor(&payload),
+        cwd: payload.cwd.some_text().unwrap_or_else(|| input.cwd.to_owned()),
+        project_dir: variable(input, "CLAUDE_PROJECT_DIR").map(str::to_owned),
+        transcript: payload.transcript_path.some_text(),
+        prompt_id: payload.prompt_id.some_text(),
+        permission_mode: payload.permission_mode.some_text(),
+        client_pid: variable(input, "CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+        attended: match variable(input, "CLAUDE_CODE_SESSION_ATTENDED") {
+            Some("1") => Some(true),
+            Some("0") => Some(false),
+            _ => None,
+        },
+        env_file: variable(input, "CLAUDE_ENV_FILE").map(str::to_owned),
+        block_cap: variable(input, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
+            .and_then(|cap| cap.parse().ok())
+            .unwrap_or(BLOCK_CAP),
+        detail: detail(kind, &payload),
+        n_bytes: input.stdin.len(),
+    })
+}
+
+fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => DecodeError::NotAnEvent(error),
+        _ => DecodeError::NotJson(error),
+    })
+}
+
+/// The first name that we know: the payload's own, or else the hook's argument. If we know none, the first that is
+/// said at all, made harmless.
+fn named(payload: &Payload<'_>, argument: &str) -> (EventKind, String) {
+    let said = [
+        payload.hook_event_name.text().unwrap_or_default(),
+        payload.hook_type.text().unwrap_or_default(),
+        Cow::Borrowed(argument),
+    ];
+    let mut kinds = said.iter().map(|name| EventKind::named(name));
+    if let Some(kind) = kinds.find(|kind| *kind != EventKind::Unknown) {
+        return (kind, kind.name().to_owned());
+    }
+    let mut names = said.iter().map(|name| one_line(name, MAX_NAME));
+    let name = names.find(|name| !name.is_empty());
+    (EventKind::Unknown, name.unwrap_or_else(|| EventKind::Unknown.name().to_owned()))
+}
+
+fn session(payload: &Payload<'_>, input: &Input<'_>) -> Option<SafeId> {
+    payload
+        .session_id
+        .text()
+        .and_then(|id| SafeId::new(&id))
+        .or_else(|| variable(input, "CLAUDE_CODE_SESSION_ID").and_then(SafeId::new))
+        .or_else(|| variable(input, "CLAUDE_SESSION_ID").and_then(SafeId::new))
+}
+
+/// Inside a subagent the client says `agent_id` and `agent_type`; of a session that was started as a certain agent
+/// it says only the type.
+fn actor(payload: &Payload<'_>) -> Actor {
+    let kind = payload.agent_type.text();
+    match payload.agent_id.text().and_then(|id| SafeId::new(&id)) {
+        // Only a type that is there and empty is the compaction fork, which nothing may hold up; a subagent whose
+        // type we can't read is held up like any other.
+        Some(id) => {
+            Actor::Subagent { id, kind: kind.unwrap_or(Cow::Borrowed("unknown")).into_owned() }
+        }
+        None => Actor::Main { kind: kind.filter(|kind| !kind.is_empty()).map(Cow::into_owned) },
+    }
+}
+
+/// A variable of the hook's environment, if it is there and not empty.
+fn variable<'a>(input: &'a Input<'_>, name: &str) -> Option<&'a str> {
+    input.env(name).filter(|value| !value.is_empty())
+}
+
+/// What is particular to the event; `Plain` where the payload lacks what the detail is about.
+fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
+    use EventKind as K;
+    let found = match kind {
+        K::SessionStart => Some(Detail::SessionStart {
+            source: start_source(payload.source),
+            model: payload.model.some_text(),
+        }),
+        K::Stop | K::SubagentStop => Some(Detail::Stop {
+            again: payload.stop_hook_active.is_true(),
+            last_message: payload.last_assistant_message.some_text(),
+            n_background_tasks: payload.background_tasks.n_items().unwrap_or(0),
+            transcript: payload.agent_transcript_path.some_text(),
+        }),
+        K::StopFailure => Some(Detail::StopFailure {
+            error: payload.error.some_text().unwrap_or_default(),
+            last_message: payload.last_assistant_message.some_text(),
+        }),
+        K::UserPromptSubmit | K::UserPromptExpansion => prompt(payload),
+        K::PreToolUse | K::PermissionRequest => {
+            tools::call(payload).map(|call| Detail::ToolBefore { call })
+        }
+        K::PostToolUse => tools::call(payload).map(|call| Detail::ToolAfter {
+            call,
+            response: payload.tool_response.json().unwrap_or_default().to_owned(),
+            duration_ms: payload.duration_ms.whole(),
+        }),
+        K::PostToolUseFailure => failed(payload, payload.error),
+        // A call that was refused is a call that came to nothing; the reason is its error.
+        K::PermissionDenied => failed(payload, payload.reason),
+        K::PostToolBatch => {
+            Some(Detail::ToolBatch { n_calls: payload.tool_calls.n_items().unwrap_or(0) })
+        }
+        K::Notification => Some(Detail::Notification {
+            kind: payload.notification_type.some_text().unwrap_or_default(),
+            message: payload.message.some_text().unwrap_or_default(),
+        }),
+        K::TaskCreated | K::TaskCompleted => task(payload),
+        K::PreModelSwitch | K::PostModelSwitch => Some(Detail::ModelSwitch {
+            from: payload.from_model.some_text(),
+            to: payload.to_model.some_text(),
+        }),
+        K::SessionEnd => because(payload.reason),
+        K::Setup | K::PreCompact | K::PostCompact => because(payload.trigger),
+        K::ConfigChange => because(payload.source),
+        K::Elicitation => because(payload.mcp_server_name),
+        K::ElicitationResult => because(payload.action),
+        K::CwdChanged => about(payload.new_cwd, Raw::default()),
+        K::DirectoryAdded => about(payload.directory, payload.source),
+        K::FileChanged => about(payload.file_path, payload.event),
+        K::InstructionsLoaded => about(payload.file_path, payload.load_reason),
+        // The client says only the name; where the tree goes is the answer of whoever makes it.
+        K::WorktreeCreate => about(payload.name, Raw::default()),
+        K::WorktreeRemove => about(payload.worktree_path, Raw::default()),
+        // The actor says it all.
+        K::SubagentStart | K::TeammateIdle => None,
+        K::MessageDisplay | K::Unknown | K::Malformed => None,
+    };
+    found.unwrap_or(Detail::Plain)
+}
+
+fn start_source(source: Raw<'_>) -> StartSource {
+    match source.text().as_deref() {
+        Some("startup") => StartSource::Startup,
+        Some("resume") => StartSource::Resume,
+        Some("fork") => StartSource::Fork,
+        Some("clear") => StartSource::Clear,
+        Some("compact") => StartSource::Compact,
+        _ => StartSource::Other,
+    }
+}
+
+fn prompt(payload: &Payload<'_>) -> Option<Detail> {
+    let text = payload.prompt.text()?.into_owned();
+    let from_person = !text.starts_with(TASK_NOTIFICATION);
+    Some(Detail::Prompt { text, from_person })
+}
+
+fn failed(payload: &Payload<'_>, error: Raw<'_>) -> Option<Detail> {
+    tools::call(payload).map(|call| Detail::ToolFailed {
+        call,
+        error: error.some_text().unwrap_or_default(),
+        interrupted: payload.is_interrupt.is_true(),
+        duration_ms: payload.duration_ms.whole(),
+    })
+}
+
+fn task(payload: &Payload<'_>) -> Option<Detail> {
+    Some(Detail::Task {
+        id: payload.task_id.some_text()?,
+        subject: payload.task_subject.some_text().unwrap_or_default(),
+        teammate: payload.teammate_name.some_text(),
+    })
+}
+
+fn because(word: Raw<'_>) -> Option<Detail> {
+    word.some_text().map(|word| Detail::Because { word })
+}
+
+fn about(path: Raw<'_>, word: Raw<'_>) -> Option<Detail> {
+    path.some_text().map(|path| Detail::Path { path, word: word.some_text() })
+}

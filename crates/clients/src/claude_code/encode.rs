@@ -1,0 +1,140 @@
+//! A verdict in the client's own words.
+//!
+//! Invariant: stdout is one JSON object, or the bare text that the event takes, or nothing; and nothing is said on a
+//! channel that `deliver` does not list for the event, even if the verdict holds it.
+
+use serde::Serialize;
+use substrate_core::verdict::Permission;
+use substrate_core::{Event, Verdict};
+
+use super::deliver::{BlockBy, Channels, ContextBy, PermissionBy, channels};
+use crate::{Answer, Exports};
+
+/// The exit code that stops what was about to happen.
+const BLOCKED: u8 = 2;
+
+pub(super) fn encode(event: &Event, verdict: &Verdict) -> Answer {
+    let row = channels(event.kind);
+    let context = filled(verdict.context.as_ref());
+    let block = filled(verdict.block.as_ref());
+    let mut answer = Answer { exports: exports(event, row, &verdict.exports), ..Answer::default() };
+    if let (BlockBy::Exit, Some(reason)) = (row.block, block) {
+        // What does not happen needs no context either.
+        reason.clone_into(&mut answer.stderr);
+        answer.exit = BLOCKED;
+        return answer;
+    }
+    if let (ContextBy::Stdout, Some(text)) = (row.context, context) {
+        text.clone_into(&mut answer.stdout);
+        return answer;
+    }
+    let reason = block.filter(|_| row.block == BlockBy::Json);
+    let said = Said {
+        decision: reason.map(|_| "block"),
+        reason,
+        system_message: filled(verdict.notice.as_ref()).filter(|_| row.notice),
+        hook_specific_output: particulars(event, row, verdict.permission.as_ref(), context),
+    };
+    if !said.is_nothing() {
+        // Strings under fixed keys can't fail to be written; if they did, silence would be the answer.
+        answer.stdout = serde_json::to_string(&said).unwrap_or_default();
+    }
+    answer
+}
+
+/// What the client reads from stdout.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<Particulars<'a>>,
+}
+
+impl Said<'_> {
+    fn is_nothing(&self) -> bool {
+        self.decision.is_none()
+            && self.system_message.is_none()
+            && self.hook_specific_output.is_none()
+    }
+}
+
+/// What belongs to one kind of event.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Particulars<'a> {
+    /// The client ignores the whole output if this is not the event's own name.
+    hook_event_name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_decision_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<Decision<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_context: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Decision<'a> {
+    behavior: &'static str,
+    message: &'a str,
+}
+
+fn particulars<'a>(
+    event: &Event,
+    row: Channels,
+    permission: Option<&'a Permission>,
+    context: Option<&'a str>,
+) -> Option<Particulars<'a>> {
+    let mut out = Particulars { hook_event_name: event.kind.name(), ..Particulars::default() };
+    match (row.permission, permission) {
+        (PermissionBy::ToolDecision, Some(Permission::Deny { reason })) => {
+            out.permission_decision = Some("deny");
+            out.permission_decision_reason = Some(reason);
+        }
+        (PermissionBy::ToolDecision, Some(Permission::Ask { reason })) => {
+            out.permission_decision = Some("ask");
+            out.permission_decision_reason = Some(reason);
+        }
+        (PermissionBy::RequestDecision, Some(Permission::Deny { reason })) => {
+            out.decision = Some(Decision { behavior: "deny", message: reason });
+        }
+        (PermissionBy::RequestDecision, Some(Permission::Ask { .. }) | None)
+        | (PermissionBy::ToolDecision, None)
+        | (PermissionBy::Nothing, _) => {}
+    }
+    out.additional_context = context.filter(|_| row.context == ContextBy::Json);
+    let says_something = out.permission_decision.is_some()
+        || out.decision.is_some()
+        || out.additional_context.is_some();
+    says_something.then_some(out)
+}
+
+/// The exports as lines of a shell script. The client runs that file before each command of the session, so a name or
+/// a value that could be more than an assignment is left out.
+fn exports(event: &Event, row: Channels, exports: &[(String, String)]) -> Option<Exports> {
+    let file = event.env_file.as_ref().filter(|_| row.exports)?;
+    let text: String = exports
+        .iter()
+        .filter(|(name, value)| is_variable(name) && !value.contains(char::is_control))
+        .map(|(name, value)| format!("export {name}='{}'\n", value.replace('\'', r"'\''")))
+        .collect();
+    (!text.is_empty()).then(|| Exports { file: file.clone(), text })
+}
+
+/// `[A-Za-z_][A-Za-z0-9_]*`
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn filled(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.trim().is_empty())
+}

@@ -1,0 +1,261 @@
+//! The payload exactly as the client writes it: one object, every field perhaps absent.
+//!
+//! Values stay raw until somebody asks for them, so an 80 KB `tool_input` is skipped over, never built into a tree.
+//! Invariant: only text that is no JSON object fails. An unknown field, a field twice (the last one counts, as in the
+//! client's own JavaScript) and a value of an unexpected type do not: a value of the wrong type counts as absent.
+//! Skipping does not recurse, so nesting can't overflow the stack.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A struct whose fields are the keys of a JSON object. Written by hand instead of derived, because the derived code
+/// refuses a key that comes twice.
+macro_rules! object {
+    ($(#[$doc:meta])* struct $name:ident { $($(#[$field_doc:meta])* $field:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(super) struct $name<'a> {
+            $($(#[$field_doc])* pub(super) $field: Raw<'a>,)+
+        }
+
+        impl<'de> Deserialize<'de> for $name<'de> {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Fields;
+                impl<'de> Visitor<'de> for Fields {
+                    type Value = $name<'de>;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                        let mut out = $name::default();
+                        while let Some(Key(key)) = map.next_key()? {
+                            $(if *key == *stringify!($field).as_bytes() {
+                                out.$field = map.next_value()?;
+                                continue;
+                            })+
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                        Ok(out)
+                    }
+                }
+                from.deserialize_map(Fields)
+            }
+        }
+    };
+}
+
+object! {
+    /// The fields of all events that we look at. Those that most events have come first.
+    struct Payload {
+        session_id,
+        transcript_path,
+        cwd,
+        prompt_id,
+        permission_mode,
+        hook_event_name,
+        /// What `hook_event_name` is called in the scripts that some people test their hooks with.
+        hook_type,
+        agent_id,
+        agent_type,
+
+        // Tools.
+        tool_name,
+        tool_input,
+        tool_response,
+        tool_use_id,
+        duration_ms,
+        error,
+        is_interrupt,
+        tool_calls,
+
+        // Turns.
+        prompt,
+        stop_hook_active,
+        last_assistant_message,
+        background_tasks,
+        agent_transcript_path,
+
+        // One word on why.
+        source,
+        reason,
+        trigger,
+        action,
+        mcp_server_name,
+
+        // Everything else.
+        model,
+        notification_type,
+        message,
+        task_id,
+        task_subject,
+        teammate_name,
+        from_model,
+        to_model,
+        new_cwd,
+        directory,
+        file_path,
+        event,
+        load_reason,
+        name,
+        worktree_path,
+    }
+}
+
+object! {
+    /// The fields of a `tool_input` that say what a call is about.
+    struct ToolInput {
+        file_path,
+        notebook_path,
+        path,
+        command,
+    }
+}
+
+/// A value that nobody has looked into yet, or none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Raw<'a>(Option<&'a RawValue>);
+
+impl<'a> Raw<'a> {
+    /// The value as JSON text, whatever it is.
+    pub(super) fn json(self) -> Option<&'a str> {
+        self.0.map(RawValue::get)
+    }
+
+    /// A string. Half of a surrogate pair, which the client writes when it cuts a text inside an emoji, becomes
+    /// `�`s: one such character must not hide a whole command from the guards.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        let json = self.json()?;
+        let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+        if !inner.contains('\\') {
+            return Some(Cow::Borrowed(inner));
+        }
+        serde_json::from_str::<Unescaped>(json).ok().map(|text| Cow::Owned(text.0))
+    }
+
+    /// A string, if there is anything in it.
+    pub(super) fn some_text(self) -> Option<String> {
+        self.text().filter(|text| !text.is_empty()).map(Cow::into_owned)
+    }
+
+    /// A number without its fraction.
+    pub(super) fn whole(self) -> Option<i64> {
+        let json = self.json()?;
+        // Beyond the whole numbers, a cast keeps to the nearest one there is.
+        json.parse().ok().or_else(|| serde_json::from_str::<f64>(json).ok().map(|n| n as i64))
+    }
+
+    pub(super) fn is_true(self) -> bool {
+        self.json() == Some("true")
+    }
+
+    /// How many items a list has.
+    pub(super) fn n_items(self) -> Option<usize> {
+        serde_json::from_str::<Vec<IgnoredAny>>(self.json()?).ok().map(|items| items.len())
+    }
+
+    /// The JSON text of an object.
+    pub(super) fn object(self) -> Option<&'a str> {
+        self.json().filter(|json| json.starts_with('{'))
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(from).map(|raw| Self(Some(raw)))
+    }
+}
+
+/// A key, as bytes: one with half of a surrogate pair is not ours, but it is no reason to refuse the payload.
+struct Key<'a>(Cow<'a, [u8]>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_bytes(Bytes).map(Self)
+    }
+}
+
+/// A string with its escapes resolved.
+struct Unescaped(String);
+
+impl<'de> Deserialize<'de> for Unescaped {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = from.deserialize_bytes(Bytes)?;
+        Ok(Self(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// The bytes of a string, which `serde_json` hands out without insisting on whole surrogate pairs.
+struct Bytes;
+
+impl<'de> Visitor<'de> for Bytes {
+    type Value = Cow<'de, [u8]>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(bytes))
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(bytes.to_vec()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn message(json: &str) -> Option<String> {
+        let payload: Payload<'_> = serde_json::from_str(json).unwrap();
+        payload.message.text().map(Cow::into_owned)
+    }
+
+    #[rstest]
+    #[case::plain(r#"{"message":"a b"}"#, Some("a b"))]
+    #[case::escapes(r#"{"message":"a\n\"b\"\u0041\ud83d\ude00"}"#, Some("a\n\"b\"A😀"))]
+    #[case::half_a_pair(r#"{"message":"a\ud83d"}"#, Some("a\u{fffd}\u{fffd}\u{fffd}"))]
+    #[case::half_a_pair_in_a_key(r#"{"\udc00":1,"message":"a"}"#, Some("a"))]
+    #[case::escaped_key(r#"{"mess\u0061ge":"a"}"#, Some("a"))]
+    #[case::twice(r#"{"message":"a","message":"b"}"#, Some("b"))]
+    #[case::null(r#"{"message":null}"#, None)]
+    #[case::number(r#"{"message":1}"#, None)]
+    #[case::huge_number(r#"{"message":1e999}"#, None)]
+    #[case::list(r#"{"message":["a"]}"#, None)]
+    #[case::unknown_fields(r#"{"x":{"message":"no"},"message":"a","y":[{}]}"#, Some("a"))]
+    fn a_text_is_read_from(#[case] json: &str, #[case] expected: Option<&str>) {
+        assert_eq!(message(json).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case("12", Some(12))]
+    #[case("12.7", Some(12))]
+    #[case("-0.5", Some(0))]
+    #[case("1e300", Some(i64::MAX))]
+    #[case("1e999", None)]
+    #[case("\"12\"", None)]
+    #[case("true", None)]
+    fn a_number_is_read_from(#[case] json: &str, #[case] expected: Option<i64>) {
+        let json = format!(r#"{{"duration_ms":{json}}}"#);
+        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        assert_eq!(payload.duration_ms.whole(), expected);
+    }
+
+    #[rstest]
+    #[case("[]", Some(0))]
+    #[case("[1,{},[[]]]", Some(3))]
+    #[case("{}", None)]
+    #[case("null", None)]
+    fn items_are_counted(#[case] json: &str, #[case] expected: Option<usize>) {
+        let json = format!(r#"{{"tool_calls":{json}}}"#);
+        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        assert_eq!(payload.tool_calls.n_items(), expected);
+    }
+}
