@@ -34,6 +34,8 @@ pub struct Event {
     pub detail: Detail,
     /// How many bytes the client sent.
     pub n_bytes: usize,
+    /// How many fields of the payload are new to us: a sign that the client has moved on.
+    pub n_unknown_fields: usize,
 }
 
 /// Who does something inside a session.
@@ -270,6 +272,7 @@ impl Event {
             block_cap: 0,
             detail: Detail::Plain,
             n_bytes: 0,
+            n_unknown_fields: 0,
         }
     }
 }

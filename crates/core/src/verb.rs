@@ -105,7 +105,7 @@ pub enum Format {
 }
 
 /// What a verb has to say, in every form that somebody may ask for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     pub text: String,
     pub json: Value,

@@ -5,6 +5,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use ipc::{ConnError, Header, Kind, place};
 
@@ -15,11 +16,11 @@ use crate::surroundings::Surroundings;
 pub(crate) fn to_substrate(
     around: &Surroundings,
     why: ConnError,
-    head: &[u8],
-    stdin: &[u8],
+    spent: Duration,
+    request: [&[u8]; 2],
 ) -> ExitCode {
-    let error = match request_file(head, stdin) {
-        Ok(file) => become_substrate(why, file),
+    let error = match request_file(request) {
+        Ok(file) => become_substrate(why, spent, file),
         Err(error) => error,
     };
     let line = format!("hand-over failed ({}): {error}\n", why.name());
@@ -33,9 +34,10 @@ pub(crate) fn to_substrate(
     clippy::disallowed_methods,
     reason = "this is the one process that the client starts, with the environment it was given"
 )]
-fn become_substrate(why: ConnError, request: File) -> std::io::Error {
+fn become_substrate(why: ConnError, spent: Duration, request: File) -> std::io::Error {
     let program = beside_us().unwrap_or_else(|| PathBuf::from("substrate"));
-    Command::new(program).arg("__hook").arg(why.name()).stdin(Stdio::from(request)).exec()
+    let spent = spent.as_millis().to_string();
+    Command::new(program).args(["__hook", why.name(), &spent]).stdin(Stdio::from(request)).exec()
 }
 
 /// The `substrate` of the same installation.
@@ -46,7 +48,7 @@ fn beside_us() -> Option<PathBuf> {
 }
 
 /// The request as a file without a name.
-fn request_file(head: &[u8], stdin: &[u8]) -> std::io::Result<File> {
+fn request_file([head, stdin]: [&[u8]; 2]) -> std::io::Result<File> {
     let mut file = nameless()?;
     file.write_all(&Header::bytes(Kind::Hook, head.len() + stdin.len()))?;
     file.write_all(head)?;

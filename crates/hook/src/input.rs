@@ -15,21 +15,23 @@ const QUIET: Duration = Duration::from_millis(100);
 pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) truncated: bool,
+    /// How long it was waited for in vain.
+    pub(crate) waited: Duration,
 }
 
 /// Reads until the end, until the caller falls silent after a full line, or until `patience` is over.
 pub(crate) fn drain(patience: Duration) -> Input {
     let stdin = rustix::stdio::stdin();
-    let mut input = Input { bytes: Vec::with_capacity(8 << 10), truncated: false };
+    let mut input =
+        Input { bytes: Vec::with_capacity(8 << 10), truncated: false, waited: Duration::ZERO };
     let mut chunk_of_rest = Vec::new();
     // Time is counted only in whole waits that brought nothing, so that the fast path asks no clock.
-    let mut left = patience;
     loop {
         let full = input.bytes.len() >= MAX_PASSED;
-        let step = left.min(QUIET);
+        let step = (patience - input.waited).min(QUIET);
         if wait(stdin, PollFlags::IN, step).is_err() {
-            left -= step;
-            if left.is_zero() || input.bytes.ends_with(b"\n") {
+            input.waited += step;
+            if input.waited >= patience || input.bytes.ends_with(b"\n") {
                 return input;
             }
             continue;

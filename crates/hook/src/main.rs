@@ -50,18 +50,21 @@ fn main() -> ExitCode {
     };
     let head = request.head();
     let asked = conn.and_then(|mut conn| ask(&mut conn, &head, &input.bytes, patience));
-    let (exit, stdout, stderr) = match &asked {
-        Ok(body) => match Reply::read(body) {
-            Some(reply) => (reply.exit, reply.stdout, reply.stderr),
-            None => {
-                return handover::to_substrate(&around, ConnError::Foreign, &head, &input.bytes);
-            }
-        },
-        Err(error) => return handover::to_substrate(&around, *error, &head, &input.bytes),
+    let reply = match &asked {
+        Ok(body) => Reply::read(body).ok_or(ConnError::Foreign),
+        Err(error) => Err(*error),
     };
-    write_all(rustix::stdio::stderr(), stderr);
-    write_all(rustix::stdio::stdout(), stdout);
-    ExitCode::from(exit)
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(why) => {
+            let spent =
+                input.waited + if why == ConnError::TooSlow { patience } else { Duration::ZERO };
+            return handover::to_substrate(&around, why, spent, [&head, &input.bytes]);
+        }
+    };
+    write_all(rustix::stdio::stderr(), reply.stderr);
+    write_all(rustix::stdio::stdout(), reply.stdout);
+    ExitCode::from(reply.exit)
 }
 
 /// One request, one reply.

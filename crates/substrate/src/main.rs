@@ -1,1 +1,24 @@
-fn main() {}
+//! `substrate`: the commands, the daemon, and the engine without a daemon.
+
+mod cli;
+mod clock;
+mod config;
+mod daemon;
+mod error;
+mod gather;
+mod host;
+mod in_process;
+mod proc;
+mod ui;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> =
+        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    // A hook without a daemon waits for this: no command-line parser in its way.
+    if args.get(1).is_some_and(|arg| arg == "__hook") {
+        return in_process::main(&args[2..]);
+    }
+    cli::main(&args)
+}

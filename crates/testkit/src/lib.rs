@@ -1,1 +1,1 @@
-//!
+//! Test environments.

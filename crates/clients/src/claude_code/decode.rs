@@ -47,6 +47,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
             .unwrap_or(BLOCK_CAP),
         detail: detail(kind, &payload),
         n_bytes: input.stdin.len(),
+        n_unknown_fields: payload.n_unknown,
     })
 }
 

@@ -19,6 +19,8 @@ macro_rules! object {
         #[derive(Clone, Copy, Debug, Default)]
         pub(super) struct $name<'a> {
             $($(#[$field_doc])* pub(super) $field: Raw<'a>,)+
+            /// How many fields are neither among these nor in `UNREAD`.
+            pub(super) n_unknown: usize,
         }
 
         impl<'de> Deserialize<'de> for $name<'de> {
@@ -38,6 +40,7 @@ macro_rules! object {
                                 out.$field = map.next_value()?;
                                 continue;
                             })+
+                            out.n_unknown += usize::from(!UNREAD.iter().any(|known| *key == *known.as_bytes()));
                             map.next_value::<IgnoredAny>()?;
                         }
                         Ok(out)
@@ -48,6 +51,41 @@ macro_rules! object {
         }
     };
 }
+
+/// Fields that the client is known to send and that nobody here needs. Any other is new.
+pub(super) const UNREAD: &[&str] = &[
+    "cache_ttl",
+    "command_args",
+    "command_name",
+    "command_source",
+    "compact_summary",
+    "content",
+    "context_tokens",
+    "custom_instructions",
+    "delta",
+    "effort",
+    "estimated_cache_write_usd",
+    "expansion_type",
+    "final",
+    "index",
+    "mcp_server",
+    "memory_type",
+    "message_id",
+    "mode",
+    "old_cwd",
+    "permission_suggestions",
+    "pricing",
+    "prompt_cache_likely_expired",
+    "prompt_cache_warm",
+    "requested_model",
+    "requested_schema",
+    "seconds_since_last_response",
+    "session_crons",
+    "task_description",
+    "team_name",
+    "trigger_file_path",
+    "turn_id",
+];
 
 object! {
     /// The fields of all events that we look at. Those that most events have come first.

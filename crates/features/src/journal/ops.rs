@@ -29,6 +29,7 @@ pub(super) struct Entry<'a> {
     pub(super) host: &'a str,
     pub(super) why: Option<&'a str>,
     pub(super) n_bytes: i64,
+    pub(super) n_unknown_fields: i64,
 }
 
 /// A row as it is shown.
@@ -57,16 +58,17 @@ pub(super) struct Shown {
     pub(super) host: String,
     pub(super) why: Option<String>,
     pub(super) n_bytes: i64,
+    pub(super) n_unknown_fields: i64,
 }
 
 const COLUMNS: &str = "id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output, \
-     verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes";
+     verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields";
 
 pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> {
     let id = db.first(
         "insert into journal (at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output,
-           verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+           verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
          returning id",
         &[
             entry.at.0.into(),
@@ -91,6 +93,7 @@ pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> 
             entry.host.into(),
             entry.why.into(),
             entry.n_bytes.into(),
+            entry.n_unknown_fields.into(),
         ],
         |row| row.int(0),
     )?;
@@ -178,12 +181,13 @@ pub(super) struct Figures {
     pub(super) host: String,
     pub(super) why: Option<String>,
     pub(super) failures: Option<String>,
+    pub(super) n_unknown_fields: i64,
 }
 
 /// The rows after `after`, at most `limit` of the newest.
 pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Figures>, DbError> {
     db.rows(
-        "select event, verdict, spent_us, host, why, failures from journal where id > $1 order by id desc limit $2",
+        "select event, verdict, spent_us, host, why, failures, n_unknown_fields from journal where id > $1 order by id desc limit $2",
         &[after.into(), limit.into()],
         |row| {
             Ok(Figures {
@@ -193,6 +197,7 @@ pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Fig
                 host: row.text(3)?,
                 why: row.opt_text(4)?,
                 failures: row.opt_text(5)?,
+                n_unknown_fields: row.int(6)?,
             })
         },
     )
@@ -263,5 +268,6 @@ fn shown(row: &dyn Row) -> Result<Shown, DbError> {
         host: row.text(20)?,
         why: row.opt_text(21)?,
         n_bytes: row.int(22)?,
+        n_unknown_fields: row.int(23)?,
     })
 }

@@ -51,6 +51,7 @@ pub(super) fn record(
         host: outcome.host.name(),
         why: outcome.host.why(),
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
+        n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
     };
     ops::append(cx.db, &entry)?;
     Ok(())

@@ -28,7 +28,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             spent_us bigint not null,
             host text not null,
             why text,
-            n_bytes bigint not null
+            n_bytes bigint not null,
+            n_unknown_fields bigint not null
           );
           create table journal_session (
             session text primary key,

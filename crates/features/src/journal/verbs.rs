@@ -180,12 +180,13 @@ impl VerbArgs for Stats {
         }
         let n_in_process = rows.iter().filter(|row| row.host == "in-process").count();
         let n_too_slow = rows.iter().filter(|row| row.why.as_deref() == Some("too-slow")).count();
+        let n_new = rows.iter().filter(|row| row.n_unknown_fields > 0).count();
         let _infallible = writeln!(
             text,
-            "\n{} events; {n_in_process} without the daemon, {n_too_slow} of them because it was too slow",
+            "\n{} events; {n_in_process} without the daemon, {n_too_slow} of them because it was too slow; {n_new} with fields that are new to us",
             rows.len()
         );
-        let json = json!({"since": self.since, "n": rows.len(), "n_in_process": n_in_process, "n_too_slow": n_too_slow, "events": events});
+        let json = json!({"since": self.since, "n": rows.len(), "n_in_process": n_in_process, "n_too_slow": n_too_slow, "n_with_unknown_fields": n_new, "events": events});
         Ok(Output::new(text, json))
     }
 }

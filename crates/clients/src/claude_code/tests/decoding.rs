@@ -45,6 +45,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         env_file: None,
         block_cap: 8,
         detail: Detail::ToolBefore { call },
+        n_unknown_fields: 0,
         n_bytes: stdin.len(),
     };
     assert!(event.prompt_id.is_some());

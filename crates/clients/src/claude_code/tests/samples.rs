@@ -109,6 +109,15 @@ fn every_sample_becomes_its_event() {
 }
 
 #[test]
+fn no_field_of_a_sample_is_new_and_a_new_one_is_counted() {
+    for (file, bytes) in all_samples() {
+        assert_eq!(decode(&bytes).unwrap().n_unknown_fields, 0, "{file}");
+    }
+    let event = decode(br#"{"session_id":"a","brand_new":1,"other":{}}"#).unwrap();
+    assert_eq!(event.n_unknown_fields, 2);
+}
+
+#[test]
 fn every_kind_of_event_has_a_sample() {
     let seen: Vec<_> = all_samples().iter().map(|(_, bytes)| decode(bytes).unwrap().kind).collect();
     for kind in EventKind::ALL {

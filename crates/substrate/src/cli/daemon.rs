@@ -1,0 +1,157 @@
+//! `substrate daemon run|start|stop|restart|status`
+
+use std::time::{Duration, Instant};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use ipc::ConnError;
+use serde_json::json;
+use substrate_core::Format;
+use substrate_core::time::Ago;
+
+use super::{Context, call, verbs};
+use crate::config::Home;
+use crate::daemon::{self, Ask, RunOptions, Status};
+use crate::error::{AppError, Kind, Result};
+use crate::{clock, ui};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn command() -> Command {
+    let hidden =
+        |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).hide(true);
+    Command::new("daemon")
+        .about("The local daemon: it starts by itself when it is needed")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("run")
+                .about("Run in the foreground until it is stopped")
+                .arg(hidden("detached"))
+                .arg(hidden("take-over")),
+        )
+        .subcommand(Command::new("start").about("Start it in the background"))
+        .subcommand(
+            Command::new("stop").about("Stop it after it has answered everything it was asked"),
+        )
+        .subcommand(
+            Command::new("restart")
+                .about("Let this program take over from the running daemon; no request is lost"),
+        )
+        .subcommand(Command::new("status").about("Whether it runs, which version, since when"))
+}
+
+pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
+    match matches.subcommand() {
+        Some(("run", flags)) => {
+            let options = match (flags.get_flag("take-over"), flags.get_flag("detached")) {
+                (true, _) => RunOptions::TakeOver,
+                (false, true) => RunOptions::Detached,
+                (false, false) => RunOptions::Foreground,
+            };
+            daemon::run(context.env, &context.home, options)
+        }
+        Some(("start", _)) => start(&context),
+        Some(("stop", _)) => stop(&context.home),
+        Some(("restart", _)) => restart(&context),
+        _ => status(&context),
+    }
+}
+
+fn start(context: &Context) -> Result<()> {
+    let started = daemon::start(&context.env, &context.home)?;
+    daemon::wait_until_up(&context.home, PATIENCE)?;
+    ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
+    Ok(())
+}
+
+fn stop(home: &Home) -> Result<()> {
+    match call::control(home, &Ask::Stop, PATIENCE) {
+        Ok((_, status)) => {
+            wait_until_gone(home, &status)?;
+            ui::talk("the daemon has stopped\n");
+            Ok(())
+        }
+        Err(ConnError::Absent) => {
+            ui::talk("no daemon runs\n");
+            Ok(())
+        }
+        Err(error) => Err(no_answer(error)),
+    }
+}
+
+fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE * 2 {
+        match call::control(home, &Ask::Ping, PATIENCE) {
+            Ok((_, now)) if now.pid == status.pid => std::thread::sleep(Duration::from_millis(10)),
+            _ => return Ok(()),
+        }
+    }
+    Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) does not end", status.pid)))
+}
+
+fn restart(context: &Context) -> Result<()> {
+    let program =
+        std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    let ask = Ask::TakeOver { program: program.display().to_string() };
+    match call::control(&context.home, &ask, Duration::from_secs(40)) {
+        Ok((0, old)) => {
+            ui::talk(&format!("this program took over from the daemon with pid {}\n", old.pid));
+            Ok(())
+        }
+        Ok((_, old)) => Err(AppError::new(
+            Kind::Daemon,
+            format!("the new daemon did not come up; the old one (pid {}) goes on", old.pid),
+        )
+        .hint(format!("the log in `{}` says why", context.home.logs().display()))),
+        Err(ConnError::Absent) => start(context),
+        Err(error) => Err(no_answer(error)),
+    }
+}
+
+fn status(context: &Context) -> Result<()> {
+    match call::control(&context.home, &Ask::Ping, PATIENCE) {
+        Ok((_, status)) => {
+            let ago = Ago(clock::now().0 - status.started_ms);
+            let text = format!(
+                "running   pid {}, version {}, for {ago}\nhome      {}\nprogram   {}\nserved    {} hooks and {} commands in {} commits, {} failed\n",
+                status.pid,
+                status.version,
+                status.home,
+                status.program,
+                status.n_hooks,
+                status.n_commands,
+                status.n_commits,
+                status.n_failures,
+            );
+            let mut json = serde_json::to_value(&status).unwrap_or_default();
+            json["running"] = json!(true);
+            ui::data(&if context.format == Format::Json {
+                format!("{}\n", verbs::pretty(&json))
+            } else {
+                text
+            });
+            Ok(())
+        }
+        Err(error) => {
+            if context.format == Format::Json {
+                ui::data(&format!(
+                    "{}\n",
+                    verbs::pretty(&json!({"running": false, "why": error.name()}))
+                ));
+            }
+            Err(match error {
+                ConnError::Absent => AppError::new(Kind::Daemon, "no daemon runs").hint(
+                    "it starts with the next hook or command, or now with `substrate daemon start`",
+                ),
+                error => no_answer(error),
+            })
+        }
+    }
+}
+
+fn no_answer(error: ConnError) -> AppError {
+    AppError::new(Kind::Daemon, format!("the daemon does not answer ({})", error.name())).hint(
+        "hooks go on without it; if it is stuck, end its process and run `substrate daemon start`",
+    )
+}

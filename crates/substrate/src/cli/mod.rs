@@ -1,0 +1,118 @@
+//! The command line: our own commands, and the features' verbs.
+
+mod call;
+mod config;
+mod daemon;
+mod db;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use substrate_core::{Caller, Format};
+
+use crate::config::{Env, Home};
+use crate::error::Result;
+use crate::{clock, ui};
+
+/// What every command knows.
+pub(crate) struct Context {
+    pub(crate) env: Env,
+    pub(crate) home: Home,
+    pub(crate) caller: Caller,
+    pub(crate) format: Format,
+}
+
+pub(crate) fn main(args: &[String]) -> ExitCode {
+    let matches = match command().try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let _reader_gone = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match run(&matches) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if !error.message.is_empty() {
+                ui::talk(&error.render());
+            }
+            error.exit_code()
+        }
+    }
+}
+
+fn run(matches: &ArgMatches) -> Result<()> {
+    let env = Env::of_this_process();
+    let home = Home::find(&env)?;
+    let context = Context { caller: caller(matches, &env), format: format(matches), env, home };
+    match matches.subcommand() {
+        Some(("daemon", matches)) => daemon::run(context, matches),
+        Some(("db", matches)) => db::run(&context, matches),
+        Some(("config", matches)) => config::run(&context, matches),
+        Some((name, matches)) => verbs::run(&context, name, matches),
+        None => Ok(()),
+    }
+}
+
+/// The whole command line, as help and the reference show it.
+pub(crate) fn command() -> Command {
+    let root = Command::new("substrate")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("The coordination layer for coding agents: mail, locks, scratchpads, guards and journals on their hooks")
+        .after_help("Exit codes: 0 ok, 1 the command could not, 2 wrong usage, 3 no daemon, 4 state or settings not usable, 70 a bug.")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .args(global_flags())
+        .subcommand(daemon::command())
+        .subcommand(db::command())
+        .subcommand(config::command());
+    verbs::add(root)
+}
+
+fn global_flags() -> Vec<Arg> {
+    let flag = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).global(true).value_name(value).help(help)
+    };
+    vec![
+        flag("session-id", "ID", "Act for this session (default: $CLAUDE_SESSION_ID)"),
+        flag("agent", "NAME", "Act as this agent (default: $AGENT_ID)"),
+        flag("project-dir", "DIR", "Act in this project (default: the current folder's)"),
+        flag("format", "FORMAT", "How to print: text for people, json for programs")
+            .value_parser(clap::value_parser!(Format))
+            .default_value("text"),
+        Arg::new("verbose")
+            .short('v')
+            .long("verbose")
+            .global(true)
+            .action(ArgAction::Count)
+            .help("Say more"),
+    ]
+}
+
+fn format(matches: &ArgMatches) -> Format {
+    matches.get_one::<Format>("format").copied().unwrap_or_default()
+}
+
+fn caller(matches: &ArgMatches, env: &Env) -> Caller {
+    let given = |flag: &str, names: &[&str]| {
+        let from_env = || names.iter().find_map(|name| env.text(name)).map(str::to_owned);
+        matches.get_one::<String>(flag).cloned().or_else(from_env)
+    };
+    Caller {
+        session: given("session-id", &["CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"]),
+        agent: given("agent", &["AGENT_ID"]),
+        project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
+        cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
+        tz_offset_s: clock::tz_offset_s(clock::now()),
+        inside_client: env.get("CLAUDECODE").is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::command().debug_assert();
+    }
+}

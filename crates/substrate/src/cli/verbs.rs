@@ -1,0 +1,99 @@
+//! The features' verbs as commands.
+
+use std::time::Duration;
+
+use clap::{ArgMatches, Command};
+use serde_json::Value;
+use substrate_core::{Format, Output, Verb};
+
+use super::{Context, call};
+use crate::error::{AppError, Kind, Result};
+use crate::ui;
+
+/// How often a verb that follows something asks again.
+const FOLLOW: Duration = Duration::from_millis(300);
+
+fn all() -> impl Iterator<Item = &'static Verb> {
+    substrate_features::ALL.iter().flat_map(|feature| feature.verbs)
+}
+
+/// Adds every verb; those of two words under the first.
+pub(super) fn add(mut root: Command) -> Command {
+    for feature in substrate_features::ALL {
+        let mut groups: Vec<&str> = feature
+            .verbs
+            .iter()
+            .filter(|verb| verb.path.len() == 2)
+            .map(|verb| verb.path[0])
+            .collect();
+        groups.dedup();
+        for name in groups {
+            let members = || {
+                feature
+                    .verbs
+                    .iter()
+                    .filter(move |verb| verb.path.len() == 2 && verb.path[0] == name)
+            };
+            let mut group =
+                Command::new(name).about(feature.about).args_conflicts_with_subcommands(true);
+            group = match members().find(|verb| verb.default) {
+                Some(verb) => (verb.augment)(group),
+                None => group.subcommand_required(true).arg_required_else_help(true),
+            };
+            for verb in members() {
+                group =
+                    group.subcommand((verb.augment)(Command::new(verb.path[1]).about(verb.about)));
+            }
+            root = root.subcommand(group);
+        }
+        for verb in feature.verbs.iter().filter(|verb| verb.path.len() == 1) {
+            root = root.subcommand((verb.augment)(Command::new(verb.path[0]).about(verb.about)));
+        }
+    }
+    root
+}
+
+pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
+    let (verb, matches) = match matches.subcommand() {
+        Some((second, inner)) => (all().find(|verb| verb.path == [name, second]), inner),
+        None => (
+            all().find(|verb| verb.path == [name] || (verb.default && verb.path[0] == name)),
+            matches,
+        ),
+    };
+    let verb =
+        verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
+    let mut body =
+        (verb.body)(matches).map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    loop {
+        let output = call::verb(context, verb, body)?;
+        print(context.format, &output)?;
+        match output.follow {
+            Some(next) => body = next,
+            None => return Ok(()),
+        }
+        std::thread::sleep(FOLLOW);
+    }
+}
+
+fn print(format: Format, output: &Output) -> Result<()> {
+    match format {
+        Format::Text | Format::Context => ui::data(&output.text),
+        Format::Json if output.follow.is_some() => {
+            // One object a line, so that a program can read as it comes.
+            for item in output.json.as_array().into_iter().flatten() {
+                ui::data(&format!("{item}\n"));
+            }
+        }
+        Format::Json => ui::data(&format!("{}\n", pretty(&output.json))),
+        Format::Hook => {
+            return Err(AppError::new(Kind::User, "this command has no hook format")
+                .hint("use `--format json`"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn pretty(json: &Value) -> String {
+    serde_json::to_string_pretty(json).unwrap_or_else(|_| json.to_string())
+}

@@ -1,0 +1,113 @@
+//! The settings files, read again when they change, so that nothing needs a restart.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use substrate_core::Settings;
+use substrate_core::settings::{Layer, Problem, Scope};
+
+use super::project::root_of;
+use crate::clock;
+
+/// Files are looked at again after so long; what a person changes is in force before they notice.
+const FRESH_US: u64 = 100_000;
+
+/// How many projects are remembered.
+const MAX_PROJECTS: usize = 256;
+
+/// A settings file longer than this is not one.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The settings of every project that was asked for lately.
+#[derive(Debug)]
+pub(crate) struct SettingsFiles {
+    user: PathBuf,
+    projects: HashMap<PathBuf, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    root: PathBuf,
+    looked_us: u64,
+    stamps: [Stamp; 3],
+    settings: Arc<Settings>,
+}
+
+/// What changes when a file does. `None`: there is no file.
+type Stamp = Option<(u64, i64, i64, u64)>;
+
+impl SettingsFiles {
+    pub(crate) fn new(user: PathBuf) -> Self {
+        Self { user, projects: HashMap::new() }
+    }
+
+    /// The settings in force in that folder.
+    pub(crate) fn at(&mut self, dir: &Path) -> Arc<Settings> {
+        let now = clock::micros();
+        if let Some(known) = self.projects.get_mut(dir) {
+            if now.saturating_sub(known.looked_us) < FRESH_US {
+                return Arc::clone(&known.settings);
+            }
+            known.looked_us = now;
+            if stamps(&self.user, &known.root) == known.stamps {
+                return Arc::clone(&known.settings);
+            }
+        }
+        let root = root_of(dir);
+        let stamps = stamps(&self.user, &root);
+        let settings = Arc::new(read(&self.user, &root));
+        if self.projects.len() >= MAX_PROJECTS {
+            self.projects.clear();
+        }
+        let known = Known { root, looked_us: now, stamps, settings: Arc::clone(&settings) };
+        self.projects.insert(dir.to_owned(), known);
+        settings
+    }
+}
+
+/// Reads and layers the files of one project.
+fn read(user: &Path, root: &Path) -> Settings {
+    let keys = substrate_features::keys();
+    let layers: Vec<Layer> = files(user, root)
+        .into_iter()
+        .filter_map(|(scope, file)| layer(scope, &file, &keys))
+        .collect();
+    Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>())
+}
+
+fn layer(scope: Scope, file: &Path, keys: &[&substrate_core::settings::Key]) -> Option<Layer> {
+    let name = file.display().to_string();
+    let unreadable = |why: String| {
+        let mut layer = Layer::read(scope, &name, "", keys);
+        let hint = "make it readable, or remove it".to_owned();
+        layer.problems.push(Problem { file: name.clone(), line: 1, message: why, hint });
+        layer
+    };
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Ok(found) if found.len() > MAX_FILE => {
+            return Some(unreadable("the file is too long for settings".to_owned()));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    Some(match std::fs::read(file) {
+        Ok(bytes) => Layer::read(scope, &name, &String::from_utf8_lossy(&bytes), keys),
+        Err(error) => unreadable(format!("could not be read: {error}")),
+    })
+}
+
+fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {
+    [
+        (Scope::User, user.to_owned()),
+        (Scope::Project, root.join(".substrate.toml")),
+        (Scope::Local, root.join(".substrate.local.toml")),
+    ]
+}
+
+fn stamps(user: &Path, root: &Path) -> [Stamp; 3] {
+    let stamp = |found: Metadata| (found.ino(), found.mtime(), found.mtime_nsec(), found.len());
+    files(user, root).map(|(_, file)| std::fs::metadata(file).ok().map(stamp))
+}

@@ -1,0 +1,10 @@
+//! What the outside says: the environment, the state home, the settings files.
+
+mod env;
+mod files;
+mod home;
+mod project;
+
+pub(crate) use env::Env;
+pub(crate) use files::SettingsFiles;
+pub(crate) use home::Home;

@@ -1,0 +1,29 @@
+//! What is said to the daemon about the daemon itself.
+
+use serde::{Deserialize, Serialize};
+
+/// A request of kind `Control`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub(crate) enum Ask {
+    Ping,
+    Stop,
+    /// Hand everything to this program.
+    TakeOver {
+        program: String,
+    },
+}
+
+/// The daemon about itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Status {
+    pub(crate) pid: u32,
+    pub(crate) version: String,
+    pub(crate) started_ms: i64,
+    pub(crate) home: String,
+    pub(crate) program: String,
+    pub(crate) n_hooks: u64,
+    pub(crate) n_commands: u64,
+    pub(crate) n_commits: u64,
+    pub(crate) n_failures: u64,
+}

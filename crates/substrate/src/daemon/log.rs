@@ -1,0 +1,30 @@
+//! The daemon's log: `logs/daemon.<date>.log`, a file a day, a week of them.
+
+use std::panic;
+use std::sync::Mutex;
+
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+
+use crate::config::Home;
+
+/// Days that are kept.
+const KEPT: usize = 7;
+
+/// Begins logging. Without a log the daemon still does its work.
+pub(super) fn begin(home: &Home) {
+    let file = RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("daemon")
+        .filename_suffix("log")
+        .max_log_files(KEPT)
+        .build(home.logs());
+    if let Ok(file) = file {
+        let _only_once = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_target(false)
+            .with_writer(Mutex::new(file))
+            .try_init();
+    }
+    // A feature's panic is contained; it must still leave a trace, and never go to a terminal.
+    panic::set_hook(Box::new(|info| tracing::error!(%info, "panic")));
+}

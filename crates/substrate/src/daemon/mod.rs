@@ -1,0 +1,21 @@
+//! The daemon: one per state home, started on demand, no CPU while nothing happens.
+//!
+//! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
+//! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
+
+mod conn;
+mod control;
+mod group;
+mod lock;
+mod log;
+mod run;
+mod socket;
+mod start;
+mod state;
+mod take_over;
+mod upkeep;
+
+pub(crate) use conn::Call;
+pub(crate) use control::{Ask, Status};
+pub(crate) use run::{RunOptions, run};
+pub(crate) use start::{start, wait_until_up};

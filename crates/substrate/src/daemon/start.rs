@@ -1,0 +1,50 @@
+//! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use ipc::Conn;
+
+use super::lock::Lock;
+use crate::config::{Env, Home};
+use crate::error::{AppError, Kind, Result};
+use crate::proc;
+
+/// Starts a daemon, unless one runs. The lock is taken here and handed to the child, so that of many who try only one
+/// ever starts a process. `false`: one runs, or is being started by somebody else.
+pub(crate) fn start(env: &Env, home: &Home) -> Result<bool> {
+    home.ensure()?;
+    let Some(lock) = Lock::try_take(home)? else { return Ok(false) };
+    let mut command = proc::command(this_program()?, env);
+    command.env("SUBSTRATE_HOME", home.root());
+    command.args(["daemon", "run", "--detached"]).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::from(lock.into_file())).stderr(Stdio::null());
+    command.spawn().map_err(|error| {
+        AppError::from_error(Kind::Daemon, &error).hint("is `substrate` still installed?")
+    })?;
+    Ok(true)
+}
+
+/// Waits until a daemon takes connections.
+pub(crate) fn wait_until_up(home: &Home, patience: Duration) -> Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < patience {
+        if Conn::open(home.root(), Duration::ZERO).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err(AppError::new(Kind::Daemon, "the daemon did not come up in time").hint(format!(
+        "its log is in `{}`; `substrate daemon run` shows what it says",
+        home.logs().display()
+    )))
+}
+
+/// Our own file, also after it was replaced by a newer one.
+pub(super) fn this_program() -> Result<PathBuf> {
+    let path =
+        std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    let text = path.to_string_lossy();
+    Ok(text.strip_suffix(" (deleted)").map_or_else(|| path.clone(), PathBuf::from))
+}

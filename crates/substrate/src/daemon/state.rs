@@ -1,0 +1,154 @@
+//! What the daemon's tasks share. They all run on one thread, so nothing here is locked.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use substrate_core::Timestamp;
+use substrate_store::{Readers, Writer};
+use tokio::sync::{Notify, mpsc};
+
+use super::control::Status;
+use super::group::Job;
+use super::lock::Lock;
+use super::socket;
+use crate::config::{Env, Home, SettingsFiles};
+
+pub(super) struct State {
+    pub(super) env: Env,
+    pub(super) home: Home,
+    pub(super) lock: Lock,
+    pub(super) program: PathBuf,
+    pub(super) uid: u32,
+    pub(super) started: Timestamp,
+    pub(super) settings: RefCell<SettingsFiles>,
+    pub(super) writer: RefCell<Writer>,
+    pub(super) readers: Arc<Readers>,
+    pub(super) jobs: mpsc::UnboundedSender<Job>,
+    /// Where connections read into before they have a whole request: one for all, since reading never waits.
+    pub(super) scratch: RefCell<Box<[u8]>>,
+    /// The next place in the ring of answers.
+    pub(super) slot: Cell<i64>,
+    pub(super) counts: Counts,
+    pub(super) ending: Ending,
+    /// Told when the socket should be looked for at once.
+    pub(super) look_for_socket: Notify,
+    pub(super) listening: RefCell<Option<Rc<Listening>>>,
+    /// Told when the socket had to be made anew.
+    pub(super) new_listener: Notify,
+}
+
+/// The socket that we listen on.
+pub(super) struct Listening {
+    pub(super) accepting: tokio::net::UnixListener,
+    /// The same socket, to hand to a newer program.
+    raw: UnixListener,
+    /// Which file it is.
+    ours: Option<(u64, u64)>,
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) hooks: Cell<u64>,
+    pub(super) commands: Cell<u64>,
+    pub(super) commits: Cell<u64>,
+    pub(super) failures: Cell<u64>,
+    /// Requests that are being answered right now.
+    pub(super) in_flight: Cell<u64>,
+}
+
+/// How the daemon ends.
+#[derive(Default)]
+pub(super) struct Ending {
+    pub(super) wanted: Notify,
+    pub(super) how: Cell<How>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum How {
+    #[default]
+    NotYet,
+    Stop,
+    /// Somebody else goes on with our socket.
+    HandedOver,
+}
+
+impl State {
+    /// Listens on this socket from now on.
+    pub(super) fn listen_on(&self, listener: UnixListener) -> std::io::Result<()> {
+        let raw = listener.try_clone()?;
+        let ours = socket::identity(&self.home.socket());
+        let accepting = tokio::net::UnixListener::from_std(listener)?;
+        self.listening.replace(Some(Rc::new(Listening { accepting, raw, ours })));
+        self.new_listener.notify_one();
+        Ok(())
+    }
+
+    /// A handle of the socket for another process.
+    pub(super) fn listener(&self) -> std::io::Result<OwnedFd> {
+        let listening = self.listening.borrow();
+        let listening = listening.as_ref().ok_or(std::io::ErrorKind::NotConnected)?;
+        Ok(listening.raw.try_clone()?.into())
+    }
+
+    /// Makes sure that we can be reached.
+    pub(super) fn find_socket(&self) {
+        let ours = self.listening.borrow().as_ref().and_then(|listening| listening.ours);
+        match socket::look(&self.home, ours) {
+            socket::Found::InPlace => {}
+            socket::Found::PutBack => {
+                tracing::warn!("the socket was hidden while we did not answer; it is back");
+            }
+            socket::Found::Gone => {
+                match socket::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
+                    Ok(()) => tracing::warn!("the socket was gone; it was made anew"),
+                    Err(error) => {
+                        tracing::error!(%error, "the socket is gone and could not be made anew");
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        Status {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ms: self.started.0,
+            home: self.home.root().display().to_string(),
+            program: self.program.display().to_string(),
+            n_hooks: self.counts.hooks.get(),
+            n_commands: self.counts.commands.get(),
+            n_commits: self.counts.commits.get(),
+            n_failures: self.counts.failures.get(),
+        }
+    }
+
+    pub(super) fn end(&self, how: How) {
+        self.ending.how.set(how);
+        self.ending.wanted.notify_waiters();
+    }
+}
+
+/// Counts a request for as long as it lives.
+pub(super) struct InFlight(Rc<State>);
+
+impl InFlight {
+    pub(super) fn begin(state: &Rc<State>) -> Self {
+        state.counts.in_flight.set(state.counts.in_flight.get() + 1);
+        Self(Rc::clone(state))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.counts.in_flight.set(self.0.counts.in_flight.get() - 1);
+    }
+}
+
+pub(super) fn count(cell: &Cell<u64>) {
+    cell.set(cell.get() + 1);
+}

@@ -1,0 +1,147 @@
+//! Errors as people see them: what happened, why, and what to do; and the exit code that says which kind it was.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+use substrate_core::{DbError, VerbError};
+use substrate_store::StoreError;
+
+/// The kinds of failure. The numbers are part of the interface and listed in the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// The caller asked for something that is not there or not allowed.
+    User,
+    /// No daemon answers.
+    Daemon,
+    /// The state home, the database or a settings file is not as it must be.
+    State,
+    /// A bug of ours.
+    Internal,
+}
+
+impl Kind {
+    pub(crate) const ALL: &[Self] = &[Self::User, Self::Daemon, Self::State, Self::Internal];
+
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::User => 1,
+            Self::Daemon => 3,
+            Self::State => 4,
+            Self::Internal => 70,
+        }
+    }
+
+    pub(crate) const fn about(self) -> &'static str {
+        match self {
+            Self::User => "the command could not do what was asked; the message says why",
+            Self::Daemon => "no daemon is running, or it does not answer",
+            Self::State => {
+                "the state home, the database, the disk or a settings file is not usable"
+            }
+            Self::Internal => "a bug in Substrate",
+        }
+    }
+}
+
+/// An error on its way to a person.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AppError {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) causes: Vec<String>,
+    pub(crate) hints: Vec<String>,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, AppError>;
+
+impl AppError {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    pub(crate) fn from_error(kind: Kind, error: &dyn Error) -> Self {
+        let mut out = Self::new(kind, error.to_string());
+        let mut source = error.source();
+        while let Some(error) = source {
+            out.causes.push(error.to_string());
+            source = error.source();
+        }
+        out
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        if !hint.is_empty() {
+            self.hints.push(hint);
+        }
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.exit_code())
+    }
+
+    pub(crate) fn render(&self) -> String {
+        let mut out = format!("error: {}\n", self.message);
+        for cause in &self.causes {
+            let _infallible = writeln!(out, "  caused by: {cause}");
+        }
+        for hint in &self.hints {
+            let _infallible = writeln!(out, "hint: {hint}");
+        }
+        out
+    }
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        let hint = match &error {
+            StoreError::Newer { .. } => {
+                "install the newer Substrate again, or use another SUBSTRATE_HOME".to_owned()
+            }
+            StoreError::Changed { .. } => {
+                "this database belongs to another build; use another SUBSTRATE_HOME for it"
+                    .to_owned()
+            }
+            StoreError::Create { path, .. } => format!(
+                "make `{}` writable for you, or set SUBSTRATE_HOME to a folder that is",
+                path.display()
+            ),
+            StoreError::Open { source, .. }
+            | StoreError::Migrate { source, .. }
+            | StoreError::BackUp { source, .. } => hint_for(source),
+            StoreError::Db(source) => hint_for(source),
+            _ => String::new(),
+        };
+        Self::from_error(Kind::State, &error).hint(hint)
+    }
+}
+
+impl From<DbError> for AppError {
+    fn from(error: DbError) -> Self {
+        let hint = hint_for(&error);
+        Self::from_error(Kind::State, &error).hint(hint)
+    }
+}
+
+impl From<VerbError> for AppError {
+    fn from(error: VerbError) -> Self {
+        match error {
+            VerbError::User { message, hint } => Self::new(Kind::User, message).hint(hint),
+            VerbError::Db(error) => error.into(),
+        }
+    }
+}
+
+fn hint_for(error: &DbError) -> String {
+    match error {
+        DbError::Full => "free some space on the disk of the state home; nothing was lost".to_owned(),
+        DbError::Corrupt { .. } => "keep the file, put a copy from `backups/` in its place (`substrate db path` shows where), or move it away to begin anew".to_owned(),
+        DbError::Busy => "another process holds the database; try again, or look at `substrate daemon status`".to_owned(),
+        DbError::ReadOnly => "make the state home writable for you, or set SUBSTRATE_HOME to a folder that is".to_owned(),
+        _ => String::new(),
+    }
+}

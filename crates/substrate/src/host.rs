@@ -1,0 +1,140 @@
+//! What both hosts of the engine do with a request: decode, apply, encode. One code path, whoever runs it.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use ipc::HookRequest;
+use substrate_clients::{Answer, Client, Input};
+use substrate_core::engine::{HostKind, Surroundings, once};
+use substrate_core::text::one_line;
+use substrate_core::{
+    Db, Delivery, Detail, Event, EventKind, Facts, Migration, RequestId, SafeId, Settings,
+    Timestamp, engine,
+};
+use substrate_store::Schema;
+
+use crate::clock;
+
+/// A request as an event.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) event: Event,
+    client: Option<&'static Client>,
+    request: RequestId,
+    begun_us: u64,
+}
+
+/// An event with everything that is needed to consider it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) decoded: Decoded,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) facts: Facts,
+}
+
+/// Every table that the database must have.
+pub(crate) fn schema() -> Vec<(&'static str, &'static [Migration])> {
+    let features = substrate_features::ALL.iter().map(|feature| (feature.name, feature.migrations));
+    std::iter::once(("engine", engine::MIGRATIONS)).chain(features).collect()
+}
+
+/// Opens the database and brings it to our schema.
+pub(crate) fn open(
+    home: &crate::config::Home,
+    patience: std::time::Duration,
+) -> Result<substrate_store::Writer, substrate_store::StoreError> {
+    let mut writer = substrate_store::Writer::open(&home.database(), patience)?;
+    let schema = schema();
+    let schema: Schema<'_> = &schema;
+    if let Some(backup) =
+        substrate_store::prepare(&mut writer, schema, clock::now(), &home.backups())?
+    {
+        tracing::info!(backup = %backup.display(), "database migrated");
+    }
+    Ok(writer)
+}
+
+/// Bytes become an event; what is no event becomes one that says so.
+pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) -> Decoded {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let args: Vec<String> = request.args.iter().map(|arg| text(arg)).collect();
+    let env: Vec<(String, String)> =
+        request.env.iter().map(|(name, value)| (text(name), text(value))).collect();
+    let cwd = text(request.cwd);
+    let name = args.get(1).map_or("", String::as_str);
+    let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at };
+    let client = args.first().and_then(|name| substrate_clients::named(name));
+    let decoded = match client {
+        Some(client) => (client.decode)(&input).map_err(|error| error.to_string()),
+        None => Err(format!(
+            "no client is called `{}`",
+            one_line(args.first().map_or("", String::as_str), 40)
+        )),
+    };
+    let event =
+        decoded.unwrap_or_else(|error| malformed(&input, client, &error, request.truncated));
+    Decoded { event, client, request: RequestId(request.id), begun_us }
+}
+
+fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated: bool) -> Event {
+    let excerpt = String::from_utf8_lossy(&input.stdin[..input.stdin.len().min(512)]).into_owned();
+    let cut = if truncated { " (longer than a hook passes on)" } else { "" };
+    let error = format!("{}: {error}{cut}", one_line(input.event, 60));
+    Event {
+        cwd: input.cwd.to_owned(),
+        session: input.env("CLAUDE_CODE_SESSION_ID").and_then(SafeId::new),
+        detail: Detail::Malformed { error, excerpt: one_line(&excerpt, 512) },
+        n_bytes: input.stdin.len(),
+        ..Event::bare(
+            client.map_or("unknown", |client| client.name),
+            EventKind::Malformed,
+            input.at,
+        )
+    }
+}
+
+impl Decoded {
+    /// The folder whose settings count.
+    pub(crate) fn dir(&self) -> &Path {
+        Path::new(self.event.project_dir.as_deref().unwrap_or(&self.event.cwd))
+    }
+
+    pub(crate) fn request(&self) -> RequestId {
+        self.request
+    }
+}
+
+/// Considers the event in the open transaction. Whatever happens, there is an answer.
+pub(crate) fn apply(db: &mut dyn Db, prepared: &Prepared, host: HostKind) -> Answer {
+    let Decoded { event, client, request, begun_us } = &prepared.decoded;
+    let around = Surroundings {
+        features: substrate_features::ALL,
+        settings: &prepared.settings,
+        facts: &prepared.facts,
+        delivers: client.map_or(|_, _| Delivery::NotDeliverable, |client| client.delivers),
+        micros: clock::micros,
+        host,
+        request: *request,
+        begun_us: *begun_us,
+    };
+    let outcome = engine::run(&around, db, event);
+    for failure in &outcome.failures {
+        tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
+    }
+    client.map_or_else(Answer::default, |client| (client.encode)(event, &outcome.verdict))
+}
+
+/// What must have happened on disk before the client reads our answer.
+pub(crate) fn carry_out(answer: &Answer) {
+    let Some(exports) = &answer.exports else { return };
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(&exports.file);
+    if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
+        tracing::error!(file = %exports.file, %error, "exports could not be written");
+    }
+}
+
+/// An answer in the form in which it is kept for a hook that did not wait.
+pub(crate) fn given(answer: &Answer) -> once::Given {
+    once::Given { exit: answer.exit, stdout: answer.stdout.clone(), stderr: answer.stderr.clone() }
+}

@@ -1,0 +1,136 @@
+//! The engine in the hook's own process, because no daemon answered in time: `substrate __hook WHY SPENT_MS`, with the
+//! request on stdin.
+//!
+//! Never fails: whatever goes wrong, it prints nothing, leaves a line in the trace file and exits 0.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ipc::frame::HEADER_LEN;
+use ipc::{ConnError, Header, HookRequest, place};
+use substrate_clients::Answer;
+use substrate_core::engine::{self, HostKind, once};
+use substrate_store::Durability;
+
+use crate::config::{Env, Home, SettingsFiles};
+use crate::daemon;
+use crate::error::{AppError, Kind, Result};
+use crate::host::{self, Prepared};
+use crate::{clock, gather, ui};
+
+pub(crate) fn main(args: &[String]) -> ExitCode {
+    let env = Env::of_this_process();
+    let why = why(args.first().map_or("", String::as_str));
+    let spent = args.get(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let Ok(home) = Home::find(&env) else { return ExitCode::SUCCESS };
+    match run(&home, why, spent) {
+        Ok((answer, autostart)) => {
+            ui::talk(&answer.stderr);
+            ui::data(&answer.stdout);
+            afterwards(&env, &home, why, autostart);
+            ExitCode::from(answer.exit)
+        }
+        Err(error) => {
+            place::leave_trace(
+                home.root(),
+                &format!(
+                    "{} hook without daemon ({}): {}",
+                    clock::now().0,
+                    why.name(),
+                    error.render()
+                ),
+            );
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// The answer, and whether the settings want a daemon.
+fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
+    let begun_us = clock::micros();
+    let body = read_request()?;
+    let request = HookRequest::read(&body)
+        .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
+    let left =
+        Duration::from_millis(u64::from(request.deadline_ms.saturating_sub(spent_ms).max(50)));
+    give_up_after(left, home.root().to_owned(), why);
+    home.ensure()?;
+    let decoded = host::decode(&request, clock::now(), begun_us);
+    let settings = SettingsFiles::new(home.config()).at(decoded.dir());
+    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
+    let autostart = settings.on("daemon.autostart");
+    let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
+    let mut writer = host::open(home, left)?;
+    let mut tx = writer.begin(Durability::Normal)?;
+    // Only a daemon that was reached can have the request too.
+    if matches!(why, ConnError::TooSlow | ConnError::Broken)
+        && let Some(given) =
+            once::take_over(&mut tx, prepared.decoded.request(), prepared.decoded.event.at)?
+    {
+        return Ok((
+            Answer { exit: given.exit, stdout: given.stdout, stderr: given.stderr, exports: None },
+            autostart,
+        ));
+    }
+    let answer = host::apply(&mut tx, &prepared, HostKind::InProcess(why.name()));
+    tx.commit()?;
+    host::carry_out(&answer);
+    Ok((answer, autostart))
+}
+
+fn read_request() -> Result<Vec<u8>> {
+    let fail = |error: std::io::Error| AppError::from_error(Kind::Internal, &error);
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(fail)?;
+    let header = bytes.first_chunk::<HEADER_LEN>().and_then(Header::read);
+    if header.is_none_or(|header| header.len != bytes.len() - HEADER_LEN) {
+        return Err(AppError::new(Kind::Internal, "the request is not a frame"));
+    }
+    bytes.drain(..HEADER_LEN);
+    Ok(bytes)
+}
+
+/// A thread of its own, since a disk that hangs can't be interrupted: at the deadline the agent goes on.
+#[expect(
+    clippy::exit,
+    reason = "the main thread hangs in the operating system; there is nobody to return to"
+)]
+fn give_up_after(left: Duration, root: std::path::PathBuf, why: ConnError) {
+    std::thread::spawn(move || {
+        std::thread::sleep(left);
+        place::leave_trace(
+            &root,
+            &format!(
+                "{} hook without daemon ({}): gave up at its deadline\n",
+                clock::now().0,
+                why.name()
+            ),
+        );
+        std::process::exit(0);
+    });
+}
+
+/// The next hooks shall not have to do without a daemon.
+fn afterwards(env: &Env, home: &Home, why: ConnError, autostart: bool) {
+    match why {
+        ConnError::TooSlow => hide_socket(home),
+        ConnError::Absent | ConnError::Broken if autostart => {
+            let _next_time = daemon::start(env, home);
+        }
+        ConnError::Absent | ConnError::Broken | ConnError::Foreign => {}
+    }
+}
+
+/// Moves the socket of a daemon that hangs out of the way: the next hooks find none, and don't wait. The daemon moves it
+/// back when it runs again.
+fn hide_socket(home: &Home) {
+    let _maybe_gone = std::fs::rename(home.socket(), home.stalled_socket());
+}
+
+fn why(word: &str) -> ConnError {
+    [ConnError::TooSlow, ConnError::Broken, ConnError::Foreign]
+        .into_iter()
+        .find(|why| why.name() == word)
+        .unwrap_or(ConnError::Absent)
+}

@@ -1,0 +1,19 @@
+//! Starting other processes, never with our caller's environment.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use crate::config::Env;
+
+/// A command that sees only what every process needs.
+#[expect(clippy::disallowed_methods, reason = "everybody else starts processes through here")]
+pub(crate) fn command(program: impl AsRef<OsStr>, env: &Env) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    for name in ["HOME", "PATH", "LANG", "TMPDIR", "SUBSTRATE_HOME"] {
+        if let Some(value) = env.get(name) {
+            command.env(name, value);
+        }
+    }
+    command
+}
