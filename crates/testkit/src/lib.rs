@@ -1,1 +1,16 @@
+//! Test environments for Substrate: real binaries in a sandbox, a scripted model, the real client.
 //!
+//! Invariant: nothing here reads or writes a file of the person who runs the tests. Every child
+//! gets an empty environment plus the variables of its [`TestEnv`], whose folders all lie under
+//! the system's temp folder; the model answers on loopback only.
+mod bins;
+mod env;
+mod fsx;
+mod process;
+mod wait;
+
+pub use bins::{CLIENT_VERSION, bin, claude};
+pub use env::{Payload, TestEnv};
+pub use fsx::write_file;
+pub use process::{Run, Running};
+pub use wait::wait_until;
