@@ -6,11 +6,13 @@
 mod bins;
 mod env;
 mod fsx;
+mod model;
 mod process;
 mod wait;
 
 pub use bins::{CLIENT_VERSION, bin, claude};
 pub use env::{Payload, TestEnv};
 pub use fsx::write_file;
+pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};
 pub use process::{Run, Running};
 pub use wait::wait_until;
