@@ -1,1 +1,33 @@
-//! Test environments.
+//! Test environments for Substrate: real binaries in a sandbox, a scripted model, the real client.
+//!
+//! Invariant: nothing here reads or writes a file of the person who runs the tests. Every child
+//! gets an empty environment plus the variables of its [`TestEnv`], whose folders all lie under
+//! the system's temp folder; the model answers on loopback only.
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn};
+//!
+//! let env = TestEnv::new();
+//! let model = ModelServer::start(Script::new([
+//!     Turn::tool("Bash", json!({"command": "echo hi", "description": "greet"})),
+//!     Turn::text("greeted"),
+//! ]));
+//! let run = Client::new(&env, &model).print("say hi", &[]);
+//! assert_eq!(run.result(), "greeted");
+//! ```
+mod bins;
+mod client;
+mod env;
+mod fsx;
+mod model;
+mod process;
+mod wait;
+
+pub use bins::{CLIENT_VERSION, bin, claude};
+pub use client::{Client, PrintRun, Tui};
+pub use env::{Payload, TestEnv};
+pub use fsx::write_file;
+pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};
+pub use process::{Run, Running};
+pub use wait::wait_until;

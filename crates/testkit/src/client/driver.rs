@@ -1,0 +1,122 @@
+//! What print mode and the terminal share: configuration, environment, arguments.
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::print::PrintRun;
+use super::tui::Tui;
+use crate::bins::claude;
+use crate::env::TestEnv;
+use crate::fsx::write_file;
+use crate::model::ModelServer;
+use crate::process::Running;
+
+/// No key of anybody: the client wants one before it talks even to loopback.
+const KEY: &str = "dummy-key-for-tests";
+/// This model still has the task list tools that later defaults lack.
+const MODEL: &str = "claude-sonnet-4-6";
+/// After this a print run is stuck.
+const PRINT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A client that is set up in a [`TestEnv`] and talks to a [`ModelServer`].
+#[derive(Debug)]
+pub struct Client<'a> {
+    env: &'a TestEnv,
+    base_url: String,
+    vars: Vec<(String, String)>,
+}
+
+impl<'a> Client<'a> {
+    /// Trusts the project, so that no dialog waits for an answer. Leaves `settings.json` alone.
+    pub fn new(env: &'a TestEnv, model: &ModelServer) -> Self {
+        let trusted = json!({"hasTrustDialogAccepted": true});
+        let state = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY], "rejected": []},
+            "projects": {env.project().display().to_string(): trusted},
+        });
+        write_file(&env.config().join(".claude.json"), state.to_string());
+        Self { env, base_url: model.base_url(), vars: Vec::new() }
+    }
+
+    /// Writes the user's `settings.json` with these hooks and nothing else.
+    #[must_use]
+    pub fn hooks(self, hooks: &Value) -> Self {
+        self.settings(&json!({"hooks": hooks}))
+    }
+
+    /// Writes the user's `settings.json`.
+    #[must_use]
+    pub fn settings(self, settings: &Value) -> Self {
+        write_file(&self.env.config().join("settings.json"), settings.to_string());
+        self
+    }
+
+    /// One more variable in the client's environment, and so in its hooks' and tools'.
+    #[must_use]
+    pub fn var(mut self, name: &str, value: &str) -> Self {
+        self.vars.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs `claude -p PROMPT ARGS…` to its end.
+    ///
+    /// # Panics
+    /// If it does not end within a minute.
+    #[track_caller]
+    pub fn print(&self, prompt: &str, args: &[&str]) -> PrintRun {
+        PrintRun::new(self.start_print(prompt, args).finish(PRINT_DEADLINE))
+    }
+
+    /// Starts `claude -p PROMPT ARGS…`; make a [`PrintRun`] of what it leaves.
+    pub fn start_print(&self, prompt: &str, args: &[&str]) -> Running {
+        let mut command = self.command();
+        command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
+        command.args(args);
+        Running::start(command, Vec::new())
+    }
+
+    /// Starts `claude ARGS…` in a terminal of its own and waits for its prompt.
+    pub fn interactive(&self, args: &[&str]) -> Tui<'_> {
+        Tui::start(self, args)
+    }
+
+    /// The client with the arguments that every run has.
+    pub(super) fn command(&self) -> Command {
+        let mut command = self.env.command(claude());
+        command.envs(self.vars());
+        command.args(Self::arguments());
+        command
+    }
+
+    pub(super) fn arguments() -> [&'static str; 6] {
+        // As an argument: in `.claude.json` the client would move it into the user's settings.
+        let settings = r#"{"skipDangerousModePermissionPrompt":true}"#;
+        ["--model", MODEL, "--permission-mode", "bypassPermissions", "--settings", settings]
+    }
+
+    pub(super) fn env(&self) -> &'a TestEnv {
+        self.env
+    }
+
+    /// What it has beside [`TestEnv::vars`].
+    pub(super) fn vars(&self) -> Vec<(String, String)> {
+        let temp = self.env.root().join("tmp").display().to_string();
+        let fixed = [
+            ("ANTHROPIC_BASE_URL", self.base_url.as_str()),
+            ("ANTHROPIC_API_KEY", KEY),
+            ("CLAUDE_CODE_TMPDIR", temp.as_str()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
+            ("DISABLE_TELEMETRY", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("DISABLE_ERROR_REPORTING", "1"),
+            // It refuses `bypassPermissions` to root otherwise.
+            ("IS_SANDBOX", "1"),
+        ];
+        let fixed = fixed.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        fixed.into_iter().chain(self.vars.iter().cloned()).collect()
+    }
+}

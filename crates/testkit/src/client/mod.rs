@@ -1,0 +1,10 @@
+//! The real Claude Code, offline: an empty environment, a home in a sandbox, a scripted model.
+//!
+//! Invariant: it reads no configuration but the sandbox's, and reaches no host but loopback.
+mod driver;
+mod print;
+mod tui;
+
+pub use driver::Client;
+pub use print::PrintRun;
+pub use tui::Tui;

@@ -1,0 +1,43 @@
+//! Waiting for a condition with a deadline; tests never sleep for a guessed time.
+use std::time::{Duration, Instant};
+
+/// Polls every 5 ms until `holds`; panics with `what` after `deadline`.
+pub fn wait_until(deadline: Duration, what: &str, holds: impl FnMut() -> bool) {
+    assert!(poll(deadline, Duration::from_millis(5), holds), "waited {deadline:?} in vain: {what}");
+}
+
+/// Polls until `holds` (true) or the deadline has passed (false). `every` is longer where one look
+/// costs a process.
+pub(crate) fn poll(deadline: Duration, every: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + deadline;
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(every);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_as_soon_as_the_condition_holds() {
+        let mut looks = 0;
+        wait_until(Duration::from_secs(5), "three looks", || {
+            looks += 1;
+            looks == 3
+        });
+        assert_eq!(looks, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "in vain: the moon to fall")]
+    fn it_says_what_it_waited_for() {
+        wait_until(Duration::from_millis(10), "the moon to fall", || false);
+    }
+}
