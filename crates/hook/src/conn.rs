@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::IoSlice;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -53,22 +54,31 @@ impl Conn {
     /// Connects to the daemon of that state home.
     pub fn open(state_home: &Path, patience: Duration) -> Result<Self, ConnError> {
         let socket = state_home.join(SOCKET);
-        // Paths of sockets are limited to about 100 bytes; a longer one is reached through its open folder.
-        let mut folder = None;
-        let address = SocketAddrUnix::new(&socket).or_else(|_| {
-            let opened = open_folder(state_home)?;
-            let address = SocketAddrUnix::new(short_path(&opened));
-            folder = Some(opened);
-            address
-        });
-        let address = address.map_err(|_| ConnError::Absent)?;
+        match SocketAddrUnix::new(&socket) {
+            Ok(address) => Self::connect(&address, patience),
+            // Paths of sockets are limited to about 100 bytes; a longer one is reached through its open folder.
+            Err(_) => {
+                let folder = open_folder(state_home).map_err(|_| ConnError::Absent)?;
+                let address =
+                    SocketAddrUnix::new(short_path(&folder)).map_err(|_| ConnError::Absent)?;
+                Self::connect(&address, patience)
+            }
+        }
+    }
+
+    /// Connects to the socket at that path, which must not be too long.
+    pub fn open_at(socket: &[u8], patience: Duration) -> Result<Self, ConnError> {
+        Self::connect(&SocketAddrUnix::new(socket).map_err(|_| ConnError::Absent)?, patience)
+    }
+
+    fn connect(address: &SocketAddrUnix, patience: Duration) -> Result<Self, ConnError> {
         let kind = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
         let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, kind, None)
             .map_err(|_| ConnError::Absent)?;
         let mut waited = Duration::ZERO;
         loop {
-            match connect(&fd, &address) {
-                Ok(()) => return Ok(Self { fd, pending: Vec::with_capacity(4096) }),
+            match connect(&fd, address) {
+                Ok(()) => return Ok(Self { fd, pending: Vec::new() }),
                 // The backlog is full: the daemon is busy or frozen.
                 Err(Errno::AGAIN) if waited < patience => {
                     let pause = Duration::from_millis(2);
@@ -82,19 +92,26 @@ impl Conn {
     }
 
     /// Sends one frame whose body is `parts`, one after the other.
-    pub fn send(&self, kind: Kind, parts: [&[u8]; 2], patience: Duration) -> Result<(), ConnError> {
-        let header = Header::bytes(kind, parts[0].len() + parts[1].len());
-        let all = [&header[..], parts[0], parts[1]];
-        let total: usize = all.iter().map(|part| part.len()).sum();
+    pub fn send<const N: usize>(
+        &self,
+        kind: Kind,
+        parts: [&[u8]; N],
+        patience: Duration,
+    ) -> Result<(), ConnError> {
+        let body: usize = parts.iter().map(|part| part.len()).sum();
+        let header = Header::bytes(kind, body);
         let mut sent = 0;
-        while sent < total {
+        while sent < HEADER_LEN + body {
             let mut skip = sent;
-            let rest = all.map(|part| {
-                let (_, kept) = part.split_at(skip.min(part.len()));
-                skip -= skip.min(part.len());
-                IoSlice::new(kept)
-            });
-            match writev(&self.fd, &rest) {
+            let mut unsent = |part| {
+                let rest = skipped(part, &mut skip);
+                IoSlice::new(rest)
+            };
+            let header = unsent(&header);
+            let parts = parts.map(unsent);
+            let mut all = [header; 8];
+            all[1..=N.min(7)].copy_from_slice(&parts[..N.min(7)]);
+            match writev(&self.fd, &all[..=N.min(7)]) {
                 Ok(n) => sent += n,
                 Err(Errno::AGAIN) => wait(&self.fd, PollFlags::OUT, patience)?,
                 Err(Errno::INTR) => {}
@@ -106,30 +123,60 @@ impl Conn {
 
     /// The next frame's kind and body.
     pub fn receive(&mut self, patience: Duration) -> Result<(Kind, Vec<u8>), ConnError> {
-        let bytes = &mut self.pending;
         loop {
-            if let Some(header) = bytes.first_chunk::<HEADER_LEN>() {
-                let header = Header::read(header).ok_or(ConnError::Foreign)?;
-                if header.version != VERSION {
-                    return Err(ConnError::Foreign);
-                }
-                let end = HEADER_LEN + header.len;
-                if bytes.len() >= end {
-                    let body = bytes[HEADER_LEN..end].to_vec();
-                    bytes.drain(..end);
-                    return Ok((header.kind, body));
-                }
-                bytes.reserve(end - bytes.len());
+            if let Some((header, body)) = frame_in(&self.pending)? {
+                let body = body.to_vec();
+                self.pending.drain(..HEADER_LEN + header.len);
+                return Ok((header.kind, body));
             }
-            bytes.reserve(1024);
+            self.pending.reserve(4096);
             wait(&self.fd, PollFlags::IN, patience)?;
-            match read(&self.fd, rustix::buffer::spare_capacity(bytes)) {
+            match read(&self.fd, rustix::buffer::spare_capacity(&mut self.pending)) {
                 Ok(0) => return Err(ConnError::Broken),
                 Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(_) => return Err(ConnError::Broken),
             }
         }
     }
+
+    /// The next frame, if it comes whole and alone in one read into `space`; what else came is kept for `receive`.
+    pub fn receive_in<'a>(
+        &mut self,
+        space: &'a mut [MaybeUninit<u8>],
+        patience: Duration,
+    ) -> Result<Option<(Kind, &'a [u8])>, ConnError> {
+        wait(&self.fd, PollFlags::IN, patience)?;
+        let bytes: &'a [u8] = match read(&self.fd, space) {
+            Ok(([], _)) => return Err(ConnError::Broken),
+            Ok((bytes, _)) => bytes,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
+            Err(_) => return Err(ConnError::Broken),
+        };
+        match frame_in(bytes)? {
+            Some((header, body)) if HEADER_LEN + header.len == bytes.len() => {
+                Ok(Some((header.kind, body)))
+            }
+            _ => {
+                self.pending.extend_from_slice(bytes);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The first frame, if it is whole.
+fn frame_in(bytes: &[u8]) -> Result<Option<(Header, &[u8])>, ConnError> {
+    let Some((first, rest)) = bytes.split_first_chunk::<HEADER_LEN>() else { return Ok(None) };
+    let header =
+        Header::read(first).filter(|header| header.version == VERSION).ok_or(ConnError::Foreign)?;
+    Ok(rest.get(..header.len).map(|body| (header, body)))
+}
+
+/// The part of `part` behind the first `skip` bytes, which are counted off.
+fn skipped<'a>(part: &'a [u8], skip: &mut usize) -> &'a [u8] {
+    let n = part.len().min(*skip);
+    *skip -= n;
+    &part[n..]
 }
 
 /// The socket of an open folder, by a path that is short enough.

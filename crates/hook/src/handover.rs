@@ -7,24 +7,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use ipc::{ConnError, Header, Kind, place};
-
-use crate::surroundings::Surroundings;
+use ipc::{ConnError, Header, HookRequest, Kind, place};
 
 /// Becomes `substrate`, with the whole request on stdin. Returns only if that fails; then the agent goes on, and a
 /// line is left for `substrate doctor`.
 pub(crate) fn to_substrate(
-    around: &Surroundings,
+    home: Option<&Path>,
     why: ConnError,
     spent: Duration,
-    request: [&[u8]; 2],
+    request: &HookRequest<'_>,
 ) -> ExitCode {
     let error = match request_file(request) {
         Ok(file) => become_substrate(why, spent, file),
         Err(error) => error,
     };
     let line = format!("hand-over failed ({}): {error}\n", why.name());
-    if let Some(home) = &around.state_home {
+    if let Some(home) = home {
         place::leave_trace(home, &line);
     }
     crate::say(&format!("substrate-hook: {line}"))
@@ -48,11 +46,11 @@ fn beside_us() -> Option<PathBuf> {
 }
 
 /// The request as a file without a name.
-fn request_file([head, stdin]: [&[u8]; 2]) -> std::io::Result<File> {
+fn request_file(request: &HookRequest<'_>) -> std::io::Result<File> {
+    let body = request.bytes();
     let mut file = nameless()?;
-    file.write_all(&Header::bytes(Kind::Hook, head.len() + stdin.len()))?;
-    file.write_all(head)?;
-    file.write_all(stdin)?;
+    file.write_all(&Header::bytes(Kind::Hook, body.len()))?;
+    file.write_all(&body)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(file)
 }

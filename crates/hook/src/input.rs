@@ -1,5 +1,6 @@
 //! Stdin, drained to its end, but never waited for without a limit: some callers leave the pipe open.
 
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use ipc::conn::wait;
@@ -12,42 +13,87 @@ const MAX_PASSED: usize = 32 << 20;
 /// A caller that has written a whole line and then nothing for so long has said everything.
 const QUIET: Duration = Duration::from_millis(100);
 
-pub(crate) struct Input {
-    pub(crate) bytes: Vec<u8>,
+/// An input up to this size costs no allocation.
+pub(crate) const USUAL: usize = 16 << 10;
+
+/// What was read. Only one of the two parts is in use.
+pub(crate) struct Input<'a> {
+    usual: &'a [u8],
+    long: Vec<u8>,
     pub(crate) truncated: bool,
     /// How long it was waited for in vain.
     pub(crate) waited: Duration,
 }
 
-/// Reads until the end, until the caller falls silent after a full line, or until `patience` is over.
-pub(crate) fn drain(patience: Duration) -> Input {
+impl Input<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        if self.long.is_empty() { self.usual } else { &self.long }
+    }
+}
+
+/// Reads until the end, until the caller falls silent after a full line, or until `patience` is over. A usual input is
+/// there in one read, and the next one finds the end.
+pub(crate) fn drain(space: &mut [MaybeUninit<u8>; USUAL], patience: Duration) -> Input<'_> {
+    let mut waited = Duration::ZERO;
     let stdin = rustix::stdio::stdin();
-    let mut input =
-        Input { bytes: Vec::with_capacity(8 << 10), truncated: false, waited: Duration::ZERO };
-    let mut chunk_of_rest = Vec::new();
-    // Time is counted only in whole waits that brought nothing, so that the fast path asks no clock.
-    loop {
-        let full = input.bytes.len() >= MAX_PASSED;
-        let step = (patience - input.waited).min(QUIET);
-        if wait(stdin, PollFlags::IN, step).is_err() {
-            input.waited += step;
-            if input.waited >= patience || input.bytes.ends_with(b"\n") {
-                return input;
+    let mut input = Input { usual: &[], long: Vec::new(), truncated: false, waited };
+    if !ready(&mut waited, patience, false) {
+        return Input { waited, ..input };
+    }
+    let Ok((first, rest)) = read(stdin, &mut space[..]) else { return input };
+    input.usual = first;
+    if first.is_empty() {
+        return input;
+    }
+    if ready(&mut waited, patience, first.ends_with(b"\n")) {
+        match read(stdin, rest) {
+            Ok((more, _)) if more.is_empty() && first.len() < USUAL => {}
+            Ok((more, _)) => {
+                input.long.reserve(256 << 10);
+                input.long.extend_from_slice(first);
+                input.long.extend_from_slice(more);
+                drain_long(&mut input, &mut waited, patience);
             }
-            continue;
+            Err(_) => {}
         }
-        let target = if full { &mut chunk_of_rest } else { &mut input.bytes };
+    }
+    Input { waited, ..input }
+}
+
+/// The rest of an input that is longer than usual.
+fn drain_long(input: &mut Input<'_>, waited: &mut Duration, patience: Duration) {
+    let stdin = rustix::stdio::stdin();
+    let mut dropped = Vec::new();
+    while ready(waited, patience, input.long.ends_with(b"\n")) {
+        let full = input.long.len() >= MAX_PASSED;
+        let target = if full { &mut dropped } else { &mut input.long };
         if full {
             target.clear();
         }
-        if target.capacity() - target.len() < 4096 {
-            target.reserve(target.capacity().max(64 << 10));
+        if target.capacity() - target.len() < 64 << 10 {
+            target.reserve(target.len().max(64 << 10));
         }
         match read(stdin, rustix::buffer::spare_capacity(target)) {
-            Ok(0) => return input,
-            Ok(_) => input.truncated = full,
+            Ok(0) => return,
+            Ok(_) => input.truncated |= full,
             Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(_) => return input,
+            Err(_) => return,
         }
     }
+}
+
+/// Waits for something to read. `false`: there is nothing more to wait for. Time is counted only in whole waits that
+/// brought nothing, so that the fast path asks no clock.
+fn ready(waited: &mut Duration, patience: Duration, has_line: bool) -> bool {
+    while *waited < patience {
+        let step = (patience - *waited).min(QUIET);
+        if wait(rustix::stdio::stdin(), PollFlags::IN, step).is_ok() {
+            return true;
+        }
+        *waited += step;
+        if has_line {
+            return false;
+        }
+    }
+    false
 }

@@ -1,32 +1,43 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
-/// Whether a variable goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX, TMUX_PANE, unless
-/// its name says that it holds a secret.
-pub fn passes(name: &[u8]) -> bool {
-    let listed = match name.first() {
-        Some(b'A') => name == b"AGENT_ID",
-        Some(b'C') => name.starts_with(b"CLAUDE_") || name == b"CLAUDECODE",
-        Some(b'S') => name.starts_with(b"SUBSTRATE_"),
-        Some(b'T') => name == b"TMUX" || name == b"TMUX_PANE",
+/// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
+/// TMUX_PANE, unless its name says that it holds a secret.
+pub fn passes(entry: &[u8]) -> bool {
+    let listed = match entry.first() {
+        Some(b'A') => entry.starts_with(b"AGENT_ID="),
+        Some(b'C') => entry.starts_with(b"CLAUDE_") || entry.starts_with(b"CLAUDECODE="),
+        Some(b'S') => entry.starts_with(b"SUBSTRATE_"),
+        Some(b'T') => entry.starts_with(b"TMUX=") || entry.starts_with(b"TMUX_PANE="),
         _ => false,
     };
-    listed && !says_secret(name)
+    listed && !says_secret(entry)
 }
 
-/// Names such as `CLAUDE_CODE_OAUTH_TOKEN`. Whole words only: `CLAUDE_KEYBINDINGS` is no secret.
-fn says_secret(name: &[u8]) -> bool {
-    const WORDS: [&[u8]; 9] = [
-        b"TOKEN",
-        b"TOKENS",
-        b"KEY",
-        b"SECRET",
-        b"PASSWORD",
-        b"PASSPHRASE",
-        b"CREDENTIALS",
-        b"AUTH",
-        b"HEADERS",
-    ];
-    name.split(|byte| *byte == b'_').any(|word| WORDS.contains(&word))
+/// Names such as `CLAUDE_CODE_OAUTH_TOKEN`, and entries without a name. Whole words only: `CLAUDE_KEYBINDINGS` is no
+/// secret. One pass, since every tool call pays for it.
+fn says_secret(entry: &[u8]) -> bool {
+    let mut word_at = 0;
+    for (at, byte) in entry.iter().enumerate() {
+        if matches!(byte, b'_' | b'=') {
+            let is_secret = matches!(
+                &entry[word_at..at],
+                b"TOKEN"
+                    | b"TOKENS"
+                    | b"KEY"
+                    | b"SECRET"
+                    | b"PASSWORD"
+                    | b"PASSPHRASE"
+                    | b"CREDENTIALS"
+                    | b"AUTH"
+                    | b"HEADERS"
+            );
+            if is_secret || *byte == b'=' {
+                return is_secret;
+            }
+            word_at = at + 1;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -44,7 +55,7 @@ mod tests {
             "TMUX",
             "TMUX_PANE",
         ] {
-            assert!(passes(name.as_bytes()), "{name}");
+            assert!(passes(format!("{name}=x_KEY").as_bytes()), "{name}");
         }
         for name in [
             "",
@@ -59,7 +70,8 @@ mod tests {
             "AGENT_IDS",
             "AWS_SECRET_ACCESS_KEY",
         ] {
-            assert!(!passes(name.as_bytes()), "{name}");
+            assert!(!passes(format!("{name}=x").as_bytes()), "{name}");
         }
+        assert!(!passes(b"CLAUDE_PID"), "no value");
     }
 }

@@ -1,9 +1,13 @@
 //! A hook's request: stdin's bytes untouched, and what the daemon must know about the process that asks.
+//!
+//! A fixed part, then the arguments, the folder, the environment and stdin, one after the other. Arguments and variables
+//! end in a zero byte each, as the system keeps them, so that the hook copies nothing.
 
-use crate::frame::{put, take, take_u32};
+/// The bytes before the arguments: id, deadline, whether the input was cut, and three lengths.
+pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4;
 
-/// What a hook process was given.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a hook process was given, as it was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HookRequest<'a> {
     /// Made by the hook, so that a late answer and a hand-over are processed once.
     pub id: [u8; 16],
@@ -11,90 +15,108 @@ pub struct HookRequest<'a> {
     pub deadline_ms: u32,
     /// The input was longer than a hook passes on.
     pub truncated: bool,
-    /// Everything after the program's name: client, event, flags.
-    pub args: Vec<&'a [u8]>,
+    /// Everything after the program's name (client, event, flags), a zero byte behind each.
+    pub args: &'a [u8],
     pub cwd: &'a [u8],
-    pub env: Vec<(&'a [u8], &'a [u8])>,
+    /// `NAME=value`, a zero byte behind each.
+    pub env: &'a [u8],
     pub stdin: &'a [u8],
 }
 
 impl<'a> HookRequest<'a> {
-    /// Everything but stdin, which comes last and is not copied.
-    pub fn head(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(3072);
-        out.extend_from_slice(&self.id);
-        out.extend_from_slice(&self.deadline_ms.to_le_bytes());
-        out.push(u8::from(self.truncated));
-        put_count(&mut out, self.args.len());
-        for arg in &self.args {
-            put(&mut out, arg);
-        }
-        put(&mut out, self.cwd);
-        put_count(&mut out, self.env.len());
-        for (name, value) in &self.env {
-            put(&mut out, name);
-            put(&mut out, value);
+    /// The fixed part of the body; the other parts follow as they are.
+    pub fn fixed(&self) -> [u8; FIXED_LEN] {
+        let mut out = [0; FIXED_LEN];
+        out[..16].copy_from_slice(&self.id);
+        out[16..20].copy_from_slice(&self.deadline_ms.to_le_bytes());
+        out[20] = u8::from(self.truncated);
+        for (at, part) in [(21, self.args), (25, self.cwd), (29, self.env)] {
+            out[at..at + 4].copy_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
         }
         out
     }
 
+    /// The request as one body.
+    pub fn bytes(&self) -> Vec<u8> {
+        [&self.fixed()[..], self.args, self.cwd, self.env, self.stdin].concat()
+    }
+
     /// `None`: the body is not a hook's request.
     pub fn read(body: &'a [u8]) -> Option<Self> {
-        let mut rest = body;
-        let (id, after) = rest.split_first_chunk::<16>()?;
-        rest = after;
-        let deadline_ms = take_u32(&mut rest)?;
-        let (truncated, after) = rest.split_first()?;
-        rest = after;
-        let n_args = take_u32(&mut rest)? as usize;
-        let mut args = Vec::new();
-        for _ in 0..n_args {
-            args.push(take(&mut rest)?);
-        }
-        let cwd = take(&mut rest)?;
-        let n_env = take_u32(&mut rest)? as usize;
-        let mut env = Vec::new();
-        for _ in 0..n_env {
-            env.push((take(&mut rest)?, take(&mut rest)?));
-        }
-        Some(Self { id: *id, deadline_ms, truncated: *truncated != 0, args, cwd, env, stdin: rest })
+        let (fixed, mut rest) = body.split_first_chunk::<FIXED_LEN>()?;
+        let number = |at: usize| {
+            fixed[at..].first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        let mut part = |at: usize| {
+            let (part, after) = rest.split_at_checked(number(at) as usize)?;
+            rest = after;
+            Some(part)
+        };
+        let (args, cwd, env) = (part(21)?, part(25)?, part(29)?);
+        let id = *fixed.first_chunk::<16>()?;
+        Some(Self {
+            id,
+            deadline_ms: number(16),
+            truncated: fixed[20] != 0,
+            args,
+            cwd,
+            env,
+            stdin: rest,
+        })
+    }
+
+    /// The arguments, one by one.
+    pub fn each_arg(&self) -> impl Iterator<Item = &'a [u8]> {
+        pieces(self.args)
+    }
+
+    /// The variables, name and value.
+    pub fn each_var(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        pieces(self.env).filter_map(|entry| {
+            let at = entry.iter().position(|byte| *byte == b'=')?;
+            Some((&entry[..at], &entry[at + 1..]))
+        })
     }
 }
 
-fn put_count(out: &mut Vec<u8>, n: usize) {
-    out.extend_from_slice(&u32::try_from(n).unwrap_or(0).to_le_bytes());
+/// The pieces before each zero byte.
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == 0).map(|piece| piece.strip_suffix(&[0]).unwrap_or(piece))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const REQUEST: HookRequest<'_> = HookRequest {
+        id: [7; 16],
+        deadline_ms: 2_000,
+        truncated: true,
+        args: b"claude-code\0Stop\0\0",
+        cwd: b"/home/dev",
+        env: b"AGENT_ID=NobleLion\0TMUX=\0odd\0A=b=c\0",
+        stdin: b"{\"session_id\":\"a\"}\n",
+    };
+
     #[test]
     fn a_request_reads_what_it_wrote() {
-        let request = HookRequest {
-            id: [7; 16],
-            deadline_ms: 2_000,
-            truncated: true,
-            args: vec![b"claude-code", b"Stop"],
-            cwd: b"/home/dev",
-            env: vec![(b"AGENT_ID", b"NobleLion"), (b"TMUX", b"")],
-            stdin: b"{\"session_id\":\"a\"}\n",
-        };
-        let mut body = request.head();
-        body.extend_from_slice(request.stdin);
-        assert_eq!(HookRequest::read(&body), Some(request));
+        let bytes = REQUEST.bytes();
+        let read = HookRequest::read(&bytes).unwrap();
+        assert_eq!(read, REQUEST);
+        assert_eq!(read.each_arg().collect::<Vec<_>>(), [&b"claude-code"[..], b"Stop", b""]);
+        let vars = [(&b"AGENT_ID"[..], &b"NobleLion"[..]), (b"TMUX", b""), (b"A", b"b=c")];
+        assert_eq!(read.each_var().collect::<Vec<_>>(), vars);
     }
 
     #[test]
     fn any_beginning_of_a_request_is_read_without_harm() {
-        let request =
-            HookRequest { args: vec![b"a"], env: vec![(b"b", b"c")], ..HookRequest::default() };
-        let head = request.head();
-        for len in 0..head.len() {
-            assert_eq!(HookRequest::read(&head[..len]), None, "{len} bytes");
+        let bytes = REQUEST.bytes();
+        let without_stdin = bytes.len() - REQUEST.stdin.len();
+        for len in 0..without_stdin {
+            assert_eq!(HookRequest::read(&bytes[..len]), None, "{len} bytes");
         }
-        let mut forged = head;
-        forged[21] = 255; // says that there are 255 arguments
+        let mut forged = bytes;
+        forged[32] = 255; // says that the environment is very long
         assert_eq!(HookRequest::read(&forged), None);
     }
 }

@@ -1,102 +1,207 @@
-//! The process's own surroundings: arguments, folder, and the environment, read once.
+//! The process's own surroundings, read from the system in one piece each: no allocation, no copies.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::{CStr, OsStr};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use ipc::{passed, place};
+use rustix::fs::{CWD, Mode, OFlags};
 
-pub(crate) struct Surroundings {
-    pub(crate) args: Vec<Vec<u8>>,
-    pub(crate) cwd: Vec<u8>,
-    pub(crate) state_home: Option<PathBuf>,
+/// Room for what is usual. Whoever has more pays for an allocation.
+pub(crate) struct Space {
+    args: [MaybeUninit<u8>; 1 << 10],
+    cwd: [MaybeUninit<u8>; 4 << 10],
+    env: [MaybeUninit<u8>; 32 << 10],
+    home: [u8; 128],
+}
+
+impl Space {
+    pub(crate) const fn new() -> Self {
+        Self {
+            args: [const { MaybeUninit::uninit() }; 1 << 10],
+            cwd: [const { MaybeUninit::uninit() }; 4 << 10],
+            env: [const { MaybeUninit::uninit() }; 32 << 10],
+            home: [0; 128],
+        }
+    }
+}
+
+pub(crate) struct Surroundings<'a> {
+    /// Everything after the program's name, a zero byte behind each.
+    pub(crate) args: &'a [u8],
+    pub(crate) cwd: &'a [u8],
+    /// The variables that go with the request.
+    pub(crate) env: &'a [u8],
+    substrate_home: &'a [u8],
+    home: &'a [u8],
     /// A deadline that the environment sets instead of the event's own.
     pub(crate) deadline_ms: Option<u32>,
-    environment: Vec<u8>,
 }
 
-impl Surroundings {
-    pub(crate) fn look() -> Self {
-        let mut out = Self {
-            args: std::env::args_os().map(std::ffi::OsString::into_vec).collect(),
-            cwd: std::env::current_dir()
-                .map(|path| path.into_os_string().into_vec())
-                .unwrap_or_default(),
-            state_home: None,
-            deadline_ms: None,
-            environment: environment(),
+impl<'a> Surroundings<'a> {
+    pub(crate) fn look(space: &'a mut Space) -> Self {
+        let all = read(c"/proc/self/cmdline", &mut space.args)
+            .unwrap_or_else(|| zero_ended(std::env::args_os().map(|arg| arg.as_bytes().to_vec())));
+        let args = &all[(end_of(all) + 1).min(all.len())..];
+        let cwd = link(c"/proc/self/cwd", &mut space.cwd).unwrap_or_else(|| {
+            std::env::current_dir().unwrap_or_default().into_os_string().leak().as_bytes()
+        });
+        let env = read(c"/proc/self/environ", &mut space.env).unwrap_or_else(|| {
+            zero_ended(
+                std::env::vars_os()
+                    .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()),
+            )
+        });
+        let mut out =
+            Self { args, cwd, env: &[], substrate_home: &[], home: &[], deadline_ms: None };
+        out.look_through(env, &mut space.home);
+        out
+    }
+
+    /// The state home's path, if anything says where it is.
+    pub(crate) fn state_home(&self) -> Option<PathBuf> {
+        place::state_home(
+            Some(OsStr::from_bytes(self.substrate_home)),
+            Some(OsStr::from_bytes(self.home)),
+        )
+    }
+
+    /// The socket's path, without an allocation. `None`: nobody says where, or it is too long.
+    pub(crate) fn socket<'b>(&self, space: &'b mut [u8; 108]) -> Option<&'b [u8]> {
+        let parts: &[&[u8]] = if self.substrate_home.is_empty() {
+            &[self.home, b"/.subtrate/", place::SOCKET.as_bytes()]
+        } else {
+            &[self.substrate_home, b"/", place::SOCKET.as_bytes()]
         };
-        let (mut own, mut home, mut deadline) = (None, None, None);
-        for (name, value) in pairs(&out.environment) {
-            match name {
-                b"SUBSTRATE_HOME" => own = Some(OsStr::from_bytes(value)),
-                b"HOME" => home = Some(OsStr::from_bytes(value)),
-                b"SUBSTRATE_HOOK_DEADLINE_MS" => {
-                    deadline = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                }
-                _ => {}
-            }
+        if parts[0].is_empty() {
+            return None;
         }
-        let state_home = place::state_home(own, home);
-        out.state_home = state_home;
-        out.deadline_ms = deadline;
-        out
+        let mut n = 0;
+        for part in parts {
+            space.get_mut(n..n + part.len())?.copy_from_slice(part);
+            n += part.len();
+        }
+        Some(&space[..n])
     }
 
-    /// The variables that go with the request.
-    pub(crate) fn passed(&self) -> Vec<(&[u8], &[u8])> {
-        let mut out = Vec::with_capacity(24);
-        out.extend(pairs(&self.environment).filter(|(name, _)| passed::passes(name)));
-        out
-    }
-}
-
-/// `NAME=value` pairs that end in a zero byte each.
-fn pairs(environment: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut rest = environment;
-    std::iter::from_fn(move || {
-        loop {
-            let entry = std::ffi::CStr::from_bytes_until_nul(rest).ok()?.to_bytes();
-            rest = &rest[entry.len() + 1..];
+    /// Finds what we need ourselves, and moves what goes with the request to the front.
+    fn look_through(&mut self, env: &'a mut [u8], home: &'a mut [u8; 128]) {
+        const HOME: &[u8] = b"HOME=";
+        const OWN: &[u8] = b"SUBSTRATE_HOME=";
+        const DEADLINE: &[u8] = b"SUBSTRATE_HOOK_DEADLINE_MS=";
+        let (mut kept, mut at, mut home_len) = (0, 0, 0);
+        let mut own = 0..0;
+        while at < env.len() {
+            let end = at + end_of(&env[at..]);
+            let next = (end + 1).min(env.len());
+            let entry = &env[at..end];
             // Only names that can matter are looked at closely: this runs at every tool call.
-            if !matches!(entry.first(), Some(b'A' | b'C' | b'H' | b'S' | b'T')) {
-                continue;
+            if matches!(env[at], b'A' | b'C' | b'S' | b'T') {
+                if passed::passes(entry) {
+                    if entry.starts_with(OWN) {
+                        own = kept + OWN.len()..kept + entry.len();
+                    } else if let Some(value) = entry.strip_prefix(DEADLINE) {
+                        self.deadline_ms =
+                            std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                    }
+                    env.copy_within(at..next, kept);
+                    kept += next - at;
+                }
+            } else if let Some(value) = entry.strip_prefix(HOME) {
+                // Copied, since its place will be needed.
+                home_len = value.len().min(home.len());
+                home[..home_len].copy_from_slice(&value[..home_len]);
             }
-            if let Some(at) = entry.iter().position(|byte| *byte == b'=') {
-                return Some((&entry[..at], &entry[at + 1..]));
-            }
+            at = next;
         }
-    })
-}
-
-/// The environment in one piece. Asking std for it costs two allocations per variable, more than all the rest.
-#[cfg(target_os = "linux")]
-fn environment() -> Vec<u8> {
-    use rustix::fs::{Mode, OFlags, open};
-    let mut out = Vec::with_capacity(16 << 10);
-    if let Ok(file) = open(c"/proc/self/environ", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
-        while let Ok(1..) = rustix::io::read(&file, rustix::buffer::spare_capacity(&mut out)) {
-            if out.capacity() - out.len() < 4096 {
-                out.reserve(16 << 10);
-            }
-        }
-        return out;
+        self.home = if home_len < home.len() { &home[..home_len] } else { long_home() };
+        self.env = &env[..kept];
+        self.substrate_home = &self.env[own];
     }
-    from_std()
 }
 
-#[cfg(not(target_os = "linux"))]
-fn environment() -> Vec<u8> {
-    from_std()
+/// A home whose path is unusually long.
+fn long_home() -> &'static [u8] {
+    let found = std::env::vars_os().find(|(name, _)| name == "HOME");
+    found.map_or(&[], |(_, value)| value.leak().as_bytes())
 }
 
-fn from_std() -> Vec<u8> {
+/// Where the first zero byte is, or the end. Eight bytes at a time: environments are long, and this is the hot path.
+fn end_of(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*eight);
+        let zeros = word.wrapping_sub(ONES) & !word & TOPS;
+        if zeros != 0 {
+            return at + (zeros.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    bytes[at..].iter().position(|byte| *byte == 0).map_or(bytes.len(), |more| at + more)
+}
+
+/// A file of the system that fits into the space.
+fn read<'a>(path: &CStr, space: &'a mut [MaybeUninit<u8>]) -> Option<&'a mut [u8]> {
+    let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    let (bytes, rest) = rustix::io::read(&file, space).ok()?;
+    // Closed when the process ends, which is soon.
+    std::mem::forget(file);
+    (!bytes.is_empty() && !rest.is_empty()).then_some(bytes)
+}
+
+/// Where a link of the system leads.
+fn link<'a>(path: &CStr, space: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
+    let (target, rest) = rustix::fs::readlinkat_raw(CWD, path, space).ok()?;
+    (!rest.is_empty()).then_some(target)
+}
+
+/// The same form for systems that keep no such files, and for more than is usual.
+fn zero_ended(items: impl Iterator<Item = Vec<u8>>) -> &'static mut [u8] {
     let mut out = Vec::new();
-    for (name, value) in std::env::vars_os() {
-        out.extend_from_slice(name.as_bytes());
-        out.push(b'=');
-        out.extend_from_slice(value.as_bytes());
+    for item in items {
+        out.extend_from_slice(&item);
         out.push(0);
     }
-    out
+    out.leak()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_found_at_every_distance() {
+        for len in 0..40 {
+            let mut bytes = vec![b'x'; len];
+            assert_eq!(end_of(&bytes), len);
+            bytes.extend_from_slice(b"\0abcdefghijk\0");
+            assert_eq!(end_of(&bytes), len);
+        }
+    }
+
+    #[test]
+    fn what_passes_is_kept_and_the_homes_are_found() {
+        let mut space = Space::new();
+        let mut env = b"PATH=/bin\0HOME=/h\0AGENT_ID=a\0X=1\0CLAUDE_API_KEY=k\0SUBSTRATE_HOME=/s\0CLAUDE_PID=7\0".to_vec();
+        let mut found = Surroundings {
+            args: &[],
+            cwd: &[],
+            env: &[],
+            substrate_home: &[],
+            home: &[],
+            deadline_ms: None,
+        };
+        found.look_through(&mut env, &mut space.home);
+        assert_eq!(found.env, b"AGENT_ID=a\0SUBSTRATE_HOME=/s\0CLAUDE_PID=7\0");
+        assert_eq!((found.home, found.substrate_home), (&b"/h"[..], &b"/s"[..]));
+        let mut socket = [0; 108];
+        assert_eq!(found.socket(&mut socket), Some(&b"/s/daemon.sock"[..]));
+        found.substrate_home = &[];
+        assert_eq!(found.socket(&mut socket), Some(&b"/h/.subtrate/daemon.sock"[..]));
+        found.home = &[];
+        assert_eq!(found.socket(&mut socket), None);
+    }
 }

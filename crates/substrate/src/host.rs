@@ -58,9 +58,9 @@ pub(crate) fn open(
 /// Bytes become an event; what is no event becomes one that says so.
 pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) -> Decoded {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let args: Vec<String> = request.args.iter().map(|arg| text(arg)).collect();
+    let args: Vec<String> = request.each_arg().map(text).collect();
     let env: Vec<(String, String)> =
-        request.env.iter().map(|(name, value)| (text(name), text(value))).collect();
+        request.each_var().map(|(name, value)| (text(name), text(value))).collect();
     let cwd = text(request.cwd);
     let name = args.get(1).map_or("", String::as_str);
     let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at };

@@ -68,7 +68,7 @@ fn ask(
 ) -> std::result::Result<(u8, Vec<u8>), ConnError> {
     let json = serde_json::to_vec(body).map_err(|_| ConnError::Foreign)?;
     let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
-    conn.send(kind, [&json, &[]], patience)?;
+    conn.send(kind, [&json], patience)?;
     match conn.receive(patience)? {
         (Frame::Reply, body) => Reply::read(&body)
             .map(|reply| (reply.exit, reply.stdout.to_vec()))
