@@ -104,11 +104,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate ARGS…` to its end.
+    #[must_use = "a run that nobody judges proves nothing"]
     pub fn substrate<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         self.substrate_with(args, &[])
     }
 
     /// As [`TestEnv::substrate`], with further variables.
+    #[must_use = "a run that nobody judges proves nothing"]
     pub fn substrate_with<A: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = A>,
@@ -120,11 +122,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate-hook claude-code EVENT` with the payload on its stdin.
+    #[must_use = "a run that nobody judges proves nothing"]
     pub fn hook(&self, event: &str, payload: impl Into<Payload>) -> Run {
         self.hook_with(event, payload, &[])
     }
 
     /// As [`TestEnv::hook`], with further variables.
+    #[must_use = "a run that nobody judges proves nothing"]
     pub fn hook_with(
         &self,
         event: &str,
@@ -158,7 +162,9 @@ impl TestEnv {
     /// A daemon may have been started by any command or hook. Never panics: it runs in `drop`.
     fn stop_daemon(&self) {
         let socket = self.state().join("daemon.sock");
-        let Some(substrate) = find_bin("substrate").filter(|_| socket.exists()) else { return };
+        // The lock is there as soon as somebody has tried to start one; the socket comes later.
+        let begun = self.state().join("daemon.lock").exists();
+        let Some(substrate) = find_bin("substrate").filter(|_| begun) else { return };
         let daemon = |args: &[&str]| {
             let mut command = self.command(&substrate);
             command.arg("daemon").args(args);

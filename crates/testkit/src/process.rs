@@ -13,7 +13,6 @@ use crate::wait::poll;
 
 /// What a finished child left.
 #[derive(Debug, Clone)]
-#[must_use = "a run that nobody judges proves nothing"]
 pub struct Run {
     /// The exit code; `None` if a signal ended it.
     pub status: Option<i32>,
@@ -98,6 +97,7 @@ impl Running {
     /// # Panics
     /// If it does not end within `deadline`; it is killed then.
     #[track_caller]
+    #[must_use = "a run that nobody judges proves nothing"]
     pub fn finish(self, deadline: Duration) -> Run {
         match self.finished(deadline) {
             Ok(run) => run,

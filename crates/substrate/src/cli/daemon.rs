@@ -71,6 +71,11 @@ fn stop(home: &Home) -> Result<()> {
             ui::talk("the daemon has stopped\n");
             Ok(())
         }
+        // It may be just starting, or about to make its socket anew.
+        Err(ConnError::Absent) if home.root().is_dir() && daemon::is_held(home)? => {
+            daemon::wait_until_up(home, PATIENCE * 2)?;
+            stop(home)
+        }
         Err(ConnError::Absent) => {
             ui::talk("no daemon runs\n");
             Ok(())

@@ -33,12 +33,21 @@ pub(crate) fn wait_until_up(home: &Home, patience: Duration) -> Result<()> {
         if Conn::open(home.root(), Duration::ZERO).is_ok() {
             return Ok(());
         }
+        // Nobody holds the lock: it has ended already, and its trace says why.
+        if !is_held(home)? {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
-    Err(AppError::new(Kind::Daemon, "the daemon did not come up in time").hint(format!(
+    Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(format!(
         "its log is in `{}`; `substrate daemon run` shows what it says",
         home.logs().display()
     )))
+}
+
+/// Whether a daemon runs, or is just starting.
+pub(crate) fn is_held(home: &Home) -> Result<bool> {
+    Ok(Lock::try_take(home)?.is_none())
 }
 
 /// Our own file, also after it was replaced by a newer one.

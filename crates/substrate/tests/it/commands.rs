@@ -1,0 +1,101 @@
+//! Commands as people type them.
+
+use substrate_testkit::TestEnv;
+
+use crate::house::{bash, journal, plain, told};
+
+#[test]
+fn the_journal_shows_what_happened() {
+    let env = TestEnv::new();
+    env.hook("SessionStart", plain("aaaa-1", "SessionStart")).success();
+    env.hook("PreToolUse", bash("aaaa-1", "ls -la")).success();
+    env.hook("PreToolUse", bash("bbbb-2", "rm x")).success();
+    env.hook("Stop", plain("aaaa-1", "Stop")).success();
+    assert_eq!(
+        told(&journal(&env)),
+        ["SessionStart", "PreToolUse Bash", "PreToolUse Bash", "Stop"]
+    );
+
+    let only = |args: &[&str]| {
+        env.substrate([&["journal", "list"], args].concat()).success().lines().count()
+    };
+    assert_eq!(only(&["--session", "aaaa"]), 3);
+    assert_eq!(only(&["--session", "bbbb-2", "--tool", "Bash"]), 1);
+    assert_eq!(only(&["--event", "Stop"]), 1);
+    assert_eq!(only(&["--actor", "main", "-n", "2"]), 2);
+    assert_eq!(only(&["--since", "1h"]), 4);
+    assert_eq!(only(&["--verdict", "deny"]), 0);
+    assert_eq!(
+        env.substrate(["journal"]).success().lines().count(),
+        4,
+        "the group alone means `list`"
+    );
+
+    let shown = env.substrate(["journal", "show", "2"]).success();
+    assert!(shown.contains("PreToolUse") && shown.contains("ls -la"), "{shown}");
+    let stats = env.substrate(["journal", "stats"]).success();
+    assert!(stats.contains("PreToolUse                    2"), "{stats}");
+}
+
+#[test]
+fn secrets_do_not_reach_the_disk() {
+    let env = TestEnv::new();
+    let secret = format!("sk-{}-{}", "ant", "abcdefgh".repeat(4));
+    env.hook("PreToolUse", bash("a", &format!("curl -H 'x-api-key: {secret}' host"))).success();
+    env.substrate(["journal"]).success();
+    env.substrate(["daemon", "stop"]).success();
+    for file in std::fs::read_dir(env.state()).unwrap().flatten() {
+        if file.file_type().unwrap().is_file() {
+            let bytes = std::fs::read(file.path()).unwrap();
+            assert!(
+                !bytes.windows(20).any(|part| part == &secret.as_bytes()[..20]),
+                "{}",
+                file.path().display()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_a_hint_and_an_exit_code() {
+    let env = TestEnv::new();
+    let missing = env.substrate(["journal", "show", "7"]).code(1);
+    assert_eq!(
+        missing.stderr,
+        "error: there is no entry 7\nhint: `substrate journal list` shows the newest\n"
+    );
+    let wrong = env.substrate(["journal", "list", "--since", "soon"]).code(1);
+    assert!(wrong.stderr.contains("`soon` is no duration"), "{}", wrong.stderr);
+    let usage = env.substrate(["jurnal"]).code(2);
+    assert!(usage.stderr.contains("journal"), "a near miss is suggested: {}", usage.stderr);
+    env.substrate(["journal", "list", "--limit", "0"]).code(2);
+}
+
+#[test]
+fn the_database_can_be_found_checked_and_copied() {
+    let env = TestEnv::new();
+    let path = env.substrate(["db", "path"]).success();
+    assert_eq!(path.trim(), env.state().join("subtrate.db").display().to_string());
+    env.substrate(["db", "backup"]).code(1);
+    env.hook("Stop", plain("a", "Stop")).success();
+    assert!(env.substrate(["db", "check"]).success().starts_with("ok: "));
+    let copy = env.root().join("copy.db");
+    env.substrate(["db", "backup", copy.to_str().unwrap()]).success();
+    assert!(copy.metadata().unwrap().len() > 4096);
+    env.substrate(["db", "backup", copy.to_str().unwrap()]).code(4);
+}
+
+#[test]
+fn a_follower_sees_what_comes() {
+    let env = TestEnv::new();
+    env.hook("SessionStart", plain("a", "SessionStart")).success();
+    let mut command = env.command(substrate_testkit::bin("substrate"));
+    command.args(["journal", "tail", "--format", "json"]).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.next().unwrap().unwrap().contains("SessionStart"));
+    env.hook("Stop", plain("a", "Stop")).success();
+    assert!(lines.next().unwrap().unwrap().contains("\"Stop\""));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

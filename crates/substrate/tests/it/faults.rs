@@ -1,0 +1,182 @@
+//! Whatever breaks, an agent goes on, nothing is lost, and somebody is told.
+
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use substrate_testkit::{Run, TestEnv, wait_until, write_file};
+
+use crate::house::{Frozen, SOON, bash, bytes, configure, daemon_pid, journal, plain, signal};
+
+/// A hook's whole deadline, and what a busy machine adds.
+const DEADLINE: Duration = Duration::from_millis(2_700);
+
+const DENY: &str = "[probe]\nrules = [\"PreToolUse Bash deny: not here\"]\n";
+
+/// Runs a hook and insists on its deadline.
+fn timed(env: &TestEnv, session: &str) -> (Run, Duration) {
+    let begun = Instant::now();
+    let run = env.hook("PreToolUse", bash(session, "ls"));
+    let took = begun.elapsed();
+    assert!(took < DEADLINE, "the hook took {took:?}");
+    (run, took)
+}
+
+fn denied(run: Run) {
+    let out = run.success();
+    assert!(out.contains("\"permissionDecision\":\"deny\"") && out.contains("not here"), "{out}");
+}
+
+#[test]
+fn a_killed_daemon_is_replaced_and_guards_hold() {
+    let env = TestEnv::new();
+    configure(&env, DENY);
+    env.substrate(["daemon", "start"]).success();
+    let pid = daemon_pid(&env);
+    denied(timed(&env, "before").0);
+    signal(&env, "-KILL", pid);
+    denied(timed(&env, "after").0);
+    wait_until(SOON, "a new daemon runs", || env.substrate(["daemon", "status"]).status == Some(0));
+    assert_ne!(daemon_pid(&env), pid);
+    denied(timed(&env, "again").0);
+    let hosts: Vec<_> =
+        journal(&env).iter().map(|entry| entry["host"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(hosts, ["daemon", "in-process", "daemon"]);
+}
+
+#[test]
+fn a_frozen_daemon_costs_one_hook_its_patience_and_comes_back() {
+    let env = TestEnv::new();
+    configure(&env, DENY);
+    env.substrate(["daemon", "start"]).success();
+    {
+        let _frozen = Frozen::begin(&env);
+        denied(timed(&env, "first").0);
+        for n in 0..3 {
+            let (run, took) = timed(&env, &format!("next{n}"));
+            denied(run);
+            assert!(took < Duration::from_millis(900), "the marker was not seen: {took:?}");
+        }
+    }
+    wait_until(SOON, "the daemon is back", || {
+        env.substrate(["daemon", "status"]).status == Some(0)
+    });
+    denied(timed(&env, "thawed").0);
+    let entries = journal(&env);
+    let sessions: Vec<_> = entries.iter().map(|entry| entry["session"].as_str().unwrap()).collect();
+    assert_eq!(sessions, ["first", "next0", "next1", "next2", "thawed"], "each exactly once");
+    assert_eq!(entries[0]["why"], "too-slow");
+    assert_eq!(entries[4]["host"], "daemon");
+}
+
+#[test]
+fn a_deleted_socket_is_made_anew() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let pid = daemon_pid(&env);
+    std::fs::remove_file(env.state().join("daemon.sock")).unwrap();
+    timed(&env, "without").0.success();
+    wait_until(SOON, "the socket is back", || env.state().join("daemon.sock").exists());
+    assert_eq!(daemon_pid(&env), pid, "the same daemon, and only one");
+    assert_eq!(journal(&env).len(), 1);
+}
+
+#[test]
+fn a_socket_that_accepts_and_says_nothing_stops_nobody() {
+    let env = TestEnv::new();
+    configure(&env, DENY);
+    let silent = UnixListener::bind(env.state().join("daemon.sock")).unwrap();
+    denied(timed(&env, "a").0);
+    drop(silent);
+    denied(timed(&env, "b").0);
+    assert_eq!(journal(&env).len(), 2);
+}
+
+#[test]
+fn a_file_in_the_sockets_place_stops_nobody() {
+    let env = TestEnv::new();
+    write_file(&env.state().join("daemon.sock"), b"not a socket");
+    timed(&env, "a").0.success();
+    timed(&env, "b").0.success();
+    assert_eq!(journal(&env).len(), 2);
+}
+
+#[test]
+fn a_damaged_database_is_left_alone_and_told() {
+    let env = TestEnv::new();
+    let garbage = vec![0x5a; 20_000];
+    write_file(&env.state().join("subtrate.db"), &garbage);
+    let (run, _) = timed(&env, "a");
+    assert_eq!(run.success(), "");
+    let told = env.substrate(["journal"]).code(4);
+    assert!(told.stderr.contains("damaged") && told.stderr.contains("hint: "), "{}", told.stderr);
+    env.substrate(["db", "check"]).code(4);
+    assert_eq!(bytes(&env.state().join("subtrate.db")), garbage);
+    let trace = String::from_utf8(bytes(&env.state().join("logs/hook-trace.log"))).unwrap();
+    assert!(trace.contains("damaged"), "doctor finds a trace: {trace}");
+}
+
+#[test]
+fn a_newer_database_is_refused_in_words() {
+    let env = TestEnv::new();
+    env.hook("Stop", plain("a", "Stop")).success();
+    env.substrate(["daemon", "stop"]).success();
+    let db = substrate_store_path(&env);
+    let sql = "insert into schema_migration values ('journal', 99, 'x', 'from the future', 0)";
+    let status = env.command("python3").args(["-c", "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()", &db, sql]).status();
+    assert!(status.unwrap().success());
+    assert_eq!(env.hook("Stop", plain("b", "Stop")).success(), "");
+    let told = env.substrate(["journal"]).code(4);
+    assert!(told.stderr.contains("newer version of Substrate"), "{}", told.stderr);
+}
+
+#[test]
+fn a_home_that_cannot_be_written_stops_nobody() {
+    let env = TestEnv::new();
+    write_file(&env.root().join("file"), b"");
+    let home = env.root().join("file/state").display().to_string();
+    let vars = [("SUBSTRATE_HOME", home.as_str())];
+    assert_eq!(env.hook_with("Stop", plain("a", "Stop"), &vars).success(), "");
+    let told = env.substrate_with(["journal"], &vars).code(4);
+    assert!(told.stderr.contains("hint: "), "{}", told.stderr);
+    env.substrate_with(["daemon", "start"], &vars).code(4);
+}
+
+#[test]
+fn bad_settings_stop_nobody_and_are_told_by_line() {
+    let env = TestEnv::new();
+    configure(&env, "[journal]\nmax_age = \"14 days\"\n[jurnal]\nx = 1\n= broken\n");
+    assert_eq!(env.hook("Stop", plain("a", "Stop")).success(), "");
+    let told = env.substrate(["config", "check"]).code(4);
+    let file = env.state().join("config.toml").display().to_string();
+    for line in ["2: `journal.max_age` must be a duration", "4: unknown key `jurnal.x`", "5: "] {
+        assert!(
+            told.stdout.contains(&format!("{file}:{line}")),
+            "{line} is not in\n{}",
+            told.stdout
+        );
+    }
+    let warned = env.substrate(["journal"]).code(0);
+    assert!(warned.stderr.contains("warning: "), "{}", warned.stderr);
+}
+
+#[test]
+fn a_feature_that_fails_is_contained_and_recorded() {
+    let env = TestEnv::new();
+    configure(
+        &env,
+        "[probe]\nrules = [\"PreToolUse panic: on purpose\", \"Stop fail: on purpose\"]\n",
+    );
+    env.substrate(["daemon", "start"]).success();
+    let pid = daemon_pid(&env);
+    assert_eq!(timed(&env, "a").0.success(), "");
+    assert_eq!(env.hook("Stop", plain("a", "Stop")).success(), "");
+    let entries = journal(&env);
+    assert_eq!(entries[0]["failures"][0]["feature"], "probe");
+    assert_eq!(entries[0]["failures"][0]["panicked"], true);
+    assert_eq!(entries[1]["failures"][0]["panicked"], false);
+    assert_eq!(daemon_pid(&env), pid, "the daemon survives a feature's panic");
+}
+
+fn substrate_store_path(env: &TestEnv) -> String {
+    env.substrate(["db", "path"]).success().trim().to_owned()
+}

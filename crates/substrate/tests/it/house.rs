@@ -1,0 +1,100 @@
+//! What the topics share.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use substrate_testkit::{TestEnv, bin, write_file};
+
+/// Longer than anything here takes on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(10);
+
+/// The user's settings.
+pub(crate) fn configure(env: &TestEnv, toml: &str) {
+    write_file(&env.state().join("config.toml"), toml.as_bytes());
+}
+
+/// The payload of a tool call, as the client writes it.
+pub(crate) fn bash(session: &str, command: &str) -> Value {
+    json!({
+        "session_id": session, "cwd": "/home/dev/app", "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1",
+    })
+}
+
+/// The payload of an event without anything particular.
+pub(crate) fn plain(session: &str, event: &str) -> Value {
+    json!({"session_id": session, "cwd": "/home/dev/app", "hook_event_name": event})
+}
+
+/// The journal, oldest first.
+pub(crate) fn journal(env: &TestEnv) -> Vec<Value> {
+    let out = env.substrate(["journal", "list", "-n", "10000", "--format", "json"]).success();
+    serde_json::from_str(&out).unwrap()
+}
+
+/// One word per entry: the event, its tool, who did it.
+pub(crate) fn told(entries: &[Value]) -> Vec<String> {
+    entries
+        .iter()
+        .map(|entry| {
+            let mut words = vec![entry["event"].as_str().unwrap_or_default()];
+            words.extend(entry["tool"].as_str());
+            words.extend(entry["actor_kind"].as_str());
+            words.join(" ")
+        })
+        .collect()
+}
+
+/// The daemon's process id.
+pub(crate) fn daemon_pid(env: &TestEnv) -> u32 {
+    let out = env.substrate(["daemon", "status", "--format", "json"]).success();
+    let status: Value = serde_json::from_str(&out).unwrap();
+    u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
+}
+
+/// Hooks in exec form for these events, as an installation registers them.
+pub(crate) fn hooks(events: &[&str]) -> Value {
+    let program = bin("substrate-hook");
+    let entry = |event: &str| json!([{"hooks": [{"type": "command", "command": program, "args": ["claude-code", event], "timeout": 10}]}]);
+    events
+        .iter()
+        .map(|event| ((*event).to_owned(), entry(event)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Sends a signal to a process that this test started.
+pub(crate) fn signal(env: &TestEnv, name: &str, pid: u32) {
+    let status = env
+        .command("/bin/sh")
+        .args(["-c", "kill \"$0\" \"$1\"", name, &pid.to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success(), "kill {name} {pid}");
+}
+
+/// A daemon that is stopped by the system, and goes on when this is dropped.
+pub(crate) struct Frozen<'a> {
+    env: &'a TestEnv,
+    pid: u32,
+}
+
+impl<'a> Frozen<'a> {
+    pub(crate) fn begin(env: &'a TestEnv) -> Self {
+        let pid = daemon_pid(env);
+        signal(env, "-STOP", pid);
+        Self { env, pid }
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        signal(self.env, "-CONT", self.pid);
+    }
+}
+
+/// The bytes of a file, or none.
+pub(crate) fn bytes(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_default()
+}

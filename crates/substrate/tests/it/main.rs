@@ -1,0 +1,18 @@
+//! The whole house: real binaries, a real daemon, a real database; and the real client.
+
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod input;
+#[cfg(test)]
+mod once;
+#[cfg(test)]
+mod real_client;
+#[cfg(test)]
+mod settings;

@@ -1,0 +1,44 @@
+//! Settings are layered, and picked up while everything runs.
+
+use substrate_testkit::{TestEnv, wait_until, write_file};
+
+use crate::house::{SOON, bash, configure};
+
+#[test]
+fn a_change_is_in_force_without_a_restart() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let verdict = || env.hook("PreToolUse", bash("a", "ls")).success();
+    assert_eq!(verdict(), "");
+    configure(&env, "[probe]\nrules = [\"PreToolUse Bash deny: now\"]\n");
+    wait_until(SOON, "the rule is in force", || verdict().contains("now"));
+    configure(&env, "");
+    wait_until(SOON, "the rule is gone", || verdict().is_empty());
+}
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    let env = TestEnv::new();
+    configure(&env, "journal.max_age = \"2d\"\n");
+    write_file(
+        &env.project().join(".substrate.toml"),
+        b"profile = \"all\"\njournal.max_age = \"1s\"\n",
+    );
+    let all = env.substrate(["config"]).success();
+    let line = |key: &str| all.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert!(
+        line("journal.max_age").contains("172800000")
+            && line("journal.max_age").ends_with("config.toml:1"),
+        "{all}"
+    );
+    assert!(line("profile").ends_with(".substrate.toml:1"), "{all}");
+    assert!(line("journal.max_text").ends_with("# default"), "{all}");
+    let told = env.substrate(["config", "check"]).code(4);
+    assert!(
+        told.stdout.contains(".substrate.toml:2: `journal.max_age`: a project can't set it"),
+        "{}",
+        told.stdout
+    );
+    assert_eq!(env.substrate(["config", "get", "profile"]).success(), "\"all\"\n");
+    env.substrate(["config", "get", "nothing"]).code(1);
+}
