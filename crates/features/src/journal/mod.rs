@@ -9,6 +9,9 @@ mod schema;
 mod tick;
 mod verbs;
 
+#[cfg(test)]
+mod tests;
+
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 

@@ -1,7 +1,7 @@
 //! Asking the daemon; starting it if there is none; doing without it if it can't be had.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ipc::{Conn, ConnError, Kind as Frame, Reply};
 use serde::Serialize;
@@ -32,12 +32,20 @@ pub(super) fn verb(context: &Context, verb: &'static Verb, body: Value) -> Resul
         body,
         caller: context.caller.clone(),
     };
+    let begun = Instant::now();
     let asked = match ask(&context.home, Frame::Command, &call, PATIENCE) {
         Err(ConnError::Absent) if settings.on("daemon.autostart") && start(context) => {
             ask(&context.home, Frame::Command, &call, PATIENCE)
         }
         asked => asked,
     };
+    if context.verbose {
+        let by = asked.as_ref().map_or_else(
+            |error| format!("no daemon ({})", error.name()),
+            |_| "the daemon".to_owned(),
+        );
+        ui::talk(&format!("{by}, after {} us\n", begun.elapsed().as_micros()));
+    }
     match asked {
         Ok((0, json)) => serde_json::from_slice(&json).map_err(|error| AppError::from_error(Kind::Internal, &error)),
         Ok((_, json)) => Err(serde_json::from_slice(&json).map_err(|error| AppError::from_error(Kind::Internal, &error))?),

@@ -20,9 +20,12 @@ pub(super) fn command() -> Command {
                 .about("Every key, its value, and where it comes from (the default)"),
         )
         .subcommand(
-            Command::new("get")
-                .about("One key's value")
-                .arg(Arg::new("key").required(true).value_name("KEY")),
+            Command::new("get").about("One key's value").arg(
+                Arg::new("key")
+                    .required(true)
+                    .value_name("KEY")
+                    .help("Its name, e.g. `journal.max_age`"),
+            ),
         )
         .subcommand(
             Command::new("check").about("What is wrong with the settings files, by file and line"),

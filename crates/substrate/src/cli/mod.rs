@@ -4,6 +4,7 @@ mod call;
 mod config;
 mod daemon;
 mod db;
+mod reference;
 mod verbs;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) struct Context {
     pub(crate) home: Home,
     pub(crate) caller: Caller,
     pub(crate) format: Format,
+    pub(crate) verbose: bool,
 }
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
@@ -45,11 +47,17 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 fn run(matches: &ArgMatches) -> Result<()> {
     let env = Env::of_this_process();
     let home = Home::find(&env)?;
-    let context = Context { caller: caller(matches, &env), format: format(matches), env, home };
+    let verbose = matches.get_count("verbose") > 0;
+    let context =
+        Context { caller: caller(matches, &env), format: format(matches), verbose, env, home };
     match matches.subcommand() {
         Some(("daemon", matches)) => daemon::run(context, matches),
         Some(("db", matches)) => db::run(&context, matches),
         Some(("config", matches)) => config::run(&context, matches),
+        Some(("__reference", _)) => {
+            ui::data(&reference::markdown());
+            Ok(())
+        }
         Some((name, matches)) => verbs::run(&context, name, matches),
         None => Ok(()),
     }
@@ -66,7 +74,8 @@ pub(crate) fn command() -> Command {
         .args(global_flags())
         .subcommand(daemon::command())
         .subcommand(db::command())
-        .subcommand(config::command());
+        .subcommand(config::command())
+        .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
 }
 
@@ -86,7 +95,7 @@ fn global_flags() -> Vec<Arg> {
             .long("verbose")
             .global(true)
             .action(ArgAction::Count)
-            .help("Say more"),
+            .help("Say who answered, and how fast"),
     ]
 }
 

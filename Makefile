@@ -1,0 +1,34 @@
+# Three commands: `make run` (a demo in a sandbox), `make test` (everything that CI judges), `make install`.
+PREFIX ?= $(HOME)/.local
+CLIENT := @anthropic-ai/claude-code@2.1.325
+DIST := target/dist
+
+.PHONY: run test install tools static-target
+
+run: static-target
+	@cargo xtask demo
+
+test: tools static-target
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo nextest run --workspace --locked
+	cargo test --workspace --doc --locked --quiet
+	cargo xtask tidy
+	cargo xtask gate
+	cargo xtask torture --short
+
+install: static-target
+	@cargo xtask dist
+	@mkdir -p "$(PREFIX)/bin"
+	@install -m 755 $(DIST)/substrate $(DIST)/substrate-hook "$(PREFIX)/bin/"
+	@echo "installed substrate and substrate-hook to $(PREFIX)/bin"
+
+# The hook client is linked statically where that is possible; without the target everything still works.
+static-target:
+	@rustup target list --installed 2>/dev/null | grep -q x86_64-unknown-linux-musl \
+	  || rustup target add x86_64-unknown-linux-musl >/dev/null 2>&1 \
+	  || echo "note: no x86_64-unknown-linux-musl target; substrate-hook will be linked dynamically"
+
+# What the tests need and a fresh machine may not have. Installs only what is missing.
+tools:
+	@scripts/test-tools "$(CLIENT)"

@@ -1,0 +1,251 @@
+//! The journal on a real database, with simulated time.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use substrate_core::engine::{HostKind, Surroundings, once};
+use substrate_core::settings::{Layer, Scope};
+use substrate_core::{
+    Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings,
+    Timestamp, ToolCall, ToolClass, engine,
+};
+use substrate_store::{Durability, Writer, prepare};
+
+use super::{ops, tick};
+
+const DAY: i64 = 86_400_000;
+
+struct Place {
+    _folder: tempfile::TempDir,
+    writer: Writer,
+    settings: Settings,
+}
+
+impl Place {
+    fn new(toml: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
+        let schema = [("engine", engine::MIGRATIONS), ("journal", super::FEATURE.migrations)];
+        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let keys = crate::keys();
+        let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
+        assert!(settings.problems.is_empty());
+        Self { _folder: folder, writer, settings }
+    }
+
+    /// One event through the engine.
+    fn happen(&mut self, event: &Event) -> engine::Outcome {
+        let facts = Facts::default();
+        let around = Surroundings {
+            features: crate::ALL,
+            settings: &self.settings,
+            facts: &facts,
+            delivers: |_, _| Delivery::Delivered,
+            micros: || 0,
+            host: HostKind::Daemon,
+            request: RequestId([1; 16]),
+            begun_us: 0,
+        };
+        let mut tx = self.writer.begin(Durability::Normal).unwrap();
+        let outcome = engine::run(&around, &mut tx, event);
+        tx.commit().unwrap();
+        outcome
+    }
+
+    fn with<T>(&mut self, now: i64, body: impl FnOnce(&mut Cx<'_>) -> T) -> T {
+        let mut tx = self.writer.begin(Durability::Normal).unwrap();
+        let facts = Facts::default();
+        let out = body(&mut Cx {
+            now: Timestamp(now),
+            db: &mut tx,
+            settings: &self.settings,
+            facts: &facts,
+        });
+        tx.commit().unwrap();
+        out
+    }
+
+    fn rows(&mut self, path: &[&str], body: Value, now: i64) -> Value {
+        let verb = super::FEATURE.verbs.iter().find(|verb| verb.path == path).unwrap();
+        self.with(now, |cx| (verb.run)(cx, &Caller::default(), body).unwrap().json)
+    }
+}
+
+fn event(kind: EventKind, session: &str, at: i64) -> Event {
+    Event { session: SafeId::new(session), ..Event::bare("claude-code", kind, Timestamp(at)) }
+}
+
+fn call(name: &str, input: &str) -> Detail {
+    let call = ToolCall {
+        name: name.to_owned(),
+        class: ToolClass::Other,
+        use_id: None,
+        files: vec![],
+        command: None,
+        input: input.to_owned(),
+    };
+    Detail::ToolBefore { call }
+}
+
+static NO_FILTER: LazyLock<Value> = LazyLock::new(
+    || json!({"which": {"session": null, "actor": null, "event": null, "tool": null, "verdict": null, "since": null}, "limit": 100}),
+);
+
+#[test]
+fn every_filter_finds_its_rows() {
+    let mut place = Place::new("");
+    for n in 0..10 {
+        let mut event =
+            event(EventKind::PreToolUse, if n % 2 == 0 { "even" } else { "odd" }, n * DAY);
+        event.detail = call(if n < 5 { "Bash" } else { "Edit" }, "{}");
+        place.happen(&event);
+    }
+    place.happen(&event(EventKind::Stop, "even", 10 * DAY));
+    let mut count = |filter: &str, value: &str| {
+        let mut body = NO_FILTER.clone();
+        body["which"][filter] = json!(value);
+        place.rows(&["journal", "list"], body, 10 * DAY).as_array().unwrap().len()
+    };
+    assert_eq!(count("session", "even"), 6);
+    assert_eq!(count("session", "ev"), 6, "a beginning is enough");
+    assert_eq!(count("session", "nobody"), 0);
+    assert_eq!(count("tool", "Edit"), 5);
+    assert_eq!(count("event", "Stop"), 1);
+    assert_eq!(count("actor", "main"), 11);
+    assert_eq!(count("verdict", "allow"), 11);
+    assert_eq!(count("since", "3d"), 4);
+    assert_eq!(count("since", "1ms"), 1);
+}
+
+#[test]
+fn a_moment_is_found_by_bisection() {
+    let mut place = Place::new("");
+    for n in 0..33 {
+        place.happen(&event(EventKind::Stop, "a", n * 1_000));
+    }
+    place.with(0, |cx| {
+        for n in 0..33 {
+            assert_eq!(ops::id_before(cx.db, Timestamp(n * 1_000)).unwrap(), n);
+            assert_eq!(ops::id_before(cx.db, Timestamp(n * 1_000 + 1)).unwrap(), n + 1);
+        }
+        assert_eq!(ops::id_before(cx.db, Timestamp(i64::MIN)).unwrap(), 0);
+    });
+}
+
+#[test]
+fn what_is_too_old_goes_and_its_sessions_with_it() {
+    let mut place = Place::new("journal.max_age = \"7d\"");
+    for n in 0..20 {
+        place.happen(&event(EventKind::Stop, &format!("s{n}"), n * DAY));
+    }
+    let more = place.with(20 * DAY, tick::tick).unwrap();
+    assert!(more, "something was removed");
+    assert!(!place.with(20 * DAY, tick::tick).unwrap(), "and then nothing");
+    let left = place.rows(&["journal", "list"], NO_FILTER.clone(), 20 * DAY);
+    assert_eq!(left.as_array().unwrap().len(), 7);
+    assert_eq!(left[0]["session"], "s13");
+    let sessions = place.with(0, |cx| {
+        cx.db.rows("select session from journal_session", &[], |row| row.text(0)).unwrap()
+    });
+    assert_eq!(sessions.len(), 7);
+}
+
+#[test]
+fn what_is_too_much_goes_oldest_first() {
+    let mut place = Place::new("journal.max_size = \"1MB\"\njournal.max_text = \"4KB\"");
+    for n in 0..700 {
+        let mut event = event(EventKind::PreToolUse, "a", n);
+        event.detail = call("Write", &"x".repeat(4_000));
+        place.happen(&event);
+    }
+    let size = |cx: &mut Cx<'_>| cx.db.size_bytes().unwrap();
+    assert!(place.with(0, size) > 1 << 20);
+    while place.with(1_000, tick::tick).unwrap() {}
+    assert!(place.with(0, size) <= 1 << 20);
+}
+
+#[test]
+fn a_refusal_is_recorded_with_its_words_and_its_feature() {
+    let mut place = Place::new(
+        "[probe]\nrules = [\"PreToolUse deny: never\", \"PreToolUse context: by the way\"]",
+    );
+    let mut event = event(EventKind::PreToolUse, "a", 1);
+    event.detail = call("Bash", r#"{"command":"DB_PASSWORD=hunter2 run"}"#);
+    let outcome = place.happen(&event);
+    assert_eq!(outcome.verdict.word(), "deny");
+    let rows = place.rows(&["journal", "list"], NO_FILTER.clone(), 1);
+    assert_eq!(rows[0]["verdict"], "deny");
+    assert_eq!(
+        rows[0]["wishes"][1],
+        json!({"feature": "probe", "wish": "context", "text": "by the way"})
+    );
+    assert!(rows[0]["answer"]["permission"]["deny"].as_str().unwrap().starts_with("never"));
+    assert_eq!(rows[0]["input"], r#"{"command":"DB_PASSWORD=[redacted] run"}"#);
+}
+
+#[test]
+fn a_feature_that_panics_is_a_failure_and_the_others_answer() {
+    let mut place = Place::new("[probe]\nrules = [\"Stop panic: on purpose\"]");
+    let outcome = place.happen(&event(EventKind::Stop, "a", 1));
+    assert_eq!(outcome.failures.len(), 1);
+    assert!(outcome.failures[0].panicked && outcome.failures[0].message.contains("on purpose"));
+    let rows = place.rows(&["journal", "list"], NO_FILTER.clone(), 1);
+    assert_eq!(rows[0]["failures"][0]["feature"], "probe");
+}
+
+#[test]
+fn a_block_is_counted_until_a_tool_call_or_the_end_of_the_turn() {
+    let mut place = Place::new("[probe]\nrules = [\"Stop block: again\"]");
+    let stop = |again| Event {
+        detail: Detail::Stop { again, last_message: None, n_background_tasks: 0, transcript: None },
+        ..event(EventKind::Stop, "a", 1)
+    };
+    let in_row = |place: &mut Place| {
+        place.with(0, |cx| {
+            cx.db.first("select n_in_row from stop_cycle", &[], |row| row.int(0)).unwrap()
+        })
+    };
+    place.happen(&stop(false));
+    place.happen(&stop(true));
+    assert_eq!(in_row(&mut place), Some(2));
+    place.happen(&event(EventKind::PostToolUse, "a", 2));
+    assert_eq!(in_row(&mut place), Some(0));
+    place.happen(&stop(false));
+    assert_eq!(in_row(&mut place), Some(1), "a new turn begins a new count");
+    place.settings = Place::new("").settings;
+    place.happen(&stop(true));
+    assert_eq!(in_row(&mut place), None, "it was let go");
+}
+
+#[test]
+fn an_answer_is_found_again_and_a_request_is_taken_over_once() {
+    let mut place = Place::new("");
+    let (one, two) = (RequestId([1; 16]), RequestId([2; 16]));
+    place.with(5, |cx| {
+        let given = once::Given { exit: 2, stdout: "out".to_owned(), stderr: "err".to_owned() };
+        once::keep(cx.db, 0, one, cx.now, &given).unwrap();
+        assert_eq!(once::next_slot(cx.db).unwrap(), 1);
+        assert_eq!(once::take_over(cx.db, one, cx.now).unwrap(), Some(given));
+        assert!(!once::was_taken_over(cx.db, one).unwrap());
+        assert_eq!(once::take_over(cx.db, two, cx.now).unwrap(), None);
+        assert!(once::was_taken_over(cx.db, two).unwrap());
+    });
+    place.with(5 + 2 * 3_600_000, |cx| {
+        engine::tick(cx.db, cx.now).unwrap();
+        assert!(!once::was_taken_over(cx.db, two).unwrap(), "forgotten after an hour");
+    });
+}
+
+#[test]
+fn the_ring_of_answers_does_not_grow() {
+    let mut place = Place::new("");
+    place.with(0, |cx| {
+        for slot in [0, 1, 32_768, 32_769] {
+            once::keep(cx.db, slot, RequestId([3; 16]), Timestamp(slot), &once::Given::default())
+                .unwrap();
+        }
+        let n = cx.db.first("select count(*) from answered", &[], |row| row.int(0)).unwrap();
+        assert_eq!(n, Some(2));
+    });
+}
