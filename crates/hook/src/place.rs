@@ -28,6 +28,12 @@ pub fn deadline_ms(event: &[u8]) -> u32 {
     if event == b"SessionEnd" { 1_000 } else { 2_000 }
 }
 
+/// A deadline from the environment, within reason.
+pub fn given_deadline_ms(text: &[u8]) -> Option<u32> {
+    let ms: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(ms.clamp(100, 600_000))
+}
+
 /// How much of a deadline is spent on waiting for the daemon; the rest is for doing without it.
 pub const fn patience_ms(deadline_ms: u32) -> u32 {
     deadline_ms / 2

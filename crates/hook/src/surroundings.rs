@@ -102,8 +102,7 @@ impl<'a> Surroundings<'a> {
                     if entry.starts_with(OWN) {
                         own = kept + OWN.len()..kept + entry.len();
                     } else if let Some(value) = entry.strip_prefix(DEADLINE) {
-                        self.deadline_ms =
-                            std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                        self.deadline_ms = place::given_deadline_ms(value);
                     }
                     env.copy_within(at..next, kept);
                     kept += next - at;

@@ -23,7 +23,8 @@ pub fn back_up(writer: &Writer, target: &Path) -> Result<(), StoreError> {
         .map_err(|source| StoreError::Create { path: target.to_owned(), source })?;
     let mut copy = Connection::open(target).map_err(|error| fail(db_error(error)))?;
     let backup = Backup::new(writer.conn(), &mut copy).map_err(|error| fail(db_error(error)))?;
-    backup.run_to_completion(4_096, Duration::ZERO, None).map_err(|error| fail(db_error(error)))
+    // All in one step: it sees one state of the database, however busy the writer is.
+    backup.run_to_completion(i32::MAX, Duration::ZERO, None).map_err(|error| fail(db_error(error)))
 }
 
 /// Reads the whole database; what is damaged, in SQLite's words. Empty: nothing is.

@@ -125,6 +125,10 @@ fn afterwards(env: &Env, home: &Home, why: ConnError, autostart: bool) {
 /// Moves the socket of a daemon that hangs out of the way: the next hooks find none, and don't wait. The daemon moves it
 /// back when it runs again.
 fn hide_socket(home: &Home) {
+    // It may only have been slow; then hiding it would make everything slower.
+    if crate::cli::daemon_answers(home, Duration::from_millis(100)) {
+        return;
+    }
     let _maybe_gone = std::fs::rename(home.socket(), home.stalled_socket());
 }
 

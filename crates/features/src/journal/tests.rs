@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use substrate_core::engine::{HostKind, Surroundings, once};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings,
-    Timestamp, ToolCall, ToolClass, engine,
+    Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
+    ToolCall, ToolClass, engine,
 };
 use substrate_store::{Durability, Writer, prepare};
 

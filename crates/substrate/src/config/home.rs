@@ -34,7 +34,9 @@ impl Home {
             ))
         };
         let logs = self.logs();
-        if logs.is_dir() {
+        let is_private =
+            self.root.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 == 0);
+        if is_private && logs.is_dir() {
             return Ok(());
         }
         DirBuilder::new()
