@@ -30,7 +30,10 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     args.end()?;
     let dist = build()?;
     say!("{}", dist.folder.display());
-    say!("substrate-hook is {}", if dist.is_static { "static" } else { "NOT static: no musl target" });
+    say!(
+        "substrate-hook is {}",
+        if dist.is_static { "static" } else { "NOT static: no musl target" }
+    );
     Ok(true)
 }
 
@@ -119,7 +122,9 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Whether an ELF file names a dynamic linker (a program header of type 3).
 fn has_interpreter(elf: &[u8]) -> bool {
-    let u16_at = |at: usize| elf.get(at..at + 2).map_or(0, |b| usize::from(u16::from_le_bytes([b[0], b[1]])));
+    let u16_at = |at: usize| {
+        elf.get(at..at + 2).map_or(0, |b| usize::from(u16::from_le_bytes([b[0], b[1]])))
+    };
     let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
     let (table, size, n) = (u32_at(32), u16_at(54), u16_at(56));
     elf.get(..4) != Some(b"\x7fELF") || (0..n).any(|at| u32_at(table + at * size) == 3)

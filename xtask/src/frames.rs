@@ -20,7 +20,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 impl Caller {
     /// A caller with that environment, of which only what a hook passes on is sent.
     pub(crate) fn new(env: Vec<(String, String)>) -> Self {
-        let env = env.into_iter().filter(|(name, _)| ipc::passed::passes(name.as_bytes())).collect();
+        let env =
+            env.into_iter().filter(|(name, _)| ipc::passed::passes(name.as_bytes())).collect();
         Self { env }
     }
 

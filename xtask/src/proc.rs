@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
-use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};

@@ -10,7 +10,9 @@ pub(crate) fn daemons(state_home: &Path) -> Vec<i32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     all.flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-        .filter(|pid| is_daemon(*pid) && fields(*pid, "environ").contains(&wanted) && is_alive(*pid))
+        .filter(|pid| {
+            is_daemon(*pid) && fields(*pid, "environ").contains(&wanted) && is_alive(*pid)
+        })
         .collect()
 }
 

@@ -117,7 +117,9 @@ impl Sandbox {
 
     pub(crate) fn stop_daemon(&self) -> Result<()> {
         let output = self.substrate(&["daemon", "stop"])?;
-        if !output.status.success() || !proc::wait_until(Duration::from_secs(5), || self.daemons().is_empty()) {
+        if !output.status.success()
+            || !proc::wait_until(Duration::from_secs(5), || self.daemons().is_empty())
+        {
             bail!("the daemon does not stop: {}", String::from_utf8_lossy(&output.stderr));
         }
         Ok(())

@@ -19,7 +19,8 @@ pub(super) fn instructions(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Re
 
 /// CPUID instructions that were executed. In a virtual machine each is a trap that costs tens of microseconds.
 pub(super) fn cpuids(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
-    let listing = proc::output(sandbox.command("objdump").args(["-d", "--no-show-raw-insn"]).arg(hook))?;
+    let listing =
+        proc::output(sandbox.command("objdump").args(["-d", "--no-show-raw-insn"]).arg(hook))?;
     let places: Vec<u64> = listing
         .lines()
         .filter(|line| line.split_whitespace().last() == Some("cpuid"))

@@ -25,8 +25,13 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     let top = args.flag("--top");
     args.end()?;
     if dist::musl_target().is_none() {
-        say!("NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped.");
-        say!("            `rustup target add {}-unknown-linux-musl` gets it.", std::env::consts::ARCH);
+        say!(
+            "NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped."
+        );
+        say!(
+            "            `rustup target add {}-unknown-linux-musl` gets it.",
+            std::env::consts::ARCH
+        );
         return Ok(true);
     }
     tools::require()?;
