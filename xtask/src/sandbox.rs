@@ -130,6 +130,20 @@ impl Sandbox {
         procfs::daemons(&self.state())
     }
 
+    /// What hooks left in their trace, and what the daemon logged as a warning or an error.
+    pub(crate) fn complaints(&self) -> Result<Vec<String>> {
+        let mut out = Vec::new();
+        for entry in std::fs::read_dir(self.state().join("logs"))? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let text = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
+            let is_trace = name.contains("trace");
+            let wanted = |line: &&str| is_trace || line.contains("ERROR") || line.contains("WARN");
+            out.extend(text.lines().filter(wanted).map(|line| format!("{name}: {line}")));
+        }
+        Ok(out)
+    }
+
     pub(crate) fn daemon(&self) -> Option<i32> {
         self.daemons().first().copied()
     }

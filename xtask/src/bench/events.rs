@@ -41,7 +41,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     table.figure("latency p50", us(load.times.p50()));
     table.figure("latency p99", us(load.times.permille(990)));
     table.figure("latency max", us(load.times.max()));
-    table.figure("daemon's memory afterwards", format!("{} KB", rss));
+    table.figure("daemon's memory afterwards", format!("{rss} KB"));
     let n_unanswered = load.sent.unanswered.len();
     table.row("not answered", n_unanswered, "0", Judgement::of(n_unanswered == 0));
     table.row("in the journal", found.words(), "exactly once", Judgement::of(found.is_exact()));
