@@ -1,1 +1,56 @@
-fn main() {}
+//! `cargo xtask …`: checks, benches and torture runs on the real binaries, always in a temporary home.
+
+mod args;
+mod bench;
+mod dist;
+mod frames;
+mod gate;
+mod journal;
+mod payload;
+mod proc;
+mod procfs;
+mod sandbox;
+mod say;
+mod stats;
+mod torture;
+
+use std::process::ExitCode;
+
+use args::Args;
+use say::say;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  dist                              build both programs and put them into target/dist
+  gate [--top]                      the hook client's instructions, CPUIDs, system calls and size against their bars
+  bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
+  bench events [--seconds N]        durable events per second, 64 clients
+  bench journal [--rows N]          cost per event with a long journal against a short one
+  bench idle [--connections N]      memory and CPU of a daemon that does nothing
+  bench                             all four
+  torture [NAME] [--short] [--rounds N] [--seed N]
+                                    cold-start, kill, freeze, socket, fuzz, upgrade, disk";
+
+fn main() -> ExitCode {
+    let mut args = Args::of_this_process();
+    let command = args.word();
+    let done = match command.as_deref() {
+        Some("dist") => dist::run(args),
+        Some("gate") => gate::run(args),
+        Some("bench") => bench::run(args),
+        Some("torture") => torture::run(args),
+        Some("__echo") => bench::echo(args),
+        _ => {
+            say!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The few flags that the commands take.
+
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, bail};
+
+/// What was typed after `cargo xtask`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Args {
+    rest: Vec<String>,
+}
+
+impl Args {
+    pub(crate) fn of_this_process() -> Self {
+        Self { rest: std::env::args().skip(1).collect() }
+    }
+
+    /// The next word that is no flag.
+    pub(crate) fn word(&mut self) -> Option<String> {
+        if self.rest.first()?.starts_with("--") { None } else { Some(self.rest.remove(0)) }
+    }
+
+    /// Whether that flag is there.
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
+        let at = self.rest.iter().position(|arg| arg == name);
+        at.map(|at| self.rest.remove(at)).is_some()
+    }
+
+    /// The value of that flag.
+    pub(crate) fn value<T: FromStr>(&mut self, name: &str) -> Result<Option<T>> {
+        let Some(at) = self.rest.iter().position(|arg| arg == name) else { return Ok(None) };
+        self.rest.remove(at);
+        if at == self.rest.len() {
+            bail!("`{name}` needs a value");
+        }
+        let text = self.rest.remove(at);
+        let value = text.replace('_', "").parse().ok();
+        value.map(Some).with_context(|| format!("`{text}` is no value for `{name}`"))
+    }
+
+    /// Nothing may be left over.
+    pub(crate) fn end(self) -> Result<()> {
+        match self.rest.first() {
+            Some(arg) => bail!("`{arg}` is not understood; `cargo xtask` shows what is"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `cargo xtask bench journal`: an event must not cost more because the journal is long.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use rusqlite::Connection;
+
+use crate::args::Args;
+use crate::dist::{self, Dist};
+use crate::frames::Caller;
+use crate::payload;
+use crate::sandbox::{Autostart, Sandbox};
+use crate::say::{Judgement, Table, say};
+use crate::stats::{Rng, Times, us};
+
+const FEW: usize = 10_000;
+const MANY: usize = 10_000_000;
+const MAX_RATIO: f64 = 1.1;
+const N_BATCHES: usize = 60;
+const BATCH: usize = 100;
+
+/// Nothing may be removed while we measure.
+const SETTINGS: &str =
+    "[daemon]\nautostart = false\n[journal]\nmax_size = \"100GB\"\nmax_age = \"3650d\"\n";
+
+pub(super) fn run(mut args: Args) -> Result<bool> {
+    let n_rows = args.value("--rows")?.unwrap_or(MANY);
+    args.end()?;
+    let dist = dist::build()?;
+    let (short, short_took) = filled(&dist, FEW.min(n_rows))?;
+    let (long, long_took) = filled(&dist, n_rows)?;
+    let mb = std::fs::metadata(long.database())?.len() >> 20;
+    say!("{FEW} rows in {short_took:.1?}; {n_rows} rows ({mb} MB) in {long_took:.1?}");
+    for sandbox in [&short, &long] {
+        sandbox.start_daemon()?;
+    }
+    let mut times = [Vec::new(), Vec::new()];
+    let mut medians = [Vec::new(), Vec::new()];
+    let mut rng = Rng::new(Rng::any_seed());
+    let mut order = [0, 1];
+    for batch in 0..N_BATCHES + 2 {
+        rng.shuffle(&mut order);
+        for at in order {
+            let took = one_batch([&short, &long][at], batch)?;
+            if batch >= 2 {
+                medians[at].push(Times::of(took.clone()).p50());
+                times[at].extend(took);
+            }
+        }
+    }
+    let [few, many] = times.map(Times::of);
+    let [few_batches, many_batches] = medians.map(Times::of);
+    let ratio = many_batches.p50().as_secs_f64() / few_batches.p50().as_secs_f64();
+    // A single round trip of 60 µs is never steady; the median of a hundred is.
+    let steady = few_batches.p90().as_secs_f64() / few_batches.p50().as_secs_f64() <= 1.5;
+    let mut table = Table::default();
+    table.figure(format!("p50 at {FEW} rows"), us(few.p50()));
+    table.figure(format!("p50 at {n_rows} rows"), us(many.p50()));
+    table.figure(
+        "p90 ÷ p90",
+        format!("{:.2} ×", many.p90().as_secs_f64() / few.p90().as_secs_f64()),
+    );
+    let judgement = if steady {
+        Judgement::of(ratio <= MAX_RATIO)
+    } else {
+        Judgement::NotJudged("the base is unsteady")
+    };
+    table.row(
+        "ratio of the batches' medians",
+        format!("{ratio:.2} ×"),
+        format!("≤ {MAX_RATIO} ×"),
+        judgement,
+    );
+    say!("One event after the other, {} each, in alternating batches:", few.len());
+    Ok(table.print())
+}
+
+/// Round trips of one batch.
+fn one_batch(sandbox: &Sandbox, batch: usize) -> Result<Vec<Duration>> {
+    let caller = Caller::new(payload::environment(&sandbox.path("project"))?);
+    let mut times = Vec::with_capacity(BATCH);
+    for n in 0..BATCH {
+        let payload = payload::pre_tool_use(&format!("toolu_{batch}_{n}"), "Write", 2 << 10);
+        let begun = Instant::now();
+        let asked = caller.ask(&sandbox.state(), &payload);
+        times.push(begun.elapsed());
+        asked.map_err(|error| anyhow::anyhow!("the daemon did not answer: {}", error.name()))?;
+    }
+    Ok(times)
+}
+
+/// A home whose journal has so many rows, in the schema that the real program makes.
+fn filled(dist: &Dist, n_rows: usize) -> Result<(Sandbox, Duration)> {
+    let begun = Instant::now();
+    let sandbox = Sandbox::new(dist, Autostart::Off)?;
+    sandbox.settings(SETTINGS)?;
+    sandbox.start_daemon()?;
+    one_batch(&sandbox, 1_000)?;
+    sandbox.stop_daemon()?;
+    let db = Connection::open(sandbox.database())?;
+    db.execute_batch(
+        "pragma synchronous = off; pragma cache_size = -200000; pragma wal_autocheckpoint = 100000;",
+    )?;
+    let mut done = 0;
+    while done < n_rows {
+        let step = (n_rows - done).min(500_000);
+        fill(&db, done, step)?;
+        done += step;
+    }
+    db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
+    Ok((sandbox, begun.elapsed()))
+}
+
+/// Rows of about 300 bytes, a session for each thousand of them.
+fn fill(db: &Connection, done: usize, n: usize) -> Result<()> {
+    db.execute_batch(&format!(
+        "begin;
+         with recursive n(i) as (select {done} union all select i + 1 from n where i + 1 < {done} + {n})
+         insert into journal (at_ms, request, client, event, session, actor, tool, tool_use, cwd, input,
+           verdict, costs, spent_us, host, n_bytes, n_unknown_fields)
+         select unixepoch() * 1000 - 86400000 + i / 200, printf('%032x', i), 'claude-code', 'PreToolUse',
+           printf('7ac89518-7bff-44f2-b7cc-%012x', i / 1000), 'main', 'Write', printf('toolu_%024x', i),
+           '/home/dev/app', '{{\"file_path\":\"/home/dev/app/src/lib.rs\",\"content\":\"fn main() {{ let total = 1; }}\"}}',
+           'allow', '[[\"journal\",12],[\"probe\",3]]', 140, 'daemon', 2048, 0 from n;
+         insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
+         select session, client, cwd, min(id), max(id), count(*), min(at_ms), max(at_ms) from journal
+         where id > (select max(id) from journal) - {n} group by session on conflict (session) do nothing;
+         commit;"
+    ))?;
+    Ok(())
+}

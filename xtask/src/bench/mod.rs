@@ -1,0 +1,39 @@
+//! `cargo xtask bench`: ratios to a base that is measured in the same, interleaved run.
+//!
+//! Times alone mean little on a shared machine. A ratio whose base is unsteady is not judged.
+
+mod echo;
+mod events;
+mod hook;
+mod idle;
+mod journal;
+mod subjects;
+
+use std::os::unix::process::CommandExt as _;
+
+use anyhow::{Result, bail};
+
+use crate::args::Args;
+use crate::{dist, proc};
+
+pub(crate) use echo::run as echo;
+
+pub(crate) fn run(mut args: Args) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        // An unoptimised load generator would take the processor away from what it measures.
+        let mut command = proc::toolchain(&dist::build_xtask()?.display().to_string());
+        return Err(command.args(std::env::args_os().skip(1)).exec().into());
+    }
+    match args.word().as_deref() {
+        Some("hook") => hook::run(args),
+        Some("events") => events::run(args),
+        Some("journal") => journal::run(args),
+        Some("idle") => idle::run(args),
+        Some(other) => bail!("there is no bench `{other}`: hook, events, journal, idle"),
+        None => {
+            args.end()?;
+            let all = [hook::run, events::run, journal::run, idle::run];
+            all.into_iter().try_fold(true, |ok, bench| Ok(bench(Args::default())? && ok))
+        }
+    }
+}

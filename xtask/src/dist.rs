@@ -1,0 +1,131 @@
+//! `cargo xtask dist`: both programs as they are installed, side by side in `target/dist`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::args::Args;
+use crate::proc;
+use crate::say::say;
+
+/// The built programs.
+#[derive(Clone, Debug)]
+pub(crate) struct Dist {
+    pub(crate) folder: PathBuf,
+    /// The hook needs no dynamic linker.
+    pub(crate) is_static: bool,
+}
+
+impl Dist {
+    pub(crate) fn hook(&self) -> PathBuf {
+        self.folder.join("substrate-hook")
+    }
+
+    pub(crate) fn substrate(&self) -> PathBuf {
+        self.folder.join("substrate")
+    }
+}
+
+pub(crate) fn run(args: Args) -> Result<bool> {
+    args.end()?;
+    let dist = build()?;
+    say!("{}", dist.folder.display());
+    say!(
+        "substrate-hook is {}",
+        if dist.is_static { "static" } else { "NOT static: no musl target" }
+    );
+    Ok(true)
+}
+
+/// Builds both programs.
+pub(crate) fn build() -> Result<Dist> {
+    let target = target_dir()?;
+    cargo_build(&target, &["--release", "-p", "substrate"])?;
+    let mut hook_args = vec!["--profile", "hook", "-p", "substrate-hook"];
+    let musl = musl_target();
+    if let Some(triple) = &musl {
+        hook_args.extend(["--target", triple]);
+    }
+    cargo_build(&target, &hook_args)?;
+    let folder = target.join("dist");
+    std::fs::create_dir_all(&folder)?;
+    place(&target.join("release/substrate"), &folder.join("substrate"))?;
+    let built = target.join(musl.unwrap_or_default()).join("hook/substrate-hook");
+    place(&built, &folder.join("substrate-hook"))?;
+    let is_static = !has_interpreter(&std::fs::read(&built)?);
+    Ok(Dist { folder, is_static })
+}
+
+/// Builds the hook with its names kept, for profiles.
+pub(crate) fn build_hook_with_symbols() -> Result<PathBuf> {
+    let target = target_dir()?.join("with-symbols");
+    let triple = musl_target().context("the musl target is not installed")?;
+    let keep = "profile.hook.strip=false";
+    let debug = "profile.hook.debug=1";
+    let args = ["--profile", "hook", "-p", "substrate-hook", "--target", &triple];
+    cargo_build(&target, &[&args[..], &["--config", keep, "--config", debug]].concat())?;
+    Ok(target.join(triple).join("hook/substrate-hook"))
+}
+
+/// Builds this program optimised, so that a load generator does not compete with what it measures.
+pub(crate) fn build_xtask() -> Result<PathBuf> {
+    let target = target_dir()?;
+    cargo_build(&target, &["--release", "-p", "xtask"])?;
+    Ok(target.join("release/xtask"))
+}
+
+pub(crate) fn workspace() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// The musl target of this machine, if it is installed.
+pub(crate) fn musl_target() -> Option<String> {
+    let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let mut command = proc::toolchain("rustc");
+    command.args(["--print", "target-libdir", "--target", &triple]).current_dir(workspace());
+    let folder = proc::output(&mut command).ok()?;
+    Path::new(folder.trim()).is_dir().then_some(triple)
+}
+
+fn target_dir() -> Result<PathBuf> {
+    let exe = std::env::current_exe()?;
+    let dir = exe.parent().and_then(Path::parent);
+    dir.map(Path::to_owned).context("this program is not in a target folder")
+}
+
+fn cargo_build(target: &Path, args: &[&str]) -> Result<()> {
+    let mut command = proc::toolchain("cargo");
+    command.args(["build", "--quiet", "--target-dir"]).arg(target).args(args);
+    let status = command.current_dir(workspace()).status().context("`cargo`")?;
+    if !status.success() {
+        bail!("`cargo build {}` failed", args.join(" "));
+    }
+    Ok(())
+}
+
+/// Copies a program unless it is there; by renaming, since the old one may run.
+pub(crate) fn place(from: &Path, to: &Path) -> Result<()> {
+    let new = std::fs::read(from).with_context(|| format!("`{}`", from.display()))?;
+    if std::fs::read(to).is_ok_and(|old| old == new) {
+        return Ok(());
+    }
+    copy(from, to)
+}
+
+/// Copies a program over another, as an installer does.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let part = to.with_extension("part");
+    std::fs::copy(from, &part).with_context(|| format!("`{}`", part.display()))?;
+    std::fs::rename(&part, to).with_context(|| format!("`{}`", to.display()))
+}
+
+/// Whether an ELF file names a dynamic linker (a program header of type 3).
+fn has_interpreter(elf: &[u8]) -> bool {
+    let u16_at = |at: usize| {
+        elf.get(at..at + 2).map_or(0, |b| usize::from(u16::from_le_bytes([b[0], b[1]])))
+    };
+    let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
+    let (table, size, n) = (u32_at(32), u16_at(54), u16_at(56));
+    elf.get(..4) != Some(b"\x7fELF") || (0..n).any(|at| u32_at(table + at * size) == 3)
+}

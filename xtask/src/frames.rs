@@ -1,0 +1,61 @@
+//! Hook events over the socket, without a process each: what the hook client sends, sent from here.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ipc::{Conn, ConnError, HookRequest, Kind, Reply};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Everything of a request but its id and its payload.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    env: Vec<(String, String)>,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Caller {
+    /// A caller with that environment, of which only what a hook passes on is sent.
+    pub(crate) fn new(env: Vec<(String, String)>) -> Self {
+        let env =
+            env.into_iter().filter(|(name, _)| ipc::passed::passes(name.as_bytes())).collect();
+        Self { env }
+    }
+
+    /// The head of a request that nobody has made yet.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        id[8..12].copy_from_slice(&std::process::id().to_le_bytes());
+        let env = self.env.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        HookRequest {
+            id,
+            deadline_ms: 2_000,
+            args: vec![b"claude-code", b"PreToolUse"],
+            cwd: b"/home/dev/app",
+            env: env.collect(),
+            ..HookRequest::default()
+        }
+        .head()
+    }
+
+    /// One event, one connection, one answer: its exit code and stdout.
+    pub(crate) fn ask(&self, state: &Path, payload: &[u8]) -> Result<(u8, Vec<u8>), ConnError> {
+        let head = self.head();
+        let mut conn = Conn::open(state, PATIENCE)?;
+        conn.send(Kind::Hook, [&head, payload], PATIENCE)?;
+        loop {
+            match conn.receive(PATIENCE)? {
+                (Kind::Reply, body) => {
+                    let reply = Reply::read(&body).ok_or(ConnError::Foreign)?;
+                    return Ok((reply.exit, reply.stdout.to_vec()));
+                }
+                (Kind::Wait, _) => {}
+                _ => return Err(ConnError::Foreign),
+            }
+        }
+    }
+}

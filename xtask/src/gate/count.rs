@@ -1,0 +1,86 @@
+//! One run each under a program that counts.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::proc;
+use crate::sandbox::Sandbox;
+use crate::say::say;
+
+/// Instructions in user space, from the first of the process to its last.
+pub(super) fn instructions(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
+    let out = callgrind(sandbox, hook, payload, &[])?;
+    let text = std::fs::read_to_string(&out)?;
+    let total = text.lines().find_map(|line| line.strip_prefix("summary: "));
+    total.and_then(|text| text.trim().parse().ok()).context("callgrind says no summary")
+}
+
+/// CPUID instructions that were executed. In a virtual machine each is a trap that costs tens of microseconds.
+pub(super) fn cpuids(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
+    let listing =
+        proc::output(sandbox.command("objdump").args(["-d", "--no-show-raw-insn"]).arg(hook))?;
+    let places: Vec<u64> = listing
+        .lines()
+        .filter(|line| line.split_whitespace().last() == Some("cpuid"))
+        .filter_map(|line| u64::from_str_radix(line.trim().split_once(':')?.0, 16).ok())
+        .collect();
+    if places.is_empty() {
+        return Ok(0);
+    }
+    let out = callgrind(sandbox, hook, payload, &["--dump-instr=yes", "--compress-pos=no"])?;
+    Ok(executed(&std::fs::read_to_string(out)?, &places))
+}
+
+/// How often the instructions at these places were executed. A program that can be loaded anywhere is loaded at a
+/// multiple of a page, so the last three digits of an address must fit; counting too many is the safe side.
+fn executed(dump: &str, places: &[u64]) -> u64 {
+    let cost = |line: &str| -> Option<u64> {
+        let mut words = line.split(' ');
+        let at = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+        let _source_line = words.next()?;
+        let count = words.next()?.parse::<u64>().ok()?;
+        places.iter().any(|place| place & 0xfff == at & 0xfff).then_some(count)
+    };
+    dump.lines().filter_map(cost).sum()
+}
+
+/// System calls, from `execve` to `exit_group`.
+pub(super) fn system_calls(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
+    let out = sandbox.path("strace.out");
+    let mut command = sandbox.as_hook("strace");
+    command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(&out).arg(hook);
+    run(&mut command, payload)?;
+    let text = std::fs::read_to_string(&out)?;
+    // A call that another thread interrupts is on two lines; the second has "resumed" in it.
+    let calls = text.lines().filter(|line| line.contains('(') && !line.contains(" resumed>"));
+    Ok(calls.count() as u64)
+}
+
+/// Prints where the instructions go.
+pub(super) fn profile(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<bool> {
+    let out = callgrind(sandbox, hook, payload, &[])?;
+    let mut annotate = sandbox.command("callgrind_annotate");
+    annotate.args(["--threshold=99", "--auto=no", "--show-percs=yes"]).arg(out);
+    say!("{}", proc::output(&mut annotate)?);
+    Ok(true)
+}
+
+fn callgrind(sandbox: &Sandbox, hook: &Path, payload: &[u8], more: &[&str]) -> Result<PathBuf> {
+    let out = sandbox.path("callgrind.out");
+    let mut command = sandbox.as_hook("valgrind");
+    command.args(["--tool=callgrind", "-q"]).args(more);
+    command.arg(format!("--callgrind-out-file={}", out.display())).arg(hook);
+    run(&mut command, payload)?;
+    Ok(out)
+}
+
+fn run(command: &mut Command, payload: &[u8]) -> Result<()> {
+    command.args(["claude-code", "PreToolUse"]);
+    let ran = proc::feed(command, payload)?;
+    if !ran.ok() {
+        bail!("{} ended with {}", command.get_program().display(), ran.status);
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! `cargo xtask gate`: what every tool call of every agent pays, counted exactly.
+//!
+//! Counts, not times: the same on a busy machine, so `make test` can judge every commit.
+
+mod count;
+mod tools;
+
+use anyhow::{Result, bail};
+
+use crate::args::Args;
+use crate::dist::{self, Dist};
+use crate::payload;
+use crate::sandbox::{Autostart, Sandbox};
+use crate::say::{Judgement, Table, say};
+
+const MAX_INSTRUCTIONS: u64 = 12_000;
+const MAX_CPUIDS: u64 = 0;
+const MAX_SYSTEM_CALLS: u64 = 45;
+const MAX_KB: u64 = 512;
+
+/// The usual payload.
+const SIZE: usize = 2 << 10;
+
+pub(crate) fn run(mut args: Args) -> Result<bool> {
+    let top = args.flag("--top");
+    args.end()?;
+    if dist::musl_target().is_none() {
+        say!(
+            "NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped."
+        );
+        say!(
+            "            `rustup target add {}-unknown-linux-musl` gets it.",
+            std::env::consts::ARCH
+        );
+        return Ok(true);
+    }
+    tools::require()?;
+    let dist = dist::build()?;
+    if !dist.is_static {
+        bail!("the hook was built for musl and is not static");
+    }
+    let sandbox = Sandbox::new(&dist, Autostart::Off)?;
+    sandbox.start_daemon()?;
+    let payload = payload::pre_tool_use("toolu_gate", "Write", SIZE);
+    if top {
+        return count::profile(&sandbox, &dist::build_hook_with_symbols()?, &payload);
+    }
+    judge(&dist, &sandbox, &payload)
+}
+
+fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {
+    let hook = dist.hook();
+    let instructions = count::instructions(sandbox, &hook, payload)?;
+    let cpuids = count::cpuids(sandbox, &hook, payload)?;
+    let calls = count::system_calls(sandbox, &hook, payload)?;
+    let kb = std::fs::metadata(&hook)?.len().div_ceil(1024);
+    let mut table = Table::default();
+    let mut row = |what: &str, measured: u64, bar: u64| {
+        table.row(what, measured, format!("≤ {bar}"), Judgement::of(measured <= bar));
+    };
+    row("instructions in user space", instructions, MAX_INSTRUCTIONS);
+    row("CPUID instructions executed", cpuids, MAX_CPUIDS);
+    row("system calls", calls, MAX_SYSTEM_CALLS);
+    row("size of the program (KB)", kb, MAX_KB);
+    say!("substrate-hook, {} bytes of PreToolUse on a pipe, daemon up:", payload.len());
+    let ok = table.print();
+    if !ok {
+        say!("`cargo xtask gate --top` shows where the instructions go.");
+    }
+    Ok(ok)
+}

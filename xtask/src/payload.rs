@@ -1,0 +1,87 @@
+//! What a client gives to a hook: its environment, and its payload on stdin.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+/// The environments that the real client was seen to start its hooks with.
+const SPAWN: &str =
+    include_str!("../../crates/clients/src/claude_code/samples/_spawn_environment.json");
+
+/// What else is in an environment. The first must never leave the hook's process.
+const USUAL: [(&str, &str); 22] = [
+    ("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key-not-a-real-key-not-a-real-key"),
+    ("USER", "dev"),
+    ("LOGNAME", "dev"),
+    ("SHELL", "/bin/bash"),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("TERM", "xterm-256color"),
+    ("COLORTERM", "truecolor"),
+    ("TERM_PROGRAM", "tmux"),
+    ("EDITOR", "vi"),
+    ("PAGER", "less"),
+    ("PWD", "/home/dev/app"),
+    ("OLDPWD", "/home/dev"),
+    ("SHLVL", "2"),
+    ("HOSTNAME", "workstation"),
+    ("DISPLAY", ":0"),
+    ("XDG_RUNTIME_DIR", "/run/user/1000"),
+    ("XDG_SESSION_ID", "3"),
+    ("SSH_AUTH_SOCK", "/run/user/1000/ssh.sock"),
+    ("TMUX", "/tmp/tmux-1000/default,1234,0"),
+    ("TMUX_PANE", "%3"),
+    ("NODE_OPTIONS", "--max-old-space-size=4096"),
+];
+
+/// The environment of a PreToolUse hook, in that project.
+pub(crate) fn environment(project: &Path) -> Result<Vec<(String, String)>> {
+    let all: Value = serde_json::from_str(SPAWN)?;
+    let seen = all["PreToolUse"]["env"].as_object().context("no PreToolUse environment")?;
+    let mut out: Vec<(String, String)> = seen
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+        .collect();
+    for (name, value) in &mut out {
+        match name.as_str() {
+            "CLAUDE_PROJECT_DIR" => *value = project.display().to_string(),
+            "CLAUDE_CONFIG_DIR" => *value = project.join(".claude").display().to_string(),
+            "CLAUDE_PID" => *value = std::process::id().to_string(),
+            _ => {}
+        }
+    }
+    out.extend(USUAL.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    Ok(out)
+}
+
+/// A payload about the use of `tool`, padded to `size` bytes. The marker finds its row in the journal again.
+pub(crate) fn pre_tool_use(marker: &str, tool: &str, size: usize) -> Vec<u8> {
+    let with = |content: &str| {
+        let input = match tool {
+            "Bash" => json!({"command": "cargo test --workspace", "description": content}),
+            _ => json!({"file_path": "/home/dev/app/src/lib.rs", "content": content}),
+        };
+        let payload = json!({
+            "session_id": "7ac89518-7bff-44f2-b7cc-ae24d9a0dca2",
+            "transcript_path": "/home/dev/.claude/projects/-home-dev-app/7ac89518-7bff-44f2-b7cc-ae24d9a0dca2.jsonl",
+            "cwd": "/home/dev/app",
+            "prompt_id": "76ab5465-43b1-4feb-ba94-de1605c618df",
+            "permission_mode": "bypassPermissions",
+            "effort": {"level": "high"},
+            "hook_event_name": "PreToolUse",
+            "tool_name": tool,
+            "tool_input": input,
+            "tool_use_id": marker,
+        });
+        let mut bytes = payload.to_string().into_bytes();
+        bytes.push(b'\n');
+        bytes
+    };
+    let line = "    let total = items.iter().map(|item| item.price).sum::<u64>();\n";
+    let missing = size.saturating_sub(with("").len());
+    // A line break is two bytes in JSON.
+    let mut content = line.repeat(missing / (line.len() + 1));
+    content.push_str(&"x".repeat(missing % (line.len() + 1)));
+    with(&content)
+}

@@ -1,0 +1,194 @@
+//! A full disk, a home that can't be written, a damaged database, settings that are none: agents go on, commands say
+//! what is wrong, and nothing is deleted.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use super::mounts::Small;
+use super::workers::Seen;
+use super::{Report, Setting};
+use crate::journal;
+use crate::proc;
+use crate::sandbox::{Autostart, Sandbox, put_file};
+
+/// The exit code for a state home that is not usable.
+const STATE: i32 = 4;
+
+pub(super) fn run(setting: &Setting) -> Result<Report> {
+    let mut report = Report::default();
+    full_from_the_start(setting, &mut report)?;
+    full_later(setting, &mut report)?;
+    read_only(setting, &mut report)?;
+    no_folder(setting, &mut report)?;
+    damaged(setting, &mut report)?;
+    bad_settings(setting, &mut report)?;
+    Ok(report)
+}
+
+fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+    let Some(_small) = Small::new(&sandbox.state(), 256) else {
+        report.not_run("full disk: no tmpfs can be mounted here (needs root)");
+        return Ok(());
+    };
+    fill(&sandbox.state().join("filler"));
+    hooks_go_on(&sandbox, "full disk, no database yet", report)?;
+    commands_say(&sandbox, "full disk, no database yet", &[&["journal"], &["db", "check"]], report)
+}
+
+fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+    let Some(_small) = Small::new(&sandbox.state(), 2_048) else { return Ok(()) };
+    sandbox.start_daemon()?;
+    let mut before = Seen::default();
+    before.hook(&sandbox, "toolu_before".to_owned())?;
+    let filler = sandbox.state().join("filler");
+    fill(&filler);
+    // As many as it takes until nothing can be written any more.
+    let mut seen = Seen::default();
+    for n in 0..300 {
+        seen.hook(&sandbox, format!("toolu_{n}"))?;
+    }
+    let found = journal::compare(&sandbox.database(), &seen.sent)?;
+    let words =
+        format!("{} of 300 not journaled, max {:.0?}", found.lost.len(), seen.times().max());
+    let kept =
+        seen.n_failed == 0 && seen.times().max() <= super::DEADLINE && !found.lost.is_empty();
+    report.promise("disk fills up: hooks go on", words, kept);
+    std::fs::remove_file(filler)?;
+    before.hook(&sandbox, "toolu_after".to_owned())?;
+    let found = journal::compare(&sandbox.database(), &before.sent)?;
+    let words = format!("lost {}, doubled {}", found.lost.len(), found.doubled.len());
+    report.promise("disk has space again: events are journaled", words, found.lost.is_empty());
+    let check = sandbox.substrate(&["db", "check"])?;
+    report.promise("… and the database is whole", check.status, check.status.success());
+    Ok(())
+}
+
+fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+    let Some(small) = Small::new(&sandbox.state(), 4_096) else {
+        report.not_run("read-only home: no tmpfs can be mounted here (needs root)");
+        return Ok(());
+    };
+    sandbox.start_daemon()?;
+    Seen::default().hook(&sandbox, "toolu_before".to_owned())?;
+    sandbox.stop_daemon()?;
+    if !small.read_only() {
+        report.not_run("read-only home: it can't be remounted");
+        return Ok(());
+    }
+    let before = std::fs::read(sandbox.database())?;
+    hooks_go_on(&sandbox, "read-only home", report)?;
+    commands_say(&sandbox, "read-only home", &[&["journal"], &["db", "check"]], report)?;
+    let same = std::fs::read(sandbox.database())? == before;
+    report.promise("read-only home: database unchanged", same, same);
+    Ok(())
+}
+
+/// A regular file where the home's parent should be; this stops root too.
+fn no_folder(setting: &Setting, report: &mut Report) -> Result<()> {
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+    std::fs::remove_dir_all(sandbox.state())?;
+    put_file(&sandbox.state(), b"not a folder\n")?;
+    hooks_go_on(&sandbox, "home is a file", report)?;
+    commands_say(&sandbox, "home is a file", &[&["journal"], &["daemon", "start"]], report)?;
+    let same = std::fs::read(sandbox.state())? == b"not a folder\n";
+    report.promise("home is a file: unchanged", same, same);
+    Ok(())
+}
+
+fn damaged(setting: &Setting, report: &mut Report) -> Result<()> {
+    let mut rng = setting.rng();
+    for (name, from) in [("database is noise", 0), ("database is noise after its header", 100)] {
+        let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+        sandbox.start_daemon()?;
+        let mut seen = Seen::default();
+        for n in 0..50 {
+            seen.hook(&sandbox, format!("toolu_{n}"))?;
+        }
+        sandbox.stop_daemon()?;
+        for log in ["subtrate.db-wal", "subtrate.db-shm"] {
+            let _maybe_none = std::fs::remove_file(sandbox.state().join(log));
+        }
+        let mut bytes = std::fs::read(sandbox.database())?;
+        let len = bytes.len() - from;
+        bytes.splice(from.., rng.bytes(len));
+        put_file(&sandbox.database(), &bytes)?;
+        hooks_go_on(&sandbox, name, report)?;
+        commands_say(&sandbox, name, &[&["journal"], &["db", "check"]], report)?;
+        let same = std::fs::read(sandbox.database())? == bytes;
+        report.promise(&format!("{name}: file unchanged"), same, same);
+    }
+    Ok(())
+}
+
+/// Settings that are none: the defaults are in force, and it is said where the problem is.
+fn bad_settings(setting: &Setting, report: &mut Report) -> Result<()> {
+    let mut rng = setting.rng();
+    let noise = rng.bytes(5_000);
+    for (name, text) in
+        [("config.toml is cut", &b"[daemon\nautostart = tr"[..]), ("config.toml is noise", &noise)]
+    {
+        let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+        put_file(&sandbox.state().join("config.toml"), text)?;
+        let seen = hooks_go_on(&sandbox, name, report)?;
+        commands_say(&sandbox, name, &[&["config", "check"]], report)?;
+        let said = sandbox.substrate(&["journal"])?;
+        let text_said = String::from_utf8_lossy(&said.stderr).into_owned();
+        let warned = said.status.success() && text_said.contains("config.toml");
+        report.promise(&format!("{name}: `journal` warns and works"), said.status, warned);
+        let found = journal::compare(&sandbox.database(), &seen.sent)?;
+        report.promise(&format!("{name}: journal"), found.words(), found.is_exact());
+        let same = std::fs::read(sandbox.state().join("config.toml"))? == text;
+        report.promise(&format!("{name}: file unchanged"), same, same);
+    }
+    Ok(())
+}
+
+/// Ten hooks: all exit 0, print nothing, in time.
+fn hooks_go_on(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<Seen> {
+    let mut seen = Seen::default();
+    for n in 0..10 {
+        seen.hook(sandbox, format!("toolu_{n}"))?;
+    }
+    let max = seen.times().max();
+    let words = format!("{} failed, max {max:.0?}", seen.n_failed);
+    let kept = seen.n_failed == 0 && max <= super::DEADLINE;
+    report.promise(&format!("{name}: hooks go on"), words, kept);
+    // Nobody started a daemon that can't work, over and over.
+    proc::wait_until(Duration::from_secs(3), || sandbox.daemons().len() <= 1);
+    Ok(seen)
+}
+
+/// Each command ends with the code for such a state, and says what is wrong and what to do.
+fn commands_say(
+    sandbox: &Sandbox,
+    name: &str,
+    commands: &[&[&str]],
+    report: &mut Report,
+) -> Result<()> {
+    for words in commands {
+        let output = sandbox.substrate(words)?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let code = output.status.code().context("ended by a signal")?;
+        let kept = code == STATE && said.contains("error: ") && said.contains("hint: ");
+        let first = said.lines().next().unwrap_or("nothing");
+        let hint = if said.contains("hint: ") { "hint" } else { "NO hint" };
+        let seen = format!("exit {code}, {hint}, {first}");
+        report.promise(&format!("{name}: `substrate {}`", words.join(" ")), seen, kept);
+    }
+    Ok(())
+}
+
+/// Takes all the space that is left.
+fn fill(path: &Path) {
+    use std::io::Write as _;
+    let Ok(mut file) = std::fs::File::create(path) else { return };
+    for size in [64 << 10, 4 << 10, 1] {
+        let block = vec![b'x'; size];
+        while file.write_all(&block).is_ok() {}
+    }
+}

@@ -1,0 +1,64 @@
+//! The installed program is replaced while agents work: the new one takes over, and nobody notices.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::workers::{By, work_while};
+use super::{Report, Setting};
+use crate::sandbox::{Autostart, Sandbox};
+use crate::{dist, proc};
+
+const WORKERS: [By; 8] =
+    [By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Frame, By::Frame];
+
+/// The daemon looks for a newer program every five seconds.
+const NOTICES: Duration = Duration::from_secs(12);
+
+pub(super) fn run(setting: &Setting) -> Result<Report> {
+    let n_restarts = setting.rounds(4, 30);
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?.with_own_programs()?;
+    sandbox.start_daemon()?;
+    let mut rng = setting.rng();
+    let mut n_failed = 0;
+    let mut by_itself = false;
+    let seen = work_while(&sandbox, &WORKERS, Duration::from_millis(2), || {
+        for _ in 0..n_restarts {
+            std::thread::sleep(rng.millis(50, 400));
+            let before = sandbox.daemon().context("the daemon is gone")?;
+            for (name, from) in
+                [("substrate", setting.dist.substrate()), ("substrate-hook", setting.dist.hook())]
+            {
+                dist::copy(&from, &sandbox.program(name))?;
+            }
+            let output = sandbox.substrate(&["daemon", "restart"])?;
+            n_failed += usize::from(!output.status.success());
+            // The old one leaves when it has answered everything.
+            let changed = proc::wait_until(
+                Duration::from_secs(6),
+                || matches!(sandbox.daemons()[..], [now] if now != before),
+            );
+            ensure!(
+                changed,
+                "after a restart the daemons are {:?} (before: {before})",
+                sandbox.daemons()
+            );
+        }
+        // Once without being told.
+        let before = sandbox.daemon().context("the daemon is gone")?;
+        dist::copy(&setting.dist.substrate(), &sandbox.program("substrate"))?;
+        by_itself =
+            proc::wait_until(NOTICES, || matches!(sandbox.daemons()[..], [now] if now != before));
+        Ok(())
+    })?;
+    let mut report = Report::default();
+    report.figure("restarts with a replaced program", n_restarts);
+    report.none("restarts that failed", n_failed);
+    report.promise("a replaced program is noticed without a restart", by_itself, by_itself);
+    report.hooks(&seen.times());
+    report.none("hooks that failed or printed", seen.n_failed);
+    report.figure("events over frames", seen.n_frames);
+    report.figure("frames that were hung up on", seen.sent.unanswered.len());
+    report.journal(&sandbox, &seen.sent)?;
+    Ok(report)
+}
