@@ -67,6 +67,13 @@ pub(crate) fn build_hook_with_symbols() -> Result<PathBuf> {
     Ok(target.join(triple).join("hook/substrate-hook"))
 }
 
+/// Builds `substrate` as tests do.
+pub(crate) fn build_for_docs() -> Result<PathBuf> {
+    let target = target_dir()?;
+    cargo_build(&target, &["-p", "substrate"])?;
+    Ok(target.join("debug/substrate"))
+}
+
 /// Builds this program optimised, so that a load generator does not compete with what it measures.
 pub(crate) fn build_xtask() -> Result<PathBuf> {
     let target = target_dir()?;

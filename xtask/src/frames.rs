@@ -12,17 +12,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Everything of a request but its id and its payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    env: Vec<(String, String)>,
+    /// `NAME=value`, a zero byte behind each.
+    env: Vec<u8>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Caller {
     /// A caller with that environment, of which only what a hook passes on is sent.
-    pub(crate) fn new(env: Vec<(String, String)>) -> Self {
-        let env =
-            env.into_iter().filter(|(name, _)| ipc::passed::passes(name.as_bytes())).collect();
-        Self { env }
+    pub(crate) fn new(env: &[(String, String)]) -> Self {
+        let entries = env.iter().map(|(name, value)| format!("{name}={value}\0").into_bytes());
+        Self {
+            env: entries
+                .filter(|entry| ipc::passed::passes(&entry[..entry.len() - 1]))
+                .flatten()
+                .collect(),
+        }
     }
 
     /// The head of a request that nobody has made yet.
@@ -30,16 +35,15 @@ impl Caller {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
         id[8..12].copy_from_slice(&std::process::id().to_le_bytes());
-        let env = self.env.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         HookRequest {
             id,
             deadline_ms: 2_000,
-            args: vec![b"claude-code", b"PreToolUse"],
+            args: b"claude-code\0PreToolUse\0",
             cwd: b"/home/dev/app",
-            env: env.collect(),
+            env: &self.env,
             ..HookRequest::default()
         }
-        .head()
+        .bytes()
     }
 
     /// One event, one connection, one answer: its exit code and stdout.

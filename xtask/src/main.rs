@@ -2,7 +2,9 @@
 
 mod args;
 mod bench;
+mod demo;
 mod dist;
+mod docs;
 mod frames;
 mod gate;
 mod journal;
@@ -12,6 +14,7 @@ mod procfs;
 mod sandbox;
 mod say;
 mod stats;
+mod tidy;
 mod torture;
 
 use std::process::ExitCode;
@@ -21,6 +24,9 @@ use say::say;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
+  demo                              a small fleet through the real hook, in a sandbox
+  docs                              write docs/reference.md
+  tidy                              what no compiler checks
   dist                              build both programs and put them into target/dist
   gate [--top]                      the hook client's instructions, CPUIDs, system calls and size against their bars
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
@@ -35,7 +41,10 @@ fn main() -> ExitCode {
     let mut args = Args::of_this_process();
     let command = args.word();
     let done = match command.as_deref() {
+        Some("demo") => demo::run(args),
         Some("dist") => dist::run(args),
+        Some("docs") => docs::run(args),
+        Some("tidy") => tidy::run(args),
         Some("gate") => gate::run(args),
         Some("bench") => bench::run(args),
         Some("torture") => torture::run(args),

@@ -24,7 +24,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     let dist = dist::build()?;
     let sandbox = Sandbox::new(&dist, Autostart::Off)?;
     sandbox.settings("[journal]\nmax_size = \"100GB\"\n")?;
-    let caller = Caller::new(payload::environment(&sandbox.path("project"))?);
+    let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let time = Duration::from_secs(seconds);
     let echo = with_echo(&sandbox, |state| flood(&caller, state, time / 2, "echo"))?;
     sandbox.start_daemon()?;

@@ -77,7 +77,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
 
 /// Round trips of one batch.
 fn one_batch(sandbox: &Sandbox, batch: usize) -> Result<Vec<Duration>> {
-    let caller = Caller::new(payload::environment(&sandbox.path("project"))?);
+    let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let mut times = Vec::with_capacity(BATCH);
     for n in 0..BATCH {
         let payload = payload::pre_tool_use(&format!("toolu_{batch}_{n}"), "Write", 2 << 10);

@@ -29,7 +29,7 @@ pub(super) fn throw(
 ) -> Result<()> {
     let n = if setting.short { 300 } else { 5_000 };
     let socket = sandbox.state().join(ipc::place::SOCKET);
-    let caller = Caller::new(payload::environment(&sandbox.path("project"))?);
+    let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let pid = sandbox.daemon().context("no daemon runs")?;
     let rss = procfs::rss_kb(pid).unwrap_or(0);
     let mut half = Vec::new();

@@ -75,7 +75,7 @@ pub(super) fn work_while(
     pause: Duration,
     meanwhile: impl FnOnce() -> Result<()>,
 ) -> Result<Seen> {
-    let caller = Caller::new(payload::environment(&sandbox.path("project"))?);
+    let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let stop = AtomicBool::new(false);
     let work = |worker: usize, by: By| -> Result<Seen> {
         let mut seen = Seen::default();
