@@ -3,14 +3,16 @@
 /// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
 /// TMUX_PANE, unless its name says that it holds a secret.
 pub fn passes(entry: &[u8]) -> bool {
-    let listed = match entry.first() {
+    match entry.first() {
         Some(b'A') => entry.starts_with(b"AGENT_ID="),
-        Some(b'C') => entry.starts_with(b"CLAUDE_") || entry.starts_with(b"CLAUDECODE="),
-        Some(b'S') => entry.starts_with(b"SUBSTRATE_"),
+        Some(b'C') => match entry.strip_prefix(b"CLAUDE_") {
+            Some(rest) => !says_secret(rest),
+            None => entry.starts_with(b"CLAUDECODE="),
+        },
+        Some(b'S') => entry.strip_prefix(b"SUBSTRATE_").is_some_and(|rest| !says_secret(rest)),
         Some(b'T') => entry.starts_with(b"TMUX=") || entry.starts_with(b"TMUX_PANE="),
         _ => false,
-    };
-    listed && !says_secret(entry)
+    }
 }
 
 /// Names such as `CLAUDE_CODE_OAUTH_TOKEN`, and entries without a name. Whole words only: `CLAUDE_KEYBINDINGS` is no

@@ -126,20 +126,21 @@ fn long_home() -> &'static [u8] {
     found.map_or(&[], |(_, value)| value.leak().as_bytes())
 }
 
-/// Where the first zero byte is, or the end. Eight bytes at a time: environments are long, and this is the hot path.
+/// Where the first zero byte is, or the end. Sixteen bytes at a time: environments are long, and this is the hot path.
 fn end_of(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const TOPS: u64 = 0x8080_8080_8080_8080;
+    const ONES: u64 = u64::MAX / 255;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let mut at = 0;
-    while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let word = u64::from_le_bytes(*eight);
-        let zeros = word.wrapping_sub(ONES) & !word & TOPS;
-        if zeros != 0 {
-            return at + (zeros.trailing_zeros() / 8) as usize;
+    for &[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] in bytes.as_chunks::<16>().0 {
+        let low = zeros(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let high = zeros(u64::from_le_bytes([i, j, k, l, m, n, o, p]));
+        if low | high != 0 {
+            let n = if low == 0 { 64 + high.trailing_zeros() } else { low.trailing_zeros() };
+            return at + (n / 8) as usize;
         }
-        at += 8;
+        at += 16;
     }
-    bytes[at..].iter().position(|byte| *byte == 0).map_or(bytes.len(), |more| at + more)
+    at + bytes[at..].iter().position(|byte| *byte == 0).unwrap_or(bytes.len() - at)
 }
 
 /// A file of the system that fits into the space.

@@ -43,8 +43,12 @@ impl Writer {
             conn.pragma_update(None, "synchronous", "normal")?;
             Ok(conn)
         };
-        let conn = open()
-            .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
+        let fail = |source| StoreError::Open { path: path.to_owned(), source };
+        let conn = open().map_err(|error| fail(db_error(error)))?;
+        // SQLite would open a file that it can't write for reading only, and say so at the first write.
+        if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
+            return Err(fail(DbError::ReadOnly));
+        }
         Ok(Self { conn, path: path.to_owned(), durability: Durability::Normal })
     }
 

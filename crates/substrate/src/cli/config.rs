@@ -56,7 +56,8 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                         "{n} problem{} in the settings; the rest is in force",
                         if n == 1 { "" } else { "s" }
                     ),
-                ));
+                )
+                .hint("mend the lines named above; nothing has to be restarted"));
             }
             ui::talk("the settings are fine\n");
             Ok(())
