@@ -73,6 +73,14 @@ impl Writer {
         Ok(Tx { conn: &self.conn, open: true })
     }
 
+    /// Begins a transaction in which reading works, whoever holds the database, and writing fails at once. For a verdict
+    /// that can't wait; it is never committed.
+    pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
+        self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
+        bind::execute(&self.conn, "begin", &[])?;
+        Ok(Tx { conn: &self.conn, open: true })
+    }
+
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {
         if self.durability != durability {
             let level = if durability == Durability::Full { "full" } else { "normal" };

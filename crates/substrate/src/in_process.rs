@@ -5,19 +5,21 @@
 
 use std::io::Read as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipc::frame::HEADER_LEN;
 use ipc::{ConnError, Header, HookRequest, place};
 use substrate_clients::Answer;
 use substrate_core::engine::{self, HostKind, once};
-use substrate_store::Durability;
+use substrate_core::{DbError, RequestId};
+use substrate_store::{Durability, Writer};
 
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
 use crate::host::{self, Prepared};
-use crate::{clock, gather, ui};
+use crate::{clock, gather, spool, ui};
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
@@ -49,34 +51,65 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 /// The answer, and whether the settings want a daemon.
 fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
     let begun_us = clock::micros();
-    let body = read_request()?;
+    let body = Arc::new(read_request()?);
     let request = HookRequest::read(&body)
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     let left =
         Duration::from_millis(u64::from(request.deadline_ms.saturating_sub(spent_ms).max(50)));
-    give_up_after(left, home.root().to_owned(), why);
+    give_up_after(left, home.clone(), RequestId(request.id), Arc::clone(&body));
     home.ensure()?;
     let decoded = host::decode(&request, clock::now(), begun_us);
     let settings = SettingsFiles::new(home.config()).at(decoded.dir());
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
     let autostart = settings.on("daemon.autostart");
     let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
-    let mut writer = host::open(home, left)?;
+    let mut writer = host::open(home, patience_with_others(home, left))?;
+    let answer = match recorded(&mut writer, &prepared, why) {
+        Err(DbError::Busy) => {
+            // Somebody holds the database, a frozen daemon most likely. The verdict can't wait; the record can.
+            let answer = host::apply(
+                &mut writer.begin_reading()?,
+                &prepared,
+                HostKind::InProcess(why.name()),
+            );
+            let kept = spool::keep(home, prepared.decoded.request(), &body);
+            kept.map_err(|error| AppError::from_error(Kind::State, &error))?;
+            answer
+        }
+        done => done?,
+    };
+    host::carry_out(&answer);
+    Ok((answer, autostart))
+}
+
+/// One event, one transaction; unless the daemon has answered it already, then its answer.
+fn recorded(
+    writer: &mut Writer,
+    prepared: &Prepared,
+    why: ConnError,
+) -> std::result::Result<Answer, DbError> {
     let mut tx = writer.begin(Durability::Normal)?;
     // Only a daemon that was reached can have the request too.
     if matches!(why, ConnError::TooSlow | ConnError::Broken)
         && let Some(given) =
             once::take_over(&mut tx, prepared.decoded.request(), prepared.decoded.event.at)?
     {
-        return Ok((
-            Answer { exit: given.exit, stdout: given.stdout, stderr: given.stderr, exports: None },
-            autostart,
-        ));
+        return Ok(Answer {
+            exit: given.exit,
+            stdout: given.stdout,
+            stderr: given.stderr,
+            exports: None,
+        });
     }
-    let answer = host::apply(&mut tx, &prepared, HostKind::InProcess(why.name()));
+    let answer = host::apply(&mut tx, prepared, HostKind::InProcess(why.name()));
     tx.commit()?;
-    host::carry_out(&answer);
-    Ok((answer, autostart))
+    Ok(answer)
+}
+
+/// How long to wait for others who write. A daemon that hangs may hold the database for ever.
+fn patience_with_others(home: &Home, left: Duration) -> Duration {
+    let hangs = home.stalled_socket().symlink_metadata().is_ok();
+    if hangs { left.min(Duration::from_millis(50)) } else { left * 6 / 10 }
 }
 
 fn read_request() -> Result<Vec<u8>> {
@@ -96,16 +129,14 @@ fn read_request() -> Result<Vec<u8>> {
     clippy::exit,
     reason = "the main thread hangs in the operating system; there is nobody to return to"
 )]
-fn give_up_after(left: Duration, root: std::path::PathBuf, why: ConnError) {
+fn give_up_after(left: Duration, home: Home, request: RequestId, body: Arc<Vec<u8>>) {
     std::thread::spawn(move || {
         std::thread::sleep(left);
+        let kept = spool::keep(&home, request, &body);
+        let word = if kept.is_ok() { "kept for later" } else { "lost" };
         place::leave_trace(
-            &root,
-            &format!(
-                "{} hook without daemon ({}): gave up at its deadline\n",
-                clock::now().0,
-                why.name()
-            ),
+            home.root(),
+            &format!("{} hook without daemon: gave up at its deadline, {word}\n", clock::now().0),
         );
         std::process::exit(0);
     });

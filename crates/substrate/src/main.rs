@@ -9,6 +9,7 @@ mod gather;
 mod host;
 mod in_process;
 mod proc;
+mod spool;
 mod ui;
 
 use std::process::ExitCode;

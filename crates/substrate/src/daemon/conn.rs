@@ -9,7 +9,7 @@ use ipc::frame::{HEADER_LEN, VERSION};
 use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use substrate_core::{Access, Caller, Cx, Facts, Verb, engine};
+use substrate_core::{Access, Caller, Cx, Facts, Timestamp, Verb, engine};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ use super::state::{How, InFlight, State, count};
 use super::take_over;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Decoded, Prepared};
-use crate::{clock, gather};
+use crate::{clock, gather, spool};
 
 /// Whoever says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -74,7 +74,7 @@ async fn answer(state: &Rc<State>, kind: Kind, body: Vec<u8>, begun_us: u64) -> 
     match kind {
         Kind::Hook => {
             count(&state.counts.hooks);
-            let prepared = prepare(state, body, begun_us).await?;
+            let prepared = prepare(state, body, begun_us, clock::now()).await?;
             committed(state, What::Hook(Box::new(prepared))).await
         }
         Kind::Command => {
@@ -87,8 +87,7 @@ async fn answer(state: &Rc<State>, kind: Kind, body: Vec<u8>, begun_us: u64) -> 
     }
 }
 
-async fn prepare(state: &State, body: Vec<u8>, begun_us: u64) -> Option<Prepared> {
-    let at = clock::now();
+async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         tokio::task::spawn_blocking(move || decode(&body)).await.ok()??
@@ -105,6 +104,20 @@ async fn prepare(state: &State, body: Vec<u8>, begun_us: u64) -> Option<Prepared
         gathered.ok().and_then(Result::ok).unwrap_or_default()
     };
     Some(Prepared { decoded, settings, facts })
+}
+
+/// Processes what hooks had to leave in the spool.
+pub(super) async fn process_kept(state: &State) {
+    for kept in spool::kept(&state.home) {
+        let prepared = prepare(state, kept.body, clock::micros(), kept.at).await;
+        let done = match prepared {
+            Some(prepared) => committed(state, What::Kept(Box::new(prepared))).await.is_some(),
+            None => true,
+        };
+        if done {
+            let _maybe_gone = std::fs::remove_file(&kept.file);
+        }
+    }
 }
 
 /// Hands a job to the next group, and waits for its commit.

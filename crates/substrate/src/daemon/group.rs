@@ -32,6 +32,8 @@ pub(super) struct Job {
 
 pub(super) enum What {
     Hook(Box<Prepared>),
+    /// A request of the spool: its verdict was given long ago.
+    Kept(Box<Prepared>),
     Verb {
         verb: &'static Verb,
         caller: Box<Caller>,
@@ -44,7 +46,7 @@ impl What {
     /// What is acknowledged must be on disk; what nobody was promised need not.
     const fn durability(&self) -> Durability {
         match self {
-            Self::Hook(_) => Durability::Normal,
+            Self::Hook(_) | Self::Kept(_) => Durability::Normal,
             Self::Verb { .. } => Durability::Full,
         }
     }
@@ -98,6 +100,8 @@ fn commit(state: &State, group: &mut Vec<Job>) {
                 let body = match job.what {
                     What::Hook(_) => reply(Done::Hook(Answer::default())),
                     What::Verb { .. } => reply(Done::Verb(Err(app.clone()))),
+                    // No answer: it stays in the spool.
+                    What::Kept(_) => continue,
                 };
                 let _caller_gone = job.answer.send(body);
             }
@@ -117,7 +121,7 @@ fn try_commit(
         // Features are contained by themselves; this is for a bug in what is around them.
         let result = catch_unwind(AssertUnwindSafe(|| run(state, &mut tx, &job.what)));
         done.push(result.unwrap_or_else(|_| match job.what {
-            What::Hook(_) => Ok(Done::Hook(Answer::default())),
+            What::Hook(_) | What::Kept(_) => Ok(Done::Hook(Answer::default())),
             What::Verb { .. } => Ok(Done::Verb(Err(AppError::new(
                 Kind::Internal,
                 "the command panicked; the daemon's log says where",
@@ -129,9 +133,14 @@ fn try_commit(
 
 fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
     match what {
-        What::Hook(prepared) => {
+        What::Hook(prepared) | What::Kept(prepared) => {
             let request = prepared.decoded.request();
-            if once::was_taken_over(tx, request)? {
+            let done_already = match what {
+                // The same request may still wait in our own socket: whoever comes first takes it over.
+                What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
+                What::Hook(_) | What::Verb { .. } => once::was_taken_over(tx, request)?,
+            };
+            if done_already {
                 return Ok(Done::Hook(Answer::default()));
             }
             let answer = host::apply(tx, prepared, HostKind::Daemon);

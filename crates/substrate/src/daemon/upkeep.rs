@@ -9,7 +9,7 @@ use substrate_core::{Cx, Facts, FeatureError, engine};
 use substrate_store::{Durability, Writer};
 
 use super::state::{How, State};
-use super::{socket, take_over};
+use super::{conn, socket, take_over};
 use crate::clock;
 
 /// How often the surroundings are looked at: three calls of `stat`.
@@ -23,6 +23,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
     let program_at_start = socket::identity(&state.program);
     let mut tried = program_at_start;
     let mut n_looks: u32 = 0;
+    conn::process_kept(&state).await;
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {
@@ -38,6 +39,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
             return state.end(How::Stop);
         }
         state.find_socket();
+        conn::process_kept(&state).await;
         let program = socket::identity(&state.program);
         if program.is_some() && program != program_at_start && program != tried {
             tried = program;

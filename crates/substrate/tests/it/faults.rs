@@ -69,6 +69,30 @@ fn a_frozen_daemon_costs_one_hook_its_patience_and_comes_back() {
 }
 
 #[test]
+fn a_held_database_holds_up_no_verdict_and_loses_no_event() {
+    let env = TestEnv::new();
+    configure(&env, &format!("daemon.autostart = false\n{DENY}"));
+    timed(&env, "first").0.success();
+    let hold = "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('begin immediate'); print('held', flush=True); time.sleep(60)";
+    let mut holder = env.command("python3");
+    holder.args(["-c", hold, &substrate_store_path(&env)]).stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(holder.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
+    denied(timed(&env, "meanwhile").0);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    env.substrate(["daemon", "start"]).success();
+    wait_until(SOON, "what was kept is recorded", || journal(&env).len() == 2);
+    assert_eq!(journal(&env)[1]["session"], "meanwhile");
+    assert_eq!(std::fs::read_dir(env.state().join("spool")).unwrap().count(), 0);
+}
+
+#[test]
 fn a_deleted_socket_is_made_anew() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
