@@ -3,6 +3,7 @@
 //! Everything here is a pure function over bytes: no files, no processes, no features.
 
 pub mod claude_code;
+pub mod install;
 
 use substrate_core::verdict::DeliveryTable;
 use substrate_core::{Event, Timestamp, Verdict};
