@@ -108,3 +108,13 @@ fn run(command: &mut Command, payload: &[u8]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn executed_instructions_are_found_wherever_the_program_was_loaded() {
+        let dump = "fn=(1) main\n0x109a10 12 1\n0x109a12 12 3\ncalls=1 0x5 0\n0x10a012 13 7\n";
+        assert_eq!(super::executed(dump, &[0x1a12]), 3);
+        assert_eq!(super::executed(dump, &[0x1111]), 0);
+    }
+}
