@@ -46,3 +46,28 @@ impl Args {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Args;
+
+    fn args(text: &str) -> Args {
+        Args { rest: text.split_whitespace().map(str::to_owned).collect() }
+    }
+
+    #[test]
+    fn words_flags_and_values_are_taken_out() {
+        let mut args = args("kill --short --rounds 1_000");
+        assert_eq!(args.word().as_deref(), Some("kill"));
+        assert_eq!(args.value("--rounds").unwrap(), Some(1_000));
+        assert!(args.flag("--short") && !args.flag("--short"));
+        args.end().unwrap();
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        assert!(args("--rounds").value::<usize>("--rounds").is_err());
+        assert!(args("--rounds x").value::<usize>("--rounds").is_err());
+        assert!(args("--what").end().is_err());
+    }
+}

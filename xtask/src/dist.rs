@@ -117,11 +117,6 @@ pub(crate) fn place(from: &Path, to: &Path) -> Result<()> {
     if std::fs::read(to).is_ok_and(|old| old == new) {
         return Ok(());
     }
-    copy(from, to)
-}
-
-/// Copies a program over another, as an installer does.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let part = to.with_extension("part");
     std::fs::copy(from, &part).with_context(|| format!("`{}`", part.display()))?;
     std::fs::rename(&part, to).with_context(|| format!("`{}`", to.display()))

@@ -115,12 +115,18 @@ impl Sandbox {
         self.daemon().context("no daemon runs")
     }
 
+    /// Stops the daemon after its last reply; by a signal where its socket can't be reached.
     pub(crate) fn stop_daemon(&self) -> Result<()> {
-        let output = self.substrate(&["daemon", "stop"])?;
-        if !output.status.success()
-            || !proc::wait_until(Duration::from_secs(5), || self.daemons().is_empty())
-        {
-            bail!("the daemon does not stop: {}", String::from_utf8_lossy(&output.stderr));
+        let asked = self.substrate(&["daemon", "stop"])?;
+        let gone =
+            |seconds| proc::wait_until(Duration::from_secs(seconds), || self.daemons().is_empty());
+        if !asked.status.success() || !gone(1) {
+            for pid in self.daemons() {
+                proc::signal(pid, Signal::TERM);
+            }
+        }
+        if !gone(8) {
+            bail!("the daemon does not stop: {}", String::from_utf8_lossy(&asked.stderr));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! One run each under a program that counts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -58,13 +59,36 @@ pub(super) fn system_calls(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Re
     Ok(calls.count() as u64)
 }
 
-/// Prints where the instructions go.
+/// Prints where the instructions go: by function, and by source file, since most of it is inlined into `main`.
 pub(super) fn profile(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<bool> {
     let out = callgrind(sandbox, hook, payload, &[])?;
     let mut annotate = sandbox.command("callgrind_annotate");
-    annotate.args(["--threshold=99", "--auto=no", "--show-percs=yes"]).arg(out);
-    say!("{}", proc::output(&mut annotate)?);
+    annotate.args(["--threshold=100", "--auto=no", "--show-percs=no"]).arg(out);
+    let text = proc::output(&mut annotate)?;
+    let (mut by_function, mut by_file) = (BTreeMap::new(), BTreeMap::new());
+    for line in text.lines() {
+        let Some((count, place)) = line.trim().split_once("  ") else { continue };
+        let Ok(count) = count.replace(',', "").parse::<u64>() else { continue };
+        let place = place.split(" [").next().unwrap_or(place).trim();
+        let Some((file, function)) = place.split_once(':') else { continue };
+        let file = file.split("/library/").last().unwrap_or(file);
+        *by_function.entry(function.to_owned()).or_insert(0) += count;
+        *by_file.entry(file.split("/src_musl/").last().unwrap_or(file).to_owned()).or_insert(0) +=
+            count;
+    }
+    say!("instructions by function (inlined ones count for their caller):");
+    print_top(by_function);
+    say!("instructions by source file:");
+    print_top(by_file);
     Ok(true)
+}
+
+fn print_top(counts: BTreeMap<String, u64>) {
+    let mut list: Vec<(u64, String)> = counts.into_iter().map(|(name, n)| (n, name)).collect();
+    list.sort_unstable_by(|a, b| b.cmp(a));
+    for (n, name) in list.iter().take(18) {
+        say!("  {n:>8}  {name}");
+    }
 }
 
 fn callgrind(sandbox: &Sandbox, hook: &Path, payload: &[u8], more: &[&str]) -> Result<PathBuf> {
@@ -83,4 +107,14 @@ fn run(command: &mut Command, payload: &[u8]) -> Result<()> {
         bail!("{} ended with {}", command.get_program().display(), ran.status);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn executed_instructions_are_found_wherever_the_program_was_loaded() {
+        let dump = "fn=(1) main\n0x109a10 12 1\n0x109a12 12 3\ncalls=1 0x5 0\n0x10a012 13 7\n";
+        assert_eq!(super::executed(dump, &[0x1a12]), 3);
+        assert_eq!(super::executed(dump, &[0x1111]), 0);
+    }
 }

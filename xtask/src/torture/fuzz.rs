@@ -144,11 +144,11 @@ fn slow_pipes() -> Vec<(&'static str, Vec<Vec<u8>>, Duration)> {
     let good = payload::pre_tool_use("toolu_fuzz", "Bash", 2 << 10);
     let drops = |n: usize| good.chunks(n).map(<[u8]>::to_vec).collect();
     vec![
-        ("pipe stays open after a whole line", vec![good.clone()], Duration::from_secs(6)),
-        ("pipe stays open after half a line", vec![good[..900].to_vec()], Duration::from_secs(6)),
-        ("pipe stays open, nothing said", vec![Vec::new()], Duration::from_secs(6)),
-        ("a piece each 80 ms, for 8 s", drops(20), Duration::from_millis(80)),
-        ("a piece each 150 ms, for 8 s", drops(38), Duration::from_millis(150)),
+        ("pipe stays open after a whole line", vec![good.clone()], Duration::from_secs(4)),
+        ("pipe stays open after half a line", vec![good[..900].to_vec()], Duration::from_secs(4)),
+        ("pipe stays open, nothing said", vec![Vec::new()], Duration::from_secs(4)),
+        ("a piece each 80 ms, for 4 s", drops(40), Duration::from_millis(80)),
+        ("a piece each 150 ms, for 4 s", drops(76), Duration::from_millis(150)),
     ]
 }
 

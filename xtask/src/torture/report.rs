@@ -39,7 +39,7 @@ impl Report {
         let found = journal::compare(&sandbox.database(), sent)?;
         self.promise("journal", found.words(), found.is_exact());
         if !found.is_exact() {
-            self.evidence.push(format!("lost {:?}, doubled {:?}", found.lost, found.doubled));
+            self.evidence(format!("lost {:?}, doubled {:?}", found.lost, found.doubled));
             self.evidence.extend(sandbox.complaints()?);
         }
         Ok(())
@@ -50,6 +50,11 @@ impl Report {
         let p50 = ms(times.p50());
         let words = format!("{} runs, p50 {p50}, max {}", times.len(), ms(times.max()));
         self.promise("hook processes", words, times.max() <= DEADLINE);
+    }
+
+    /// What led to a broken promise.
+    pub(super) fn evidence(&mut self, line: impl Into<String>) {
+        self.evidence.push(line.into());
     }
 
     /// Said loudly: a part that this machine does not allow.

@@ -1,13 +1,14 @@
 //! The installed program is replaced while agents work: the new one takes over, and nobody notices.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::workers::{By, work_while};
 use super::{Report, Setting};
+use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
-use crate::{dist, proc};
 
 const WORKERS: [By; 8] =
     [By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Frame, By::Frame];
@@ -29,7 +30,7 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
             for (name, from) in
                 [("substrate", setting.dist.substrate()), ("substrate-hook", setting.dist.hook())]
             {
-                dist::copy(&from, &sandbox.program(name))?;
+                install(&sandbox, &from, name)?;
             }
             let output = sandbox.substrate(&["daemon", "restart"])?;
             n_failed += usize::from(!output.status.success());
@@ -46,7 +47,7 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
         }
         // Once without being told.
         let before = sandbox.daemon().context("the daemon is gone")?;
-        dist::copy(&setting.dist.substrate(), &sandbox.program("substrate"))?;
+        install(&sandbox, &setting.dist.substrate(), "substrate")?;
         by_itself =
             proc::wait_until(NOTICES, || matches!(sandbox.daemons()[..], [now] if now != before));
         Ok(())
@@ -61,4 +62,13 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
     report.figure("frames that were hung up on", seen.sent.unanswered.len());
     report.journal(&sandbox, &seen.sent)?;
     Ok(report)
+}
+
+/// Replaces a program as an installer does. In a process of its own: a file that is open for writing here, while another
+/// thread starts a hook, could not be executed for a moment.
+fn install(sandbox: &Sandbox, from: &Path, name: &str) -> Result<()> {
+    let to = sandbox.program(name);
+    let part = to.with_extension("part");
+    proc::output(sandbox.command("cp").arg(from).arg(&part))?;
+    Ok(std::fs::rename(part, to)?)
 }
