@@ -1,5 +1,6 @@
 //! Copies and checks of a database that may be in use.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ pub fn back_up(writer: &Writer, target: &Path) -> Result<(), StoreError> {
     std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
+        .mode(0o600)
         .open(target)
         .map_err(|source| StoreError::Create { path: target.to_owned(), source })?;
     let mut copy = Connection::open(target).map_err(|error| fail(db_error(error)))?;

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -21,11 +21,15 @@ pub enum Durability {
     Full,
 }
 
+/// How often a writer that waits for another looks again.
+const STEP: Duration = Duration::from_millis(1);
+
 /// A connection that writes. There is one per process.
 #[derive(Debug)]
 pub struct Writer {
     conn: Connection,
     path: PathBuf,
+    patience: Duration,
     durability: Durability,
 }
 
@@ -49,7 +53,7 @@ impl Writer {
         if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
             return Err(fail(DbError::ReadOnly));
         }
-        Ok(Self { conn, path: path.to_owned(), durability: Durability::Normal })
+        Ok(Self { conn, path: path.to_owned(), patience, durability: Durability::Normal })
     }
 
     pub fn path(&self) -> &Path {
@@ -66,10 +70,34 @@ impl Writer {
         self.conn.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(())).map_err(db_error)
     }
 
+    /// Copies the whole log and empties it, if it is longer than `max` bytes and nobody is in the way. For processes
+    /// that come and go: none of them would ever find the log short enough to begin it anew.
+    pub fn shorten_log(&mut self, max: u64) -> Result<(), DbError> {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|found| found.len() > max) {
+            self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
+            self.conn
+                .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))
+                .map_err(db_error)?;
+        }
+        Ok(())
+    }
+
     /// Begins a transaction that writes.
     pub fn begin(&mut self, durability: Durability) -> Result<Tx<'_>, DbError> {
         self.set_durability(durability)?;
-        bind::execute(&self.conn, "begin immediate", &[])?;
+        // SQLite's own waiting goes in steps of up to 100 ms; whoever waits so long is overtaken again and again.
+        let begun = Instant::now();
+        self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
+        loop {
+            match bind::execute(&self.conn, "begin immediate", &[]) {
+                Err(DbError::Busy) if begun.elapsed() < self.patience => std::thread::sleep(STEP),
+                Err(error) => return Err(error),
+                Ok(_) => break,
+            }
+        }
+        self.conn.busy_timeout(self.patience).map_err(db_error)?;
         Ok(Tx { conn: &self.conn, open: true })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ipc::frame::HEADER_LEN;
-use ipc::{ConnError, Header, HookRequest, place};
+use ipc::{Conn, ConnError, Header, HookRequest, Kind as Frame, place};
 use substrate_clients::Answer;
 use substrate_core::engine::{self, HostKind, once};
 use substrate_core::{DbError, RequestId};
@@ -20,6 +20,9 @@ use crate::daemon;
 use crate::error::{AppError, Kind, Result};
 use crate::host::{self, Prepared};
 use crate::{clock, gather, spool, ui};
+
+/// The database's log is emptied when it is longer than this: without a daemon nobody else does it.
+const MAX_LOG: u64 = 2 << 20;
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
@@ -64,6 +67,7 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
     let autostart = settings.on("daemon.autostart");
     let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
     let mut writer = host::open(home, patience_with_others(home, left))?;
+    writer.leave_checkpoints()?;
     let answer = match recorded(&mut writer, &prepared, why) {
         Err(DbError::Busy) => {
             // Somebody holds the database, a frozen daemon most likely. The verdict can't wait; the record can.
@@ -79,6 +83,7 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
         done => done?,
     };
     host::carry_out(&answer);
+    let _somebody_reads = writer.shorten_log(MAX_LOG);
     Ok((answer, autostart))
 }
 
@@ -154,13 +159,22 @@ fn afterwards(env: &Env, home: &Home, why: ConnError, autostart: bool) {
 }
 
 /// Moves the socket of a daemon that hangs out of the way: the next hooks find none, and don't wait. The daemon moves it
-/// back when it runs again.
+/// back when it runs again. One that was only slow answers a ping, and keeps its socket.
 fn hide_socket(home: &Home) {
-    // It may only have been slow; then hiding it would make everything slower.
-    if crate::cli::daemon_answers(home, Duration::from_millis(100)) {
+    let ping = serde_json::to_vec(&daemon::Ask::Ping).unwrap_or_default();
+    let conn = Conn::open(home.root(), Duration::ZERO);
+    let mut conn = conn
+        .and_then(|conn| conn.send(Frame::Control, [&ping], Duration::ZERO).map(|()| conn))
+        .ok();
+    let mut answers =
+        |ms| conn.as_mut().is_some_and(|conn| conn.receive(Duration::from_millis(ms)).is_ok());
+    if answers(100) {
         return;
     }
-    let _maybe_gone = std::fs::rename(home.socket(), home.stalled_socket());
+    if std::fs::rename(home.socket(), home.stalled_socket()).is_ok() && answers(0) {
+        // It woke up just now, perhaps before it could see that the socket was gone.
+        let _put_back = std::fs::rename(home.stalled_socket(), home.socket());
+    }
 }
 
 fn why(word: &str) -> ConnError {

@@ -96,8 +96,7 @@ fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
 }
 
 fn restart(context: &Context) -> Result<()> {
-    let program =
-        std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    let program = daemon::this_program()?;
     let ask = Ask::TakeOver { program: program.display().to_string() };
     match call::control(&context.home, &ask, Duration::from_secs(40)) {
         Ok((0, old)) => {

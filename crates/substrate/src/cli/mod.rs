@@ -118,11 +118,6 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
     }
 }
 
-/// Whether a daemon answers in time.
-pub(crate) fn daemon_answers(home: &Home, patience: std::time::Duration) -> bool {
-    call::control(home, &crate::daemon::Ask::Ping, patience).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     #[test]

@@ -54,7 +54,8 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream) {
     let in_flight = InFlight::begin(&state);
     let begun_us = clock::micros();
     let reply = if header.version == VERSION {
-        answer(&state, header.kind, body, begun_us).await
+        // On the heap, so that a connection that only waits stays small.
+        Box::pin(answer(&state, header.kind, body, begun_us)).await
     } else {
         None
     };

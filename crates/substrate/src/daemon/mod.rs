@@ -18,4 +18,4 @@ mod upkeep;
 pub(crate) use conn::Call;
 pub(crate) use control::{Ask, Status};
 pub(crate) use run::{RunOptions, run};
-pub(crate) use start::{is_held, start, wait_until_up};
+pub(crate) use start::{is_held, start, this_program, wait_until_up};

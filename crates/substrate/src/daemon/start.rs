@@ -51,7 +51,7 @@ pub(crate) fn is_held(home: &Home) -> Result<bool> {
 }
 
 /// Our own file, also after it was replaced by a newer one.
-pub(super) fn this_program() -> Result<PathBuf> {
+pub(crate) fn this_program() -> Result<PathBuf> {
     let path =
         std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
     let text = path.to_string_lossy();
