@@ -145,7 +145,7 @@ static NEEDLES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let all = PATTERNS.iter().flat_map(|pattern| pattern.needles);
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .kind(Some(AhoCorasickKind::DFA))
         .build(all)
         .expect("a few short words make a small automaton")
 });
