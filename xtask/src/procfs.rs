@@ -2,6 +2,9 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
 
 /// The daemons of that state home that are alive: by their arguments and their environment, never by name alone.
 pub(crate) fn daemons(state_home: &Path) -> Vec<i32> {
@@ -45,4 +48,15 @@ pub(crate) fn ticks(pid: i32) -> Option<u64> {
 fn fields(pid: i32, file: &str) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// How long a process has been on a processor, all of its threads together.
+pub(crate) fn processor_time(pid: i32) -> Result<Duration> {
+    let mut nanos = 0;
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        nanos +=
+            text.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
 }
