@@ -18,6 +18,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use crate::frame::{HEADER_LEN, Header, Kind, VERSION};
 use crate::place::SOCKET;
 
+/// The header, and the parts of a body that are sent together.
+const MAX_PARTS: usize = 8;
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Conn {
@@ -98,20 +101,16 @@ impl Conn {
         parts: [&[u8]; N],
         patience: Duration,
     ) -> Result<(), ConnError> {
+        const { assert!(N < MAX_PARTS, "a frame of so many parts needs a larger array") };
         let body: usize = parts.iter().map(|part| part.len()).sum();
         let header = Header::bytes(kind, body);
         let mut sent = 0;
         while sent < HEADER_LEN + body {
             let mut skip = sent;
-            let mut unsent = |part| {
-                let rest = skipped(part, &mut skip);
-                IoSlice::new(rest)
-            };
-            let header = unsent(&header);
-            let parts = parts.map(unsent);
-            let mut all = [header; 8];
-            all[1..=N.min(7)].copy_from_slice(&parts[..N.min(7)]);
-            match writev(&self.fd, &all[..=N.min(7)]) {
+            let mut unsent = |part| IoSlice::new(skipped(part, &mut skip));
+            let mut all = [unsent(&header); MAX_PARTS];
+            all[1..=N].copy_from_slice(&parts.map(unsent));
+            match writev(&self.fd, &all[..=N]) {
                 Ok(n) => sent += n,
                 Err(Errno::AGAIN) => wait(&self.fd, PollFlags::OUT, patience)?,
                 Err(Errno::INTR) => {}
