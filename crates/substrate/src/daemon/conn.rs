@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::control::Ask;
 use super::group::{Job, What, verb_reply};
-use super::state::{How, InFlight, State, count};
+use super::state::{Counted, How, State, count};
 use super::take_over;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Decoded, Prepared};
@@ -40,7 +40,7 @@ pub(crate) struct Call {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn serve(state: Rc<State>, stream: UnixStream) {
+pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) {
     match stream.peer_cred() {
         Ok(peer) if peer.uid() == state.uid => {}
         Ok(peer) => return tracing::warn!(uid = peer.uid(), "a stranger was turned away"),
@@ -51,7 +51,7 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream) {
     let Ok(Some((header, body))) = timeout(PATIENCE, read_frame(&state, &stream)).await else {
         return;
     };
-    let in_flight = InFlight::begin(&state);
+    let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
     let begun_us = clock::micros();
     let reply = if header.version == VERSION {
         // On the heap, so that a connection that only waits stays small.

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
 use super::lock::Lock;
-use super::state::{Counts, Ending, How, State};
+use super::state::{Counted, Counts, Ending, How, State};
 use super::{conn, group, log, socket, start, take_over, upkeep};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
@@ -32,6 +32,9 @@ pub(crate) enum RunOptions {
 
 /// How long requests that are under way may still take when the daemon ends.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
+
+/// How long those who have connected may take to say what they want.
+const LAST_REQUESTS: Duration = Duration::from_millis(500);
 
 /// How long a write waits for another process (a hook without a daemon, a backup).
 const BUSY: Duration = Duration::from_secs(2);
@@ -175,7 +178,11 @@ async fn accept_all(state: &Rc<State>) {
         }
         tokio::select! {
             accepted = listener.accepting.accept() => match accepted {
-                Ok((stream, _)) => drop(spawn_local(conn::serve(Rc::clone(state), stream))),
+                Ok((stream, _)) => {
+                    // Counted before it runs for the first time, so that an end waits for it.
+                    let open = Counted::begin(state, |counts| &counts.open);
+                    drop(spawn_local(conn::serve(Rc::clone(state), stream, open)));
+                }
                 Err(error) => {
                     // Out of file descriptors, most likely: those who wait will find us again.
                     tracing::error!(%error, "accept failed");
@@ -191,7 +198,14 @@ async fn accept_all(state: &Rc<State>) {
 /// Lets those finish who have been heard.
 async fn last_replies(state: &State) {
     let begun = std::time::Instant::now();
-    while state.counts.in_flight.get() > 0 && begun.elapsed() < LAST_REPLIES {
+    let is_waited_for =
+        |passed: Duration| match (state.counts.in_flight.get(), state.counts.open.get()) {
+            (0, 0) => false,
+            // A hook connects first and then reads its input: its request is about to come.
+            (0, _) => passed < LAST_REQUESTS,
+            _ => passed < LAST_REPLIES,
+        };
+    while is_waited_for(begun.elapsed()) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

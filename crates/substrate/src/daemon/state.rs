@@ -56,7 +56,9 @@ pub(super) struct Counts {
     pub(super) commands: Cell<u64>,
     pub(super) commits: Cell<u64>,
     pub(super) failures: Cell<u64>,
-    /// Requests that are being answered right now.
+    /// Connections that were accepted and are not done.
+    pub(super) open: Cell<u64>,
+    /// Those of them whose request is being answered right now.
     pub(super) in_flight: Cell<u64>,
 }
 
@@ -133,19 +135,23 @@ impl State {
     }
 }
 
-/// Counts a request for as long as it lives.
-pub(super) struct InFlight(Rc<State>);
+/// Counts something for as long as it lives.
+pub(super) struct Counted {
+    state: Rc<State>,
+    which: fn(&Counts) -> &Cell<u64>,
+}
 
-impl InFlight {
-    pub(super) fn begin(state: &Rc<State>) -> Self {
-        state.counts.in_flight.set(state.counts.in_flight.get() + 1);
-        Self(Rc::clone(state))
+impl Counted {
+    pub(super) fn begin(state: &Rc<State>, which: fn(&Counts) -> &Cell<u64>) -> Self {
+        count(which(&state.counts));
+        Self { state: Rc::clone(state), which }
     }
 }
 
-impl Drop for InFlight {
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.counts.in_flight.set(self.0.counts.in_flight.get() - 1);
+        let cell = (self.which)(&self.state.counts);
+        cell.set(cell.get() - 1);
     }
 }
 
