@@ -25,3 +25,6 @@ pub const SETTINGS: SettingsFormat = SettingsFormat {
     registered: ours::registered,
     findings: findings::findings,
 };
+
+#[cfg(test)]
+mod tests;
