@@ -7,6 +7,7 @@
 mod decode;
 mod deliver;
 mod encode;
+pub mod install;
 mod tools;
 mod wire;
 

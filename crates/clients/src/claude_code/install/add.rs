@@ -1,0 +1,219 @@
+//! Putting what is wanted into a settings file.
+
+use jsonc_parser::ast::{Array, Object, Value};
+use jsonc_parser::common::Ranged;
+
+use crate::install::{Drops, Edited, Entry, SettingsError, Wanted, What};
+
+use super::document::{Document, List, Problem, is_blank, kind_of, member, parse, split_bom};
+use super::edit::{Edits, Place};
+use super::findings::problems;
+use super::layout::{Layout, Style};
+use super::ours::{PROMPTS, found};
+use super::remove::{position, without};
+use super::render::Json;
+
+/// What an empty file counts as.
+const NEW: &str = "{}\n";
+
+pub(super) fn add(text: &str, wanted: &Wanted) -> Result<Edited, SettingsError> {
+    let (bom, body) = split_bom(text);
+    if wanted.entries.is_empty() && wanted.allow.is_none() && is_blank(body) {
+        return Ok(Edited { text: text.to_owned(), is_empty: true });
+    }
+    let body = if is_blank(body) { NEW } else { body };
+    let added = put(body, wanted).map_err(|problem| problem.refusal(body))?;
+    let is_empty = parse(&added).is_ok_and(|after| after.root.properties.is_empty());
+    Ok(Edited { text: format!("{bom}{added}"), is_empty })
+}
+
+/// Old entries of ours go and new ones come, unless they are what is wanted. Every place in a problem is one in
+/// `body`.
+fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
+    let document = parse(body)?;
+    let prompts = prompts(wanted);
+    let are_there = are_there(&document, &wanted.entries, &prompts);
+    let cuts = if are_there { Edits::default() } else { without(&document, &prompts, None) };
+    let place = |problem: Problem| {
+        let at = cuts.before(problem.at);
+        Problem { at, ..problem }
+    };
+    // A mistake in an old entry of ours is mended by replacing it, hence after the cuts.
+    let rest = cuts.clone().apply(body);
+    let document = parse(&rest).map_err(place)?;
+    let entries = if are_there { &[] } else { wanted.entries.as_slice() };
+    let allow = wanted.allow.as_deref();
+    if let Some(problem) =
+        problems(&document).into_iter().find(|problem| problem.drops == Some(Drops::File))
+    {
+        return Err(place(problem));
+    }
+    let edits = Adder::new(&document).add(entries, allow).map_err(place)?;
+    Ok(edits.apply(&rest))
+}
+
+/// The prompts that count as ours while this is added.
+fn prompts(wanted: &Wanted) -> Vec<(&'static str, &'static str)> {
+    let new = wanted.entries.iter().filter_map(|entry| match entry.what {
+        What::Prompt { prompt } => Some((entry.event, prompt)),
+        What::Exec { .. } | What::Shell { .. } => None,
+    });
+    PROMPTS.into_iter().chain(new).collect()
+}
+
+/// Whether the file has exactly these entries of ours, and all of them count.
+fn are_there(document: &Document<'_>, entries: &[Entry], prompts: &[(&str, &str)]) -> bool {
+    let found = found(document, prompts);
+    let are_used = found.iter().all(|found| found.counts && found.is_unconditional);
+    are_used
+        && found.len() == entries.len()
+        && by_event(entries).iter().all(|(event, hooks)| {
+            let there = found.iter().filter(|found| found.event == *event);
+            there
+                .map(|found| serde_json::from_str(found.hook.text(document.text)).ok())
+                .eq(hooks.iter().map(|hook| Some(hook.value())))
+        })
+}
+
+/// Our hooks by event, in the order in which the events are first wanted.
+fn by_event(entries: &[Entry]) -> Vec<(&'static str, Vec<Json>)> {
+    let mut out: Vec<(&'static str, Vec<Json>)> = Vec::new();
+    for entry in entries {
+        let hook = Json::hook(entry);
+        match out.iter_mut().find(|(event, _)| *event == entry.event) {
+            Some((_, hooks)) => hooks.push(hook),
+            None => out.push((entry.event, vec![hook])),
+        }
+    }
+    out
+}
+
+struct Adder<'d, 'a> {
+    document: &'d Document<'a>,
+    style: Style,
+    edits: Edits,
+}
+
+impl<'d, 'a> Adder<'d, 'a> {
+    fn new(document: &'d Document<'a>) -> Self {
+        Self { document, style: Style::of(document), edits: Edits::default() }
+    }
+
+    fn add(mut self, entries: &[Entry], allow: Option<&str>) -> Result<Edits, Problem> {
+        let root = &self.document.root;
+        let layout = Layout::of_root(self.document, &self.style);
+        let mut new = Vec::new();
+        if !entries.is_empty() {
+            match object_in(root, "hooks")? {
+                Some(events) => self.hooks(events, entries, &layout)?,
+                None => {
+                    let events =
+                        by_event(entries).into_iter().map(|(event, hooks)| (event, groups(hooks)));
+                    new.push((Some("hooks"), Json::Object(events.collect())));
+                }
+            }
+        }
+        if let Some(rule) = allow {
+            match object_in(root, "permissions")? {
+                Some(rules) => self.permissions(rules, rule, &layout)?,
+                None => {
+                    let rules = vec![("allow", Json::List(vec![Json::text(rule)]))];
+                    new.push((Some("permissions"), Json::Object(rules)));
+                }
+            }
+        }
+        let place = Place { style: &self.style, layout: &layout, is_root: true };
+        self.edits.append(&List::from(root), &new, &place);
+        Ok(self.edits)
+    }
+
+    fn hooks(
+        &mut self,
+        events: &Object<'_>,
+        entries: &[Entry],
+        outside: &Layout,
+    ) -> Result<(), Problem> {
+        let list = List::from(events);
+        let layout = self.layout(&list, outside);
+        let mut new = Vec::new();
+        for (event, hooks) in by_event(entries) {
+            match list_in(events, event, &format!("hooks.{event}"))? {
+                Some(array) => self.append(&List::from(array), (None, Json::group(hooks)), &layout),
+                None => new.push((Some(event), groups(hooks))),
+            }
+        }
+        self.edits.append(
+            &list,
+            &new,
+            &Place { style: &self.style, layout: &layout, is_root: false },
+        );
+        Ok(())
+    }
+
+    fn permissions(
+        &mut self,
+        rules: &Object<'_>,
+        rule: &str,
+        outside: &Layout,
+    ) -> Result<(), Problem> {
+        let list = List::from(rules);
+        match list_in(rules, "allow", "permissions.allow")? {
+            Some(allowed) if position(allowed, rule).is_some() => {}
+            Some(allowed) => {
+                let layout = self.layout(&list, outside);
+                self.append(&List::from(allowed), (None, Json::text(rule)), &layout);
+            }
+            None => {
+                let rules = Json::List(vec![Json::text(rule)]);
+                self.append(&list, (Some("allow"), rules), outside);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, list: &List, item: (Option<&str>, Json), outside: &Layout) {
+        let layout = self.layout(list, outside);
+        let place = Place { style: &self.style, layout: &layout, is_root: false };
+        self.edits.append(list, &[item], &place);
+    }
+
+    fn layout(&self, list: &List, outside: &Layout) -> Layout {
+        Layout::of(list, outside, self.document.text, &self.style)
+    }
+}
+
+fn groups(hooks: Vec<Json>) -> Json {
+    Json::List(vec![Json::group(hooks)])
+}
+
+fn object_in<'v, 'a>(
+    object: &'v Object<'a>,
+    name: &str,
+) -> Result<Option<&'v Object<'a>>, Problem> {
+    match member(object, name).map(|prop| &prop.value) {
+        None => Ok(None),
+        Some(Value::Object(value)) => Ok(Some(value)),
+        Some(other) => Err(wrong_kind(other, name, "an object")),
+    }
+}
+
+fn list_in<'v, 'a>(
+    object: &'v Object<'a>,
+    name: &str,
+    path: &str,
+) -> Result<Option<&'v Array<'a>>, Problem> {
+    match member(object, name).map(|prop| &prop.value) {
+        None => Ok(None),
+        Some(Value::Array(value)) => Ok(Some(value)),
+        Some(other) => Err(wrong_kind(other, path, "a list")),
+    }
+}
+
+fn wrong_kind(value: &Value<'_>, path: &str, wanted: &str) -> Problem {
+    Problem {
+        at: value.start(),
+        message: format!("`{path}` must be {wanted}, not {}", kind_of(value)),
+        advice: format!("make it {wanted}, or take the key out"),
+        drops: None,
+    }
+}

@@ -1,0 +1,176 @@
+//! What the client would not use of a settings file, and how much it drops because of that.
+//!
+//! A mistake under `PreToolUse` or `PermissionRequest` drops the whole file, since the hook might have been what
+//! guards the permissions beside it; the same mistake elsewhere costs one entry.
+
+use jsonc_parser::ast::{Object, Value};
+use jsonc_parser::common::Ranged;
+use substrate_core::EventKind;
+
+use crate::install::{Drops, Finding};
+
+use super::document::{
+    Document, Problem, is_blank, kind_of, line_of, member, parse, split_bom, text_of,
+};
+use super::schema::{EVERY_TYPE, FILE, Field, GROUP, Kind, PERMISSIONS, TYPES, mistakes};
+
+pub(super) fn findings(text: &str) -> Vec<Finding> {
+    let (_, body) = split_bom(text);
+    if is_blank(body) {
+        return Vec::new();
+    }
+    let problems = match parse(body) {
+        Ok(document) => problems(&document),
+        Err(problem) => vec![problem],
+    };
+    problems
+        .into_iter()
+        .filter_map(|problem| {
+            let drops = problem.drops?;
+            Some(Finding { line: line_of(body, problem.at), message: problem.message, drops })
+        })
+        .collect()
+}
+
+/// Everything that is wrong, in the file's order.
+pub(super) fn problems(document: &Document<'_>) -> Vec<Problem> {
+    let mut out = Problems::default();
+    let root = &document.root;
+    out.check(root, FILE, "", Drops::File);
+    if let Some(Value::Object(rules)) = member(root, "permissions").map(|prop| &prop.value) {
+        out.permissions(rules);
+    }
+    match member(root, "hooks").map(|prop| &prop.value) {
+        Some(Value::Object(events)) => out.hooks(events),
+        // Measured: the rest of the file still applies. But none of its hooks do, which is as bad for us.
+        Some(other) => out.push(other.start(), Drops::File, || {
+            format!(
+                "`hooks` must be an object, not {}: the client ignores every hook of the file",
+                kind_of(other)
+            )
+        }),
+        None => {}
+    }
+    let mut out = out.0;
+    out.sort_by_key(|problem| problem.at);
+    out
+}
+
+#[derive(Default)]
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn push(&mut self, at: usize, drops: Drops, message: impl FnOnce() -> String) {
+        let advice = match drops {
+            Drops::File => {
+                "mend that line: until then the client ignores what stands beside it as well"
+            }
+            Drops::Entry => "mend that line",
+        };
+        self.0.push(Problem {
+            at,
+            message: message(),
+            advice: advice.to_owned(),
+            drops: Some(drops),
+        });
+    }
+
+    fn check(&mut self, object: &Object<'_>, fields: &[Field], path: &str, drops: Drops) {
+        let dot = if path.is_empty() { "" } else { "." };
+        for (field, value, wrong) in mistakes(object, fields) {
+            let at = value.map_or(object.start(), Ranged::start);
+            self.push(at, drops, || {
+                format!("`{path}{dot}{}` {wrong}{}", field.name, effect(drops))
+            });
+        }
+    }
+
+    fn permissions(&mut self, rules: &Object<'_>) {
+        self.check(rules, PERMISSIONS, "permissions", Drops::File);
+        for name in ["allow", "deny", "ask"] {
+            let Some(Value::Array(list)) = member(rules, name).map(|prop| &prop.value) else {
+                continue;
+            };
+            for (n, rule) in list.elements.iter().enumerate() {
+                if let Some(wrong) = Kind::Text.wrong(rule) {
+                    let drops = Drops::Entry;
+                    self.push(rule.start(), drops, || {
+                        format!("`permissions.{name}.{n}` {wrong}{}", effect(drops))
+                    });
+                }
+            }
+        }
+    }
+
+    fn hooks(&mut self, events: &Object<'_>) {
+        for event in &events.properties {
+            let name = event.name.as_str();
+            let counts = member(events, name).is_some_and(|last| std::ptr::eq(last, event));
+            if !counts || EventKind::named(name) == EventKind::Unknown {
+                continue;
+            }
+            let path = format!("hooks.{name}");
+            let drops = match (name, &event.value) {
+                // Measured: nothing at all is no guard either.
+                (_, Value::NullKeyword(_)) => Drops::Entry,
+                ("PreToolUse" | "PermissionRequest", _) => Drops::File,
+                _ => Drops::Entry,
+            };
+            match &event.value {
+                Value::Array(groups) => {
+                    for (n, group) in groups.elements.iter().enumerate() {
+                        self.group(group, &format!("{path}.{n}"), drops);
+                    }
+                }
+                other => self.push(other.start(), drops, || {
+                    format!("`{path}` must be a list, not {}{}", kind_of(other), effect(drops))
+                }),
+            }
+        }
+    }
+
+    fn group(&mut self, group: &Value<'_>, path: &str, drops: Drops) {
+        let Some(group) = self.object(group, path, drops) else { return };
+        self.check(group, GROUP, path, drops);
+        let Some(Value::Array(hooks)) = member(group, "hooks").map(|prop| &prop.value) else {
+            return;
+        };
+        for (n, hook) in hooks.elements.iter().enumerate() {
+            self.hook(hook, &format!("{path}.hooks.{n}"), drops);
+        }
+    }
+
+    fn hook(&mut self, hook: &Value<'_>, path: &str, drops: Drops) {
+        let Some(hook) = self.object(hook, path, drops) else { return };
+        let kind = text_of(hook, "type");
+        let Some((_, fields)) = TYPES.iter().find(|(name, _)| Some(*name) == kind) else {
+            let at = member(hook, "type").map_or(hook.start(), |prop| prop.value.start());
+            let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
+            self.push(at, drops, || {
+                format!("`{path}.type` must be one of `{}`{}", known.join("`, `"), effect(drops))
+            });
+            return;
+        };
+        self.check(hook, fields, path, drops);
+        self.check(hook, EVERY_TYPE, path, drops);
+    }
+
+    fn object<'v, 'a>(
+        &mut self,
+        value: &'v Value<'a>,
+        path: &str,
+        drops: Drops,
+    ) -> Option<&'v Object<'a>> {
+        if let Some(wrong) = Kind::Object.wrong(value) {
+            self.push(value.start(), drops, || format!("`{path}` {wrong}{}", effect(drops)));
+        }
+        value.as_object()
+    }
+}
+
+fn effect(drops: Drops) -> &'static str {
+    match drops {
+        Drops::File => ": the client drops the whole file",
+        Drops::Entry => ": the client ignores it",
+    }
+}

@@ -1,0 +1,148 @@
+//! What we register: which events, in which form, with how much time.
+
+use substrate_core::EventKind;
+
+use crate::install::{Entry, What};
+
+use super::ours::PROMPTS;
+
+/// How the hooks reach our program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form<'a> {
+    /// Spawned directly, by an absolute path: for one person's own settings.
+    User { program: &'a str },
+    /// Found on the PATH, and nothing at all where it is not installed: for a file that is committed and shared.
+    Project,
+    /// Through scripts that a user may edit; the folder is the client's `hooks/substrate`.
+    Scripts { folder: &'a str },
+}
+
+/// Registering some events changes what the client does (worktrees, what is displayed), and some only cost time.
+const LEFT_OUT: [EventKind; 5] = [
+    EventKind::WorktreeCreate,
+    EventKind::WorktreeRemove,
+    EventKind::MessageDisplay,
+    EventKind::FileChanged,
+    EventKind::PostToolBatch,
+];
+
+/// A waiter stays as long as a session may be idle: a day.
+const WAITER_TIMEOUT_S: u32 = 86_400;
+/// The client's own default for prompts, said aloud.
+const PROMPT_TIMEOUT_S: u32 = 30;
+
+/// The hooks of our program: every event of the plan, and Stop once more as the waiter that wakes an idle session.
+pub fn entries(form: Form<'_>) -> Vec<Entry> {
+    calls()
+        .map(|call| Entry {
+            event: call.event.name(),
+            what: call.what(form),
+            timeout_s: if call.wakes { WAITER_TIMEOUT_S } else { timeout_s(call.event) },
+        })
+        .collect()
+}
+
+/// The prompt hooks, which work for colleagues who have nothing installed.
+pub fn prompts() -> Vec<Entry> {
+    PROMPTS
+        .iter()
+        .map(|(event, prompt)| Entry {
+            event,
+            what: What::Prompt { prompt },
+            timeout_s: PROMPT_TIMEOUT_S,
+        })
+        .collect()
+}
+
+/// The scripts of `Form::Scripts`: file names and texts.
+pub fn scripts(program: &str) -> Vec<(String, String)> {
+    calls().map(|call| (call.script_name(), call.script(program))).collect()
+}
+
+/// One call of our program.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    event: EventKind,
+    wakes: bool,
+}
+
+fn calls() -> impl Iterator<Item = Call> {
+    let events = EventKind::ALL.iter().copied().filter(|event| !LEFT_OUT.contains(event));
+    let waiter = Call { event: EventKind::Stop, wakes: true };
+    events.map(|event| Call { event, wakes: false }).chain([waiter])
+}
+
+impl Call {
+    fn what(self, form: Form<'_>) -> What {
+        let Self { event, wakes } = self;
+        let name = event.name();
+        match form {
+            Form::User { program } => {
+                let wake = wakes.then_some("--wake");
+                let args =
+                    ["claude-code", name].into_iter().chain(wake).map(str::to_owned).collect();
+                What::Exec { program: program.to_owned(), args, wakes }
+            }
+            Form::Project => {
+                let wake = if wakes { " --wake" } else { "" };
+                let command = format!(
+                    "command -v substrate-hook >/dev/null 2>&1 || exit 0; exec substrate-hook claude-code {name}{wake} --shared"
+                );
+                What::Shell { command, wakes }
+            }
+            Form::Scripts { folder } => {
+                let path = format!("{}/{}", folder.trim_end_matches('/'), self.script_name());
+                What::Shell { command: quoted(&path), wakes }
+            }
+        }
+    }
+
+    fn script_name(self) -> String {
+        match (self.event, self.wakes) {
+            (EventKind::UserPromptSubmit, _) => "user_prompt.sh".to_owned(),
+            (event, true) => format!("{}_wake.sh", snake(event.name())),
+            (event, false) => format!("{}.sh", snake(event.name())),
+        }
+    }
+
+    fn script(self, program: &str) -> String {
+        let name = self.event.name();
+        let wake = if self.wakes { " --wake" } else { "" };
+        let what = if self.wakes {
+            "waits for something that wakes the session"
+        } else {
+            "tells Substrate"
+        };
+        let program = quoted(program);
+        format!(
+            "#!/bin/sh\n# Claude Code's {name} hook: {what}. You may edit this file.\nexec {program} claude-code {name}{wake} \"$@\"\n"
+        )
+    }
+}
+
+fn timeout_s(event: EventKind) -> u32 {
+    match event {
+        EventKind::Stop => 600,
+        EventKind::SubagentStop => 60,
+        EventKind::SessionStart => 30,
+        EventKind::UserPromptSubmit | EventKind::PreModelSwitch | EventKind::PostModelSwitch => 20,
+        EventKind::SessionEnd => 5,
+        _ => 15,
+    }
+}
+
+/// One word for sh, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn snake(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}

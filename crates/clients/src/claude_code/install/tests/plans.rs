@@ -1,0 +1,121 @@
+//! The plan itself.
+
+use std::collections::BTreeSet;
+
+use rstest::rstest;
+use substrate_core::EventKind;
+
+use super::*;
+
+#[test]
+fn the_events_are_all_but_five_and_the_waiter() {
+    for form in [Form::Project, Form::User { program: "/p" }, Form::Scripts { folder: "/f" }] {
+        let entries = plan::entries(form);
+        assert_eq!(entries.len(), 33 - 5 + 1);
+        let events: BTreeSet<_> = entries.iter().map(|entry| entry.event).collect();
+        assert_eq!(events.len(), 28);
+        for left_out in
+            ["WorktreeCreate", "WorktreeRemove", "MessageDisplay", "FileChanged", "PostToolBatch"]
+        {
+            assert!(!events.contains(left_out) && EventKind::named(left_out) != EventKind::Unknown);
+        }
+    }
+}
+
+#[rstest]
+#[case("Stop", 600)]
+#[case("SubagentStop", 60)]
+#[case("SessionStart", 30)]
+#[case("UserPromptSubmit", 20)]
+#[case("SessionEnd", 5)]
+#[case("PreModelSwitch", 20)]
+#[case("PostModelSwitch", 20)]
+#[case("PreToolUse", 15)]
+#[case("Setup", 15)]
+fn a_timeout_is(#[case] event: &str, #[case] expected: u32) {
+    let entries = plan::entries(Form::Project);
+    assert_eq!(entries.iter().find(|entry| entry.event == event).unwrap().timeout_s, expected);
+}
+
+fn what(form: Form<'_>, event: &str) -> What {
+    plan::entries(form).into_iter().find(|entry| entry.event == event).unwrap().what
+}
+
+fn waiter(form: Form<'_>) -> Entry {
+    plan::entries(form).pop().unwrap()
+}
+
+#[test]
+fn a_user_s_hooks_are_spawned_directly() {
+    let form = Form::User { program: "/p/substrate-hook" };
+    let expected = |args: &[&str], wakes| What::Exec {
+        program: "/p/substrate-hook".to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        wakes,
+    };
+    assert_eq!(what(form, "Stop"), expected(&["claude-code", "Stop"], false));
+    let waiter = waiter(form);
+    assert_eq!((waiter.event, waiter.timeout_s), ("Stop", 86_400));
+    assert_eq!(waiter.what, expected(&["claude-code", "Stop", "--wake"], true));
+}
+
+#[test]
+fn a_project_s_hooks_do_nothing_where_we_are_not_installed() {
+    let guard =
+        "command -v substrate-hook >/dev/null 2>&1 || exit 0; exec substrate-hook claude-code";
+    let expected = |rest: &str, wakes| What::Shell { command: format!("{guard} {rest}"), wakes };
+    assert_eq!(what(Form::Project, "PreCompact"), expected("PreCompact --shared", false));
+    assert_eq!(waiter(Form::Project).what, expected("Stop --wake --shared", true));
+}
+
+#[rstest]
+#[case::plain("/h/.claude/hooks/substrate", "'/h/.claude/hooks/substrate/user_prompt.sh'")]
+#[case::final_slash("/h/hooks/substrate/", "'/h/hooks/substrate/user_prompt.sh'")]
+#[case::hostile(
+    "/h/$x `y`/o'b/hooks/substrate",
+    r"'/h/$x `y`/o'\''b/hooks/substrate/user_prompt.sh'"
+)]
+fn a_script_is_one_word_for_sh(#[case] folder: &str, #[case] command: &str) {
+    let expected = What::Shell { command: command.to_owned(), wakes: false };
+    assert_eq!(what(Form::Scripts { folder }, "UserPromptSubmit"), expected);
+}
+
+#[test]
+fn each_script_hook_has_its_script() {
+    let folder = "/h/hooks/substrate";
+    let scripts = plan::scripts("/p/substrate-hook");
+    let entries = plan::entries(Form::Scripts { folder });
+    assert_eq!(scripts.len(), entries.len());
+    for (entry, (name, text)) in entries.iter().zip(&scripts) {
+        let command = format!("'{folder}/{name}'");
+        let wakes = name == "stop_wake.sh";
+        assert_eq!(entry.what, What::Shell { command, wakes });
+        assert!(text.starts_with("#!/bin/sh\n# ") && text.ends_with("\"$@\"\n"), "{text}");
+        assert_eq!(text.lines().count(), 3);
+    }
+    let names: BTreeSet<_> = scripts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), scripts.len());
+    for name in [
+        "session_start",
+        "user_prompt",
+        "stop",
+        "subagent_stop",
+        "pre_compact",
+        "stop_wake",
+        "post_tool_use",
+    ] {
+        assert!(names.contains(format!("{name}.sh").as_str()), "{name}");
+    }
+}
+
+#[test]
+fn a_script_says_what_it_is() {
+    let text = |name: &str| {
+        plan::scripts("/o'b/substrate-hook").into_iter().find(|script| script.0 == name).unwrap().1
+    };
+    assert_eq!(
+        text("stop.sh"),
+        "#!/bin/sh\n# Claude Code's Stop hook: tells Substrate. You may edit this file.\nexec '/o'\\''b/substrate-hook' claude-code Stop \"$@\"\n"
+    );
+    assert!(text("stop_wake.sh").contains("claude-code Stop --wake \"$@\""));
+}
