@@ -21,7 +21,7 @@ mod cycle;
 pub mod once;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] = &[cycle::MIGRATION, once::MIGRATION];
+pub const MIGRATIONS: &[Migration] = &[cycle::MIGRATION, once::MIGRATION, once::SCOPES];
 
 /// Forgets what the engine itself no longer needs.
 pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {

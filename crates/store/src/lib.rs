@@ -15,6 +15,6 @@ mod tests;
 
 pub use backup::{back_up, check};
 pub use error::StoreError;
-pub use migrate::{Schema, prepare};
+pub use migrate::{Schema, missing_steps, prepare};
 pub use readers::Readers;
 pub use writer::{Durability, Tx, Writer};

@@ -37,6 +37,21 @@ pub fn prepare(
     migrate(writer, schema, now, backups)
 }
 
+/// How many steps the database lacks, without touching it; an error where it knows more than we do, or something else.
+pub fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, StoreError> {
+    let exists =
+        db.first("select 1 from sqlite_schema where name = 'schema_migration'", &[], |_| Ok(()))?;
+    let applied = match exists {
+        Some(()) => {
+            db.rows("select feature, number, checksum from schema_migration", &[], |row| {
+                Ok((row.text(0)?, row.int(1)?, row.text(2)?))
+            })?
+        }
+        None => Vec::new(),
+    };
+    Ok(pending(schema, &applied)?.len())
+}
+
 /// Called with the lock held: somebody else may have done it all meanwhile.
 fn migrate(
     writer: &mut Writer,

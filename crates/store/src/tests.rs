@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Durability, Readers, StoreError, Writer, back_up, check, prepare};
+use crate::{
+    Durability, Readers, Schema, StoreError, Writer, back_up, check, missing_steps, prepare,
+};
 use substrate_core::{Db, DbError, Migration, Param, Timestamp};
 
 const ONE: &[Migration] = &[Migration {
@@ -127,6 +129,18 @@ fn a_newer_or_a_changed_schema_is_refused_and_nothing_is_touched() {
         Err(StoreError::Changed { number: 1, .. })
     ));
     assert!(place.open(&[("notes", TWO)]).is_ok());
+}
+
+#[test]
+fn what_a_schema_lacks_is_counted_without_touching_it() {
+    let place = Place::new();
+    drop(place.open(&[("notes", ONE)]).unwrap());
+    let missing =
+        |schema: Schema<'_>| Readers::new(&place.db()).read(|db| missing_steps(db, schema));
+    assert_eq!(missing(&[("notes", TWO)]).unwrap(), 1);
+    assert_eq!(missing(&[("notes", ONE)]).unwrap(), 0);
+    assert!(matches!(missing(&[]), Err(StoreError::Newer { .. })));
+    assert!(matches!(missing(&[("notes", CHANGED)]), Err(StoreError::Changed { .. })));
 }
 
 #[test]

@@ -36,7 +36,9 @@ impl Kind {
 
     pub(crate) const fn about(self) -> &'static str {
         match self {
-            Self::User => "the command could not do what was asked; the message says why",
+            Self::User => {
+                "the command could not do what was asked, and says why; or `doctor` found something"
+            }
             Self::Daemon => "no daemon is running, or it does not answer",
             Self::State => {
                 "the state home, the database, the disk or a settings file is not usable"

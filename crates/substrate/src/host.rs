@@ -1,5 +1,6 @@
 //! What both hosts of the engine do with a request: decode, apply, encode. One code path, whoever runs it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,17 @@ pub(crate) struct Decoded {
     pub(crate) event: Event,
     client: Option<&'static Client>,
     request: RequestId,
+    scope: Scope,
     begun_us: u64,
+}
+
+/// Which registration brought the event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    /// The same for the same event from two scopes.
+    pub(crate) digest: u64,
+    /// The project's registration, not the user's own.
+    pub(crate) is_shared: bool,
 }
 
 /// An event with everything that is needed to consider it.
@@ -74,7 +85,26 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     };
     let event =
         decoded.unwrap_or_else(|error| malformed(&input, client, &error, request.truncated));
-    Decoded { event, client, request: RequestId(request.id), begun_us }
+    let is_shared = args.iter().skip(2).any(|arg| arg == "--shared");
+    let scope = Scope { digest: digest(&event, request.stdin), is_shared };
+    Decoded { event, client, request: RequestId(request.id), scope, begun_us }
+}
+
+/// Whether the hook is the waiter that a client keeps beside a session. Nothing is waited for yet, so it returns at once.
+pub(crate) fn is_waiter(request: &HookRequest<'_>) -> bool {
+    request.each_arg().skip(2).any(|arg| arg == b"--wake")
+}
+
+/// A number that two hooks of one event share. Both ends of the payload have its ids; the middle may be a whole file.
+fn digest(event: &Event, stdin: &[u8]) -> u64 {
+    const END: usize = 512;
+    let mut hasher = DefaultHasher::new();
+    event.name.hash(&mut hasher);
+    event.client_pid.hash(&mut hasher);
+    stdin.len().hash(&mut hasher);
+    stdin[..stdin.len().min(END)].hash(&mut hasher);
+    stdin[stdin.len().saturating_sub(END)..].hash(&mut hasher);
+    hasher.finish()
 }
 
 fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated: bool) -> Event {
@@ -103,11 +133,15 @@ impl Decoded {
     pub(crate) fn request(&self) -> RequestId {
         self.request
     }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
 }
 
 /// Considers the event in the open transaction. Whatever happens, there is an answer.
 pub(crate) fn apply(db: &mut dyn Db, prepared: &Prepared, host: HostKind) -> Answer {
-    let Decoded { event, client, request, begun_us } = &prepared.decoded;
+    let Decoded { event, client, request, begun_us, .. } = &prepared.decoded;
     let around = Surroundings {
         features: substrate_features::ALL,
         settings: &prepared.settings,

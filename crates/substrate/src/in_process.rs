@@ -60,6 +60,9 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
     let left =
         Duration::from_millis(u64::from(request.deadline_ms.saturating_sub(spent_ms).max(50)));
     give_up_after(left, home.clone(), RequestId(request.id), Arc::clone(&body));
+    if host::is_waiter(&request) {
+        return Ok((Answer::default(), false));
+    }
     home.ensure()?;
     let decoded = host::decode(&request, clock::now(), begun_us);
     let settings = SettingsFiles::new(home.config()).at(decoded.dir());
@@ -106,6 +109,11 @@ fn recorded(
             exports: None,
         });
     }
+    let host::Scope { digest, is_shared } = prepared.decoded.scope();
+    if once::is_twin(&mut tx, digest, is_shared, prepared.decoded.event.at)? {
+        return Ok(Answer::default());
+    }
+    once::note_scope(&mut tx, digest, is_shared, prepared.decoded.event.at)?;
     let answer = host::apply(&mut tx, prepared, HostKind::InProcess(why.name()));
     tx.commit()?;
     Ok(answer)

@@ -43,14 +43,21 @@ pub(crate) fn keep(home: &Home, request: RequestId, body: &[u8]) -> std::io::Res
 
 /// Everything that is kept, oldest first.
 pub(crate) fn kept(home: &Home) -> Vec<Kept> {
-    let Ok(entries) = std::fs::read_dir(folder(home)) else { return Vec::new() };
-    let files =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_none());
-    let mut out: Vec<Kept> = files
+    let mut out: Vec<Kept> = files(home)
         .filter_map(|file| Some(Kept { at: made(&file)?, body: std::fs::read(&file).ok()?, file }))
         .collect();
     out.sort_by_key(|kept| kept.at);
     out
+}
+
+/// When the requests that are kept were made.
+pub(crate) fn waiting(home: &Home) -> Vec<Timestamp> {
+    files(home).filter_map(|file| made(&file)).collect()
+}
+
+fn files(home: &Home) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder(home)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_none())
 }
 
 fn made(file: &Path) -> Option<Timestamp> {

@@ -1,6 +1,7 @@
 //! The append-only record of events, wishes, verdicts and their cost. Always on; bounded by age and size; secrets are
 //! taken out before anything is stored.
 
+mod health;
 mod ops;
 mod record;
 mod redact;
@@ -15,6 +16,7 @@ mod tests;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
+pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
 pub use redact::{DOTENV, PATTERNS, Pattern};
 
 pub(crate) const FEATURE: Feature = Feature {

@@ -249,3 +249,34 @@ fn the_ring_of_answers_does_not_grow() {
         assert_eq!(n, Some(2));
     });
 }
+
+#[test]
+fn the_health_of_hooks_is_read_from_their_rows() {
+    let mut place = Place::new("[probe]\nrules = [\"Stop fail: on purpose\"]");
+    for (session, kind, at) in [
+        ("old", EventKind::SessionStart, 0),
+        ("late", EventKind::SessionStart, 1),
+        ("late", EventKind::UserPromptSubmit, 2 * DAY),
+        ("new", EventKind::PreToolUse, 2 * DAY + 1),
+        ("new", EventKind::PreToolUse, 2 * DAY + 2),
+        ("new", EventKind::Stop, 2 * DAY + 3),
+        ("", EventKind::Malformed, 2 * DAY + 4),
+    ] {
+        place.happen(&event(kind, session, at));
+    }
+    let found = place.with(0, |cx| super::health(cx.db, Timestamp(DAY), 10).unwrap());
+    assert_eq!((found.n_events, found.n_malformed, found.n_too_slow), (5, 1, 0));
+    assert_eq!(found.failures.len(), 1);
+    assert_eq!((found.failures[0].feature.as_str(), found.failures[0].n), ("probe", 1));
+    assert_eq!((found.failures[0].last_id, found.failures[0].last_at.0), (6, 2 * DAY + 3));
+    let told: Vec<_> = found
+        .sessions
+        .iter()
+        .map(|session| (session.session.as_str(), session.has_start, session.events.len()))
+        .collect();
+    assert_eq!(told, [("new", Some(false), 2), ("late", Some(true), 1)]);
+    assert_eq!(found.sessions[0].events["PreToolUse"].n, 2);
+    assert_eq!(found.sessions[0].last_event, "Stop");
+    let few = place.with(0, |cx| super::health(cx.db, Timestamp(0), 1).unwrap());
+    assert_eq!((few.n_events, few.sessions.len()), (7, 1));
+}

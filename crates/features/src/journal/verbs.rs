@@ -191,7 +191,7 @@ impl VerbArgs for Stats {
     }
 }
 
-fn percentile(sorted: &[i64], percent: usize) -> i64 {
+pub(super) fn percentile(sorted: &[i64], percent: usize) -> i64 {
     sorted
         .get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
         .copied()

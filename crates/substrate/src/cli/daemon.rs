@@ -57,14 +57,14 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
     }
 }
 
-fn start(context: &Context) -> Result<()> {
+pub(super) fn start(context: &Context) -> Result<()> {
     let started = daemon::start(&context.env, &context.home)?;
     daemon::wait_until_up(&context.home, PATIENCE)?;
     ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
     Ok(())
 }
 
-fn stop(home: &Home) -> Result<()> {
+pub(super) fn stop(home: &Home) -> Result<()> {
     match call::control(home, &Ask::Stop, PATIENCE) {
         Ok((_, status)) => {
             wait_until_gone(home, &status)?;

@@ -1,10 +1,14 @@
 //! The command line: our own commands, and the features' verbs.
 
+mod ask;
 mod call;
 mod config;
 mod daemon;
 mod db;
+mod doctor;
+mod hooks;
 mod reference;
+mod setup;
 mod verbs;
 
 use std::process::ExitCode;
@@ -54,6 +58,15 @@ fn run(matches: &ArgMatches) -> Result<()> {
         Some(("daemon", matches)) => daemon::run(context, matches),
         Some(("db", matches)) => db::run(&context, matches),
         Some(("config", matches)) => config::run(&context, matches),
+        Some(("hooks", matches)) => hooks::run(&context, matches),
+        Some(("up", matches)) => setup::up(&context, matches),
+        Some(("down", _)) => setup::down(&context),
+        Some(("uninstall", matches)) => setup::uninstall(&context, matches),
+        Some(("completions", matches)) => {
+            completions(matches);
+            Ok(())
+        }
+        Some(("doctor", matches)) => doctor::run(&context, matches),
         Some(("__reference", _)) => {
             ui::data(&reference::markdown());
             Ok(())
@@ -68,15 +81,31 @@ pub(crate) fn command() -> Command {
     let root = Command::new("substrate")
         .version(env!("CARGO_PKG_VERSION"))
         .about("The coordination layer for coding agents: mail, locks, scratchpads, guards and journals on their hooks")
-        .after_help("Exit codes: 0 ok, 1 the command could not, 2 wrong usage, 3 no daemon, 4 state or settings not usable, 70 a bug.")
+        .after_help("Exit codes: 0 ok, 1 the command could not (or doctor found something), 2 wrong usage, 3 no daemon, 4 state or settings not usable, 70 a bug.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args(global_flags())
         .subcommand(daemon::command())
         .subcommand(db::command())
         .subcommand(config::command())
+        .subcommand(hooks::command())
+        .subcommands(setup::commands())
+        .subcommand(
+            Command::new("completions")
+                .about("Completions for your shell, on stdout")
+                .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(clap::value_parser!(clap_complete::Shell)).help("bash, zsh, fish, elvish or powershell")),
+        )
+        .subcommand(doctor::command())
         .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
+}
+
+fn completions(matches: &ArgMatches) {
+    if let Some(shell) = matches.get_one::<clap_complete::Shell>("shell") {
+        let mut out = Vec::new();
+        clap_complete::generate(*shell, &mut command(), "substrate", &mut out);
+        ui::data(&String::from_utf8_lossy(&out));
+    }
 }
 
 fn global_flags() -> Vec<Arg> {

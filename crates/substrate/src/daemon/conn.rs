@@ -75,6 +75,9 @@ async fn answer(state: &Rc<State>, kind: Kind, body: Vec<u8>, begun_us: u64) -> 
     match kind {
         Kind::Hook => {
             count(&state.counts.hooks);
+            if host::is_waiter(&HookRequest::read(&body)?) {
+                return Some(Reply::default().bytes());
+            }
             let prepared = prepare(state, body, begun_us, clock::now()).await?;
             committed(state, What::Hook(Box::new(prepared))).await
         }

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::state::{State, count};
 use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Prepared};
+use crate::host::{self, Prepared, Scope};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
@@ -140,7 +140,10 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
                 What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
                 What::Hook(_) | What::Verb { .. } => once::was_taken_over(tx, request)?,
             };
-            if done_already {
+            let Scope { digest, is_shared } = prepared.decoded.scope();
+            let is_twin = state.twins.borrow_mut().is_twin(digest, is_shared, clock::micros())
+                || once::is_twin(tx, digest, is_shared, prepared.decoded.event.at)?;
+            if done_already || is_twin {
                 return Ok(Done::Hook(Answer::default()));
             }
             let answer = host::apply(tx, prepared, HostKind::Daemon);

@@ -13,6 +13,7 @@ mod socket;
 mod start;
 mod state;
 mod take_over;
+mod twins;
 mod upkeep;
 
 pub(crate) use conn::Call;

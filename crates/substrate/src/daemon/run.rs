@@ -99,6 +99,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
         slot: Cell::new(slot),
+        twins: RefCell::default(),
         counts: Counts::default(),
         ending: Ending::default(),
         look_for_socket: Notify::new(),

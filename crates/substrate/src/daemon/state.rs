@@ -15,6 +15,7 @@ use super::control::Status;
 use super::group::Job;
 use super::lock::Lock;
 use super::socket;
+use super::twins::Twins;
 use crate::config::{Env, Home, SettingsFiles};
 
 pub(super) struct State {
@@ -32,6 +33,7 @@ pub(super) struct State {
     pub(super) scratch: RefCell<Box<[u8]>>,
     /// The next place in the ring of answers.
     pub(super) slot: Cell<i64>,
+    pub(super) twins: RefCell<Twins>,
     pub(super) counts: Counts,
     pub(super) ending: Ending,
     /// Told when the socket should be looked for at once.

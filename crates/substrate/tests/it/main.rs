@@ -5,7 +5,11 @@ mod commands;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod hooks;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
@@ -14,5 +18,7 @@ mod input;
 mod once;
 #[cfg(test)]
 mod real_client;
+#[cfg(test)]
+mod real_client_install;
 #[cfg(test)]
 mod settings;

@@ -1,0 +1,194 @@
+//! The database file, its log, its disk, and what waits to be recorded.
+
+use std::path::{Path, PathBuf};
+
+use substrate_core::time::Ago;
+use substrate_core::{DbError, Timestamp};
+use substrate_store::{Readers, StoreError, check, missing_steps};
+
+use super::facts::Patient;
+use super::finding::{Area, Finding};
+use crate::error::AppError;
+use crate::{host, spool};
+
+const MB: u64 = 1 << 20;
+
+/// A log that is longer than this is copied by nobody.
+const LONG_LOG: u64 = 128 * MB;
+
+const LITTLE_SPACE: u64 = 200 * MB;
+const NO_SPACE: u64 = 20 * MB;
+
+/// What waits longer than this has been forgotten.
+const WAITS_LONG_MS: i64 = 60_000;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    pub(super) path: PathBuf,
+    /// `None`: there is none yet.
+    pub(super) size: Option<u64>,
+    pub(super) log_size: u64,
+    pub(super) state: State,
+    /// `None`: the system does not tell.
+    pub(super) free_space: Option<u64>,
+    /// When the requests in the spool were made.
+    pub(super) waiting: Vec<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Absent,
+    Intact {
+        n_missing_steps: usize,
+    },
+    Damaged {
+        how: String,
+    },
+    Busy,
+    /// A newer or another program's.
+    Refused(Trouble),
+    Unreadable(Trouble),
+}
+
+/// What is wrong, and what helps.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+pub(super) fn look(patient: &Patient<'_>) -> Database {
+    let path = patient.home.database();
+    let len = |path: &Path| path.metadata().ok().map(|found| found.len());
+    let size = len(&path);
+    let mut log = path.clone().into_os_string();
+    log.push("-wal");
+    Database {
+        state: if size.is_some() { state(&path) } else { State::Absent },
+        size,
+        log_size: len(Path::new(&log)).unwrap_or(0),
+        free_space: free_space(patient.home.root()),
+        waiting: spool::waiting(patient.home),
+        path,
+    }
+}
+
+fn state(path: &Path) -> State {
+    let looked = check(path).and_then(|damage| match damage.first() {
+        Some(first) => Ok(State::Damaged { how: format!("{} places, e.g. {first}", damage.len()) }),
+        None => Readers::new(path)
+            .read(|db| missing_steps(db, &host::schema()))
+            .map(|n_missing_steps| State::Intact { n_missing_steps }),
+    });
+    looked.unwrap_or_else(|error| match &error {
+        StoreError::Open { source: DbError::Busy, .. } | StoreError::Db(DbError::Busy) => {
+            State::Busy
+        }
+        StoreError::Open { source: DbError::Corrupt { detail }, .. }
+        | StoreError::Db(DbError::Corrupt { detail }) => State::Damaged { how: detail.clone() },
+        StoreError::Newer { .. } | StoreError::Changed { .. } => State::Refused(trouble(error)),
+        _ => State::Unreadable(trouble(error)),
+    })
+}
+
+fn trouble(error: StoreError) -> Trouble {
+    let error = AppError::from(error);
+    let mut message = error.message;
+    for cause in error.causes {
+        message = format!("{message}: {cause}");
+    }
+    Trouble { message, hint: error.hints.join("; ") }
+}
+
+/// What is free on the disk of that folder, or of the nearest one above that exists.
+fn free_space(folder: &Path) -> Option<u64> {
+    let existing = folder.ancestors().find(|folder| folder.exists())?;
+    let found = rustix::fs::statvfs(existing).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+pub(super) fn judge(database: &Database, now: Timestamp, out: &mut Vec<Finding>) {
+    out.push(judge_state(database));
+    if database.log_size > LONG_LOG {
+        let message = format!(
+            "its log is {} long: nobody copies it into the database",
+            size(database.log_size)
+        );
+        out.push(Area::Database.warning("log-long", message).next("`substrate daemon restart`"));
+    }
+    match database.free_space {
+        Some(free) if free < NO_SPACE => out.push(
+            Area::Database
+                .error(
+                    "disk-full",
+                    format!("only {} are free on the disk of the state home", size(free)),
+                )
+                .next("free some space on the disk, or set SUBSTRATE_HOME to another one"),
+        ),
+        Some(free) if free < LITTLE_SPACE => out.push(
+            Area::Database
+                .warning(
+                    "disk-low",
+                    format!("only {} are free on the disk of the state home", size(free)),
+                )
+                .next("free some space on the disk, or set SUBSTRATE_HOME to another one"),
+        ),
+        Some(free) => {
+            out.push(
+                Area::Database.ok("disk-fine", format!("{} are free on its disk", size(free))),
+            );
+        }
+        None => {}
+    }
+    if let Some(oldest) = database.waiting.iter().min() {
+        let age = now.since(*oldest);
+        let message =
+            format!("{} requests wait to be recorded, since {}", database.waiting.len(), Ago(age));
+        out.push(if age > WAITS_LONG_MS {
+            Area::Database.warning("spool-waits", message).next(
+                "`substrate daemon start`; if one runs, its log says what it could not record",
+            )
+        } else {
+            Area::Database.info("spool-waits", message)
+        });
+    }
+}
+
+fn judge_state(database: &Database) -> Finding {
+    let path = database.path.display();
+    match &database.state {
+        State::Absent => Area::Database
+            .info("database-absent", format!("there is none yet; the first hook makes it: `{path}`")),
+        State::Intact { n_missing_steps: 0 } => Area::Database.ok(
+            "database-fine",
+            format!("intact, {}: `{path}`", size(database.size.unwrap_or(0) + database.log_size)),
+        ),
+        State::Intact { n_missing_steps } => Area::Database
+            .info("schema-old", format!("intact, but {n_missing_steps} steps behind this version"))
+            .next("`substrate daemon restart` brings it up to date, after a copy to `backups/`"),
+        State::Damaged { how } => Area::Database
+            .error("database-damaged", format!("damaged ({how}): `{path}`"))
+            .next("keep the file; put a copy from `backups/` in its place, or move it away to begin anew"),
+        State::Busy => Area::Database
+            .warning("database-busy", "another process holds it, so that it can't even be read")
+            .next(format!("see who has it open: `fuser '{path}'`; then run this again")),
+        State::Refused(trouble) => {
+            Area::Database.error("schema-refused", &trouble.message).next(&trouble.hint)
+        }
+        State::Unreadable(trouble) => {
+            let hint = Some(trouble.hint.as_str()).filter(|hint| !hint.is_empty());
+            Area::Database
+                .error("database-unreadable", &trouble.message)
+                .next(hint.unwrap_or("make the file and its folder readable and writable for you"))
+        }
+    }
+}
+
+/// Bytes as people say them.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..MB => format!("{} KB", bytes.div_ceil(1 << 10)),
+        MB..10_737_418_240 => format!("{} MB", bytes / MB),
+        _ => format!("{} GB", bytes >> 30),
+    }
+}

@@ -1,0 +1,128 @@
+//! How fast the hooks were, and what went wrong in them, from the journal.
+
+use substrate_core::Timestamp;
+use substrate_core::time::Ago;
+use substrate_features::journal::{Health, health};
+use substrate_store::Readers;
+
+use super::database::{Database, State};
+use super::facts::Patient;
+use super::finding::{Area, Finding};
+use crate::error::AppError;
+
+/// What counts as lately, and how many sessions.
+const LATELY_MS: i64 = 86_400_000;
+const MAX_SESSIONS: usize = 10;
+
+/// A hook that takes longer is felt.
+const SLOW_US: i64 = 50_000;
+
+/// A 99th percentile of fewer events says nothing.
+const ENOUGH: usize = 100;
+
+/// Fewer payloads that are no events are somebody's tries.
+const MANY_MALFORMED: usize = 10;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Journal {
+    /// There is no database, or it is in no state to be asked.
+    NotAsked,
+    Unreadable(String),
+    Read(Health),
+}
+
+pub(super) fn look(patient: &Patient<'_>, database: &Database) -> Journal {
+    if !matches!(database.state, State::Intact { n_missing_steps: 0 }) {
+        return Journal::NotAsked;
+    }
+    let since = patient.now.plus_ms(-LATELY_MS);
+    let read = Readers::new(&database.path)
+        .read(|db| health(db, since, MAX_SESSIONS).map_err(AppError::from));
+    read.map_or_else(|error| Journal::Unreadable(error.message), Journal::Read)
+}
+
+pub(super) fn judge(journal: &Journal, now: Timestamp, out: &mut Vec<Finding>) {
+    match journal {
+        Journal::NotAsked => {
+            out.push(Area::Hooks.info("journal-not-asked", "there is no journal to ask"));
+        }
+        Journal::Unreadable(why) => out.push(
+            Area::Hooks
+                .warning("journal-unreadable", format!("the journal can't be read: {why}"))
+                .next("`substrate db check`"),
+        ),
+        Journal::Read(health) if health.n_events == 0 => out.push(
+            Area::Hooks
+                .info("hooks-silent", "no hook ran in the last 24 hours")
+                .next("start a session of your client, and watch `substrate journal tail`"),
+        ),
+        Journal::Read(health) => {
+            judge_speed(health, out);
+            judge_failures(health, now, out);
+        }
+    }
+}
+
+fn judge_speed(health: &Health, out: &mut Vec<Finding>) {
+    let Health { n_events, p50_us, p99_us, n_in_process, n_too_slow, .. } = health;
+    let figures = format!(
+        "{n_events} events in 24 hours: half within {}, 99 of 100 within {}; {n_in_process} without the daemon, {n_too_slow} of them because it missed its deadline",
+        ms(*p50_us),
+        ms(*p99_us)
+    );
+    let misses = n_too_slow * 1_000 > *n_events;
+    let is_slow = *n_events >= ENOUGH && *p99_us > SLOW_US;
+    if misses {
+        out.push(Area::Hooks.warning("deadline-missed", &figures).next(
+            "`substrate journal list --since 24h` shows when; was the machine asleep or very busy?",
+        ));
+    }
+    if is_slow {
+        out.push(
+            Area::Hooks
+                .warning("hooks-slow", &figures)
+                .next("`substrate journal stats` shows which events are slow"),
+        );
+    }
+    if !misses && !is_slow {
+        out.push(Area::Hooks.ok("hooks-fast", &figures));
+    }
+}
+
+fn judge_failures(health: &Health, now: Timestamp, out: &mut Vec<Finding>) {
+    for failed in &health.failures {
+        let ago = Ago(now.since(failed.last_at));
+        let message = format!(
+            "`{}` failed {} times in 24 hours, last {ago} ago: {}",
+            failed.feature, failed.n, failed.message
+        );
+        let next = format!("`substrate journal show {}` shows the last one", failed.last_id);
+        out.push(Area::Features.warning("feature-failed", message).next(next));
+    }
+    if health.failures.is_empty() {
+        out.push(Area::Features.ok("features-fine", "none failed in the last 24 hours"));
+    }
+    let n = health.n_malformed;
+    if n > 0 {
+        let message = format!("{n} payloads in 24 hours were no events");
+        let next = "`substrate journal list --event Malformed --since 24h`";
+        let many = n >= MANY_MALFORMED && n * 100 > health.n_events;
+        let finding = if many {
+            Area::Features.warning("malformed", message)
+        } else {
+            Area::Features.info("malformed", message)
+        };
+        out.push(finding.next(next));
+    }
+    let n = health.n_with_unknown_fields;
+    if n > 0 {
+        let message = format!(
+            "{n} events in 24 hours had fields that are new to us: the client has moved on"
+        );
+        out.push(Area::Features.info("unknown-fields", message));
+    }
+}
+
+fn ms(us: i64) -> String {
+    format!("{}.{} ms", us / 1_000, us % 1_000 / 100)
+}

@@ -1,0 +1,36 @@
+//! What `--fix` does: take others' access away, and start a daemon where none runs. It never ends a process, and never
+//! touches a settings file or the database.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use super::daemon::State;
+use super::facts::{Facts, Patient};
+use crate::daemon;
+use crate::ui;
+
+/// How long a daemon may take to come up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Mends what can be mended; what was done, in words.
+pub(crate) fn mend(patient: &Patient<'_>, facts: &Facts) -> Vec<String> {
+    let mut done = Vec::new();
+    for access in &facts.access {
+        let Some(mode) = access.mended() else { continue };
+        let path = access.path.display();
+        match std::fs::set_permissions(&access.path, Permissions::from_mode(mode)) {
+            Ok(()) => done.push(format!("`{path}` has mode {mode:o} now")),
+            Err(error) => ui::talk(&format!("could not change the mode of `{path}`: {error}\n")),
+        }
+    }
+    if matches!(facts.daemon.state, State::NotRunning) {
+        let up = daemon::start(patient.env, patient.home)
+            .and_then(|_| daemon::wait_until_up(patient.home, PATIENCE));
+        match up {
+            Ok(()) => done.push("the daemon runs now".to_owned()),
+            Err(error) => ui::talk(&error.render()),
+        }
+    }
+    done
+}

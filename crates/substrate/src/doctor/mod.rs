@@ -1,0 +1,28 @@
+//! `substrate doctor`: what is wrong, how bad it is, and what to do about it.
+//!
+//! Facts are gathered first, without changing anything, and judged afterwards by pure functions; each area has a file
+//! with both. Whatever is broken, the doctor reports; it never fails itself, and never ends a process.
+
+mod access;
+mod client;
+mod daemon;
+mod database;
+mod facts;
+mod finding;
+mod hooks;
+mod mend;
+mod programs;
+mod registered;
+mod report;
+mod sessions;
+mod settings;
+mod trace;
+mod try_out;
+mod whereabouts;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use facts::{Patient, gather, judge};
+pub(crate) use mend::mend;
+pub(crate) use report::Report;

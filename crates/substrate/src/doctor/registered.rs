@@ -1,0 +1,134 @@
+//! What the client's settings files mean: whether our hooks run, all of them, and the right program.
+
+use substrate_clients::install::Drops;
+
+use super::finding::{Area, Finding};
+use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
+
+pub(super) fn judge(scopes: &Scopes, out: &mut Vec<Finding>) {
+    for scope in &scopes.all {
+        match &scope.content {
+            Content::Absent => {}
+            Content::Unreadable(why) => out.push(
+                Area::Client
+                    .error(
+                        "client-settings-unreadable",
+                        format!("{} can't be read: {why}", told(scope)),
+                    )
+                    .next(format!("make `{}` readable for you", scope.file.display())),
+            ),
+            Content::Read(read) => judge_file(scope, read, out),
+        }
+    }
+    if scopes.has_hooks() {
+        judge_completeness(scopes, out);
+    } else {
+        out.push(
+            Area::Client
+                .warning("hooks-not-installed", "the hooks are not registered with the client")
+                .next("`substrate hooks install`"),
+        );
+    }
+}
+
+fn judge_file(scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
+    let file = scope.file.display();
+    for found in &read.dropped {
+        let at = format!("`{file}` line {}: {}", found.line, found.message);
+        out.push(match found.drops {
+            Drops::File => Area::Client
+                .error(
+                    "client-settings-dropped",
+                    format!("the client drops the whole file, silently: {at}"),
+                )
+                .next("mend that line; `claude doctor` is the client's own check"),
+            Drops::Entry => Area::Client
+                .warning("client-entry-dropped", format!("the client ignores an entry: {at}"))
+                .next("mend that line; `claude doctor` is the client's own check"),
+        });
+    }
+    if read.disables_hooks {
+        out.push(
+            Area::Client
+                .error(
+                    "hooks-disabled",
+                    format!("`disableAllHooks` in `{file}` switches every hook off"),
+                )
+                .next("take `disableAllHooks` out of that file"),
+        );
+    }
+    let hooks = scope.hooks();
+    judge_programs(scope, hooks, out);
+    if read.dropped.is_empty() && !read.disables_hooks {
+        let n = match hooks.len() {
+            0 => "none of our hooks".to_owned(),
+            n => format!("{n} of our hooks"),
+        };
+        out.push(Area::Client.ok("client-settings-fine", format!("{}: {n}", told(scope))));
+    }
+}
+
+/// Programs that the file names and that can't run; each once.
+fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
+    let mut seen: Vec<&Runs> = Vec::new();
+    for hook in hooks {
+        if !seen.contains(&&hook.program) {
+            seen.push(&hook.program);
+        }
+    }
+    let again = format!("`substrate hooks install --{}`", scope.name);
+    for program in seen {
+        let n = hooks.iter().filter(|hook| hook.program == *program).count();
+        let whose = format!("{n} hooks in the {}", told(scope));
+        out.extend(match program {
+            Runs::Ours | Runs::Unknown => None,
+            Runs::Missing(path) => Some(
+                Area::Client
+                    .error("registered-program-missing", format!("{whose} run `{}`, which is not there", path.display()))
+                    .next(again.clone()),
+            ),
+            Runs::NotExecutable(path) => Some(
+                Area::Client
+                    .error("registered-program-not-executable", format!("{whose} run `{}`, which is not executable", path.display()))
+                    .next(format!("`chmod +x '{}'`", path.display())),
+            ),
+            Runs::NotOnPath => Some(
+                Area::Client
+                    .warning("registered-program-not-on-path", format!("{whose} look for `substrate-hook` on the PATH, where it is not: they do nothing"))
+                    .next("put the folder of `substrate` in the PATH that your client has"),
+            ),
+            Runs::Other(path) => Some(
+                Area::Client
+                    .info("registered-program-other", format!("{whose} run another installation: `{}`", path.display()))
+                    .next(again.clone()),
+            ),
+        });
+    }
+}
+
+/// Events that should have a hook and have none, or fewer than they should, whatever the file.
+fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
+    let count = |scope: &Scope, event: &str| {
+        scope.hooks().iter().filter(|hook| hook.event == event).count()
+    };
+    let mut missing: Vec<&str> = Vec::new();
+    for event in &scopes.plan {
+        let wanted = scopes.plan.iter().filter(|other| *other == event).count();
+        let found = scopes.all.iter().map(|scope| count(scope, event)).max().unwrap_or(0);
+        if found < wanted && !missing.contains(event) {
+            missing.push(event);
+        }
+    }
+    let fullest = scopes.all.iter().max_by_key(|scope| scope.hooks().len());
+    if !missing.is_empty() {
+        let message =
+            format!("these events have no hook of ours, or too few: {}", missing.join(", "));
+        let scope = fullest.map_or("user", |scope| scope.name);
+        let next = format!("`substrate hooks install --{scope}` adds what is missing");
+        out.push(Area::Client.warning("hooks-incomplete", message).next(next));
+    }
+}
+
+fn told(scope: &Scope) -> String {
+    format!("{} settings `{}`", scope.name, scope.file.display())
+}

@@ -1,0 +1,164 @@
+//! The client's settings files: which hooks of ours are in them, and what the client would drop.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use substrate_clients::claude_code::install;
+use substrate_clients::install::{Drops, Finding as Dropped, SettingsError, SettingsFormat};
+
+use super::whereabouts::{HOOK, Needed, is_executable, is_same, needed, on_path};
+use crate::config::Env;
+use crate::hooks;
+
+/// The events that an installation registers; twice where it wants two hooks.
+fn plan() -> Vec<&'static str> {
+    install::plan::entries(install::plan::Form::Project).iter().map(|entry| entry.event).collect()
+}
+
+/// Every settings file that counts in a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Scopes {
+    pub(super) plan: Vec<&'static str>,
+    pub(super) all: Vec<Scope>,
+}
+
+/// One settings file.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    /// As the installer's flag says it: `user`, `project`, `local`.
+    pub(super) name: &'static str,
+    pub(super) file: PathBuf,
+    pub(super) content: Content,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Absent,
+    Unreadable(String),
+    Read(Read),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Read {
+    /// What the client would not use.
+    pub(super) dropped: Vec<Dropped>,
+    /// Our own hooks.
+    pub(super) hooks: Vec<Hook>,
+    /// The file switches all hooks off.
+    pub(super) disables_hooks: bool,
+}
+
+/// A hook of ours.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub(super) event: String,
+    pub(super) program: Runs,
+}
+
+/// What becomes of a hook's program when the client starts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    Ours,
+    /// It runs, but is not the program of this installation.
+    Other(PathBuf),
+    Missing(PathBuf),
+    NotExecutable(PathBuf),
+    /// It is to be found on the PATH, and is not.
+    NotOnPath,
+    /// A script of ours, a prompt, or a command that we can't read.
+    Unknown,
+}
+
+impl Scope {
+    /// The hooks of ours that the client uses.
+    pub(super) fn hooks(&self) -> &[Hook] {
+        match &self.content {
+            Content::Read(read) if read.dropped.iter().any(|found| found.drops == Drops::File) => {
+                &[]
+            }
+            Content::Read(read) => &read.hooks,
+            Content::Absent | Content::Unreadable(_) => &[],
+        }
+    }
+}
+
+impl Scopes {
+    /// Whether any hook of ours is registered.
+    pub(super) fn has_hooks(&self) -> bool {
+        self.all.iter().any(|scope| !scope.hooks().is_empty())
+    }
+}
+
+/// The settings that a session in `dir` has. `hook` is the program of this installation.
+pub(super) fn look(env: &Env, dir: &Path, hook: &Path) -> Scopes {
+    let all = files(env, dir).into_iter().map(|(name, file)| {
+        let content = content(&file, env, hook);
+        Scope { name, file, content }
+    });
+    Scopes { plan: plan(), all: all.collect() }
+}
+
+fn files(env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
+    let mut out: Vec<(&'static str, PathBuf)> = Vec::new();
+    for scope in hooks::Scope::ALL {
+        let Ok(file) = scope.settings(env, dir) else { continue };
+        // In the home folder itself the user's and the project's are the same file.
+        if out.iter().all(|(_, known)| *known != file) {
+            out.push((scope.name(), file));
+        }
+    }
+    out
+}
+
+fn content(file: &Path, env: &Env, hook: &Path) -> Content {
+    // Whoever reads a pipe waits for ever.
+    if file.metadata().is_ok_and(|found| !found.is_file()) {
+        return Content::Unreadable("it is not a file".to_owned());
+    }
+    match std::fs::read_to_string(file) {
+        Ok(text) => Content::Read(read(&text, &install::SETTINGS, env, hook)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Content::Absent,
+        Err(error) => Content::Unreadable(error.to_string()),
+    }
+}
+
+/// What a file's text means.
+pub(super) fn read(text: &str, format: &SettingsFormat, env: &Env, hook: &Path) -> Read {
+    let json: Value = serde_json::from_str(text).unwrap_or_default();
+    let disables_hooks = json["disableAllHooks"] == true;
+    // The client takes an empty file for none.
+    let mut dropped = if text.trim().is_empty() { Vec::new() } else { (format.findings)(text) };
+    let registered = (format.registered)(text).unwrap_or_else(|error| {
+        if dropped.is_empty() {
+            let SettingsError { line, message, .. } = error;
+            dropped.push(Dropped { line, message, drops: Drops::File });
+        }
+        Vec::new()
+    });
+    let hooks = registered
+        .into_iter()
+        .map(|found| Hook { program: runs(&found.command, env, hook), event: found.event });
+    Read { dropped, hooks: hooks.collect(), disables_hooks }
+}
+
+fn runs(command: &str, env: &Env, hook: &Path) -> Runs {
+    let path = match needed(command, env.get("HOME")) {
+        Needed::Unknown => return Runs::Unknown,
+        Needed::Named(name) => match on_path(env.get("PATH"), &name) {
+            Some(path) => path,
+            None => return Runs::NotOnPath,
+        },
+        Needed::File(path) => path,
+    };
+    if !path.exists() {
+        Runs::Missing(path)
+    } else if !is_executable(&path) {
+        Runs::NotExecutable(path)
+    } else if is_same(&path, hook) {
+        Runs::Ours
+    } else if path.file_name().is_some_and(|name| name == HOOK) {
+        Runs::Other(path)
+    } else {
+        Runs::Unknown
+    }
+}

@@ -1,0 +1,172 @@
+//! Every finding, from facts that are made up.
+
+mod areas;
+mod settings;
+
+use std::path::PathBuf;
+
+use substrate_core::Timestamp;
+use substrate_features::journal::{Health, Seen, SessionHealth};
+
+use super::access::{Access, What};
+use super::client::{Client, Installed};
+use super::daemon::{self, Daemon};
+use super::database::{self, Database};
+use super::facts::{Facts, judge};
+use super::finding::{Finding, Severity};
+use super::hooks::Journal;
+use super::programs::{Found, Program, Programs, Works};
+use super::sessions::Session;
+use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
+use crate::daemon::Status;
+
+const NOW: Timestamp = Timestamp(1_000_000_000_000);
+const MINUTE: i64 = 60_000;
+const OURS: &str = env!("CARGO_PKG_VERSION");
+
+/// Facts in which nothing is wrong.
+fn healthy() -> Facts {
+    let found = |path: &str| {
+        let state = Works::Version(OURS.to_owned());
+        Some(Found { path: PathBuf::from(path), is_ours: true, state })
+    };
+    let access =
+        |what, mode| Access { what, path: PathBuf::from("/home/dev/x"), mode, is_mine: true };
+    let events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
+    Facts {
+        now: NOW,
+        programs: Programs {
+            substrate: PathBuf::from("/opt/substrate"),
+            hook: Program {
+                path: PathBuf::from("/opt/substrate-hook"),
+                state: Works::Version(OURS.to_owned()),
+            },
+            hook_on_path: found("/opt/substrate-hook"),
+            substrate_on_path: found("/opt/substrate"),
+        },
+        access: vec![
+            access(What::Home, 0o700),
+            access(What::Socket, 0o600),
+            access(What::Database, 0o600),
+        ],
+        daemon: Daemon {
+            state: daemon::State::Answers { status: status(), program: daemon::Program::Ours },
+            autostart: true,
+            logs: PathBuf::from("/home/dev/x/logs"),
+        },
+        database: Database {
+            path: PathBuf::from("/home/dev/x/subtrate.db"),
+            size: Some(1 << 20),
+            log_size: 0,
+            state: database::State::Intact { n_missing_steps: 0 },
+            free_space: Some(1 << 33),
+            waiting: vec![],
+        },
+        problems: vec![],
+        client: Client {
+            installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
+            cap: None,
+        },
+        scopes: Scopes {
+            plan: vec!["Stop", "Stop", "PreToolUse"],
+            all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
+        },
+        journal: Journal::Read(Health {
+            n_events: 10_000,
+            p50_us: 900,
+            p99_us: 4_000,
+            ..Health::default()
+        }),
+        sessions: vec![session(&events.map(|event| (event, 7)))],
+        trace: None,
+    }
+}
+
+fn status() -> Status {
+    Status {
+        pid: 7,
+        version: OURS.to_owned(),
+        started_ms: NOW.0 - 5 * MINUTE,
+        home: "/home/dev/x".to_owned(),
+        program: "/opt/substrate".to_owned(),
+        n_hooks: 1,
+        n_commands: 1,
+        n_commits: 1,
+        n_failures: 0,
+    }
+}
+
+fn scope(name: &'static str, events: &[&str]) -> Scope {
+    let hook = |event: &&str| Hook { event: (*event).to_owned(), program: Runs::Ours };
+    let hooks = events.iter().map(hook).collect();
+    let file = PathBuf::from(format!("/home/dev/{name}/settings.json"));
+    Scope { name, file, content: Content::Read(Read { hooks, ..Read::default() }) }
+}
+
+fn session(events: &[(&str, usize)]) -> Session {
+    let seen = |(event, n): &(&str, usize)| ((*event).to_owned(), Seen { n: *n, n_refused: 0 });
+    let seen = SessionHealth {
+        session: "7ac89518-7bff".to_owned(),
+        cwd: "/home/dev/app".to_owned(),
+        first_at: NOW.plus_ms(-30 * MINUTE),
+        last_at: NOW.plus_ms(-20 * MINUTE),
+        last_event: events.last().map_or("", |(event, _)| event).to_owned(),
+        has_start: Some(events.iter().any(|(event, _)| *event == "SessionStart")),
+        events: events.iter().map(seen).collect(),
+    };
+    Session { seen, is_installed: true }
+}
+
+/// What is found after a change of the healthy facts.
+fn found(change: impl Fn(&mut Facts)) -> Vec<Finding> {
+    let mut facts = healthy();
+    change(&mut facts);
+    judge(&facts)
+}
+
+/// A change of the healthy facts, and the one finding that it must bring.
+type Case = (&'static str, Severity, fn(&mut Facts));
+
+/// Each case brings its finding; a warning or failure has a next step, and nothing else is wrong.
+fn assert_each(cases: &[Case]) {
+    for (id, severity, change) in cases {
+        let findings = found(change);
+        let Some(finding) = findings.iter().find(|finding| finding.id == *id) else {
+            panic!("no `{id}` in {findings:#?}");
+        };
+        assert_eq!(finding.severity, *severity, "{finding:?}");
+        assert!(finding.severity < Severity::Warning || finding.next.is_some(), "{finding:?}");
+        let others: Vec<_> = findings
+            .iter()
+            .filter(|other| other.severity >= Severity::Warning && other.id != *id)
+            .collect();
+        assert!(others.is_empty(), "`{id}` brings others: {others:#?}");
+    }
+}
+
+#[test]
+fn healthy_facts_have_nothing_wrong() {
+    let findings = judge(&healthy());
+    assert!(findings.iter().all(|finding| finding.severity <= Severity::Info), "{findings:#?}");
+    let ids: Vec<_> = findings.iter().map(|finding| finding.id).collect();
+    for id in [
+        "hook-fine",
+        "daemon-answers",
+        "permissions-fine",
+        "database-fine",
+        "disk-fine",
+        "settings-fine",
+        "client-settings-fine",
+        "session-fine",
+        "hooks-fast",
+        "features-fine",
+        "no-trace",
+    ] {
+        assert!(ids.contains(&id), "{id}: {ids:?}");
+    }
+    let told = findings.iter().find(|finding| finding.id == "session-fine").unwrap();
+    assert_eq!(
+        told.message,
+        "7ac89518 in `/home/dev/app`: installed, loaded; 35 events; fired: SessionStart UserPromptSubmit PreToolUse PostToolUse Stop; last Stop 20m ago"
+    );
+}

@@ -1,0 +1,67 @@
+//! Asking a program for its version, with a limit.
+
+use std::io::{Read as _, Seek as _};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::config::Env;
+use crate::proc;
+
+/// What it prints about its version. `None`: it could not be started, said nothing, or took too long and was ended.
+pub(super) fn version_of(program: &Path, env: &Env, limit: Duration) -> Option<String> {
+    // Files, not pipes: whoever inherits them can't make us wait.
+    let mut said = tempfile::tempfile().ok()?;
+    let mut command = proc::command(program, env);
+    for name in ["CLAUDE_CONFIG_DIR", "USER", "SHELL"] {
+        if let Some(value) = env.get(name) {
+            command.env(name, value);
+        }
+    }
+    command.arg("--version").stdin(Stdio::null());
+    command.stdout(said.try_clone().ok()?).stderr(said.try_clone().ok()?);
+    let mut child = command.spawn().ok()?;
+    let begun = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if begun.elapsed() > limit {
+            let _ended_meanwhile = child.kill();
+            let _exit = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    said.rewind().ok()?;
+    let mut bytes = Vec::new();
+    said.take(4_096).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use substrate_testkit::{TestEnv, write_file};
+
+    use super::*;
+
+    #[test]
+    fn a_program_says_its_version_or_is_not_waited_for() {
+        let env = TestEnv::new();
+        let said = |script: &str, limit_ms| {
+            let program = env.root().join("program");
+            write_file(&program, format!("#!/bin/sh\n{script}\n"));
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            version_of(&program, &Env::default(), Duration::from_millis(limit_ms))
+        };
+        let version = || Some("2.1.325 (Claude Code)".to_owned());
+        assert_eq!(said("echo; echo '2.1.325 (Claude Code)'; echo more", 10_000), version());
+        assert_eq!(said("echo '2.1.325 (Claude Code)' >&2", 10_000), version(), "on stderr");
+        assert_eq!(said("exit 1", 10_000), None);
+        assert_eq!(said("exec /bin/sleep 100", 50), None);
+        assert_eq!(
+            version_of(Path::new("/no/such/program"), &Env::default(), Duration::ZERO),
+            None
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Writing files of others: atomically, and without changing anything about them but their content.
+
+use std::fs::{File, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// Replaces a file's content. A link stays a link, mode and owner stay as they are; a new file gets `mode`. At any moment
+/// the file is either the old one or the new one, and the new one is on disk before it counts.
+pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> std::io::Result<()> {
+    let target = real(path);
+    let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
+    let old = std::fs::metadata(&target).ok();
+    let mut new = NamedTempFile::with_prefix_in(".substrate-", folder)?;
+    new.write_all(content)?;
+    let mode = old.as_ref().map_or(mode, |old| old.permissions().mode() & 0o7777);
+    new.as_file().set_permissions(Permissions::from_mode(mode))?;
+    if let Some(old) = &old {
+        let ours = new.as_file().metadata()?;
+        if (ours.uid(), ours.gid()) != (old.uid(), old.gid()) {
+            std::os::unix::fs::fchown(new.as_file(), Some(old.uid()), Some(old.gid()))?;
+        }
+    }
+    new.as_file().sync_all()?;
+    new.persist(&target).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Whether a file may be replaced: it is not there, or its owner could write it. Replacing would get around a file that
+/// somebody made read-only, and that is not ours to do.
+pub(crate) fn may_replace(path: &Path) -> bool {
+    std::fs::metadata(real(path)).map_or(true, |found| found.permissions().mode() & 0o200 != 0)
+}
+
+/// Creates a folder and those above it; the ones that were made, outermost first.
+pub(crate) fn create_folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> =
+        path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    for folder in &missing {
+        std::fs::create_dir(folder)?;
+    }
+    Ok(missing)
+}
+
+/// Where a path leads in the end; itself if that is not there yet.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    // A link to a file that is not there yet.
+    match std::fs::read_link(path) {
+        Ok(link) if link.is_absolute() => link,
+        Ok(link) => path.parent().map_or(link.clone(), |folder| folder.join(link)),
+        Err(_) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_changes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("real.json");
+        let link = folder.path().join("link.json");
+        replace(&file, b"one", 0o600).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        replace(&link, b"two", 0o600).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"two");
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn a_read_only_file_is_respected() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        assert!(may_replace(&file));
+        replace(&file, b"x", 0o444).unwrap();
+        assert!(!may_replace(&file));
+    }
+
+    #[test]
+    fn the_folders_that_were_made_are_told() {
+        let root = tempfile::tempdir().unwrap();
+        let deep = root.path().join("a/b/c");
+        assert_eq!(create_folders(&deep).unwrap().len(), 3);
+        assert_eq!(create_folders(&deep).unwrap().len(), 0);
+    }
+}

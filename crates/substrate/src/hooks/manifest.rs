@@ -1,0 +1,124 @@
+//! What an installation added, kept in the state home: one file per settings file.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use substrate_core::ids::checksum;
+
+use crate::config::Home;
+use crate::error::{AppError, Kind, Result};
+use crate::fsx;
+
+/// One installation into one settings file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) client: String,
+    pub(crate) scope: String,
+    /// The settings file; it is among `files` too.
+    pub(crate) settings: PathBuf,
+    pub(crate) version: String,
+    pub(crate) installed_ms: i64,
+    /// The permission rule that was added.
+    pub(crate) allow: Option<String>,
+    pub(crate) files: Vec<Touched>,
+    /// Folders that did not exist before, outermost first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// A file that we wrote or edited.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Touched {
+    pub(crate) path: PathBuf,
+    /// What was there before us. `None`: nothing that could be put back byte for byte.
+    pub(crate) before: Option<Before>,
+    /// The checksum of what we wrote.
+    pub(crate) after: String,
+    /// Ours alone, or somebody's file with something of ours in it.
+    pub(crate) kind: Kept,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Before {
+    /// There was no file.
+    Absent,
+    /// This copy of it.
+    Copy(PathBuf),
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kept {
+    /// The client's settings: only our entries go.
+    Settings,
+    /// Our own settings: only the profile goes.
+    Profile,
+    /// A script or skill of ours.
+    Own,
+}
+
+impl Manifest {
+    /// The manifest about that settings file, if there is one.
+    pub(crate) fn load(home: &Home, settings: &Path) -> Result<Option<Self>> {
+        Self::read(&place(home, settings))
+    }
+
+    /// Every manifest there is.
+    pub(crate) fn all(home: &Home) -> Result<Vec<Self>> {
+        let Ok(entries) = std::fs::read_dir(folder(home)) else { return Ok(Vec::new()) };
+        let mut paths: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .collect();
+        paths.sort();
+        let mut out = Vec::new();
+        for path in paths {
+            out.extend(Self::read(&path)?);
+        }
+        Ok(out)
+    }
+
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let text = match std::fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(AppError::from_error(Kind::State, &error)),
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            AppError::from_error(Kind::State, &error).hint(format!(
+                "`{}` is not as we wrote it; move it away, and take our entries out by hand",
+                path.display()
+            ))
+        })
+    }
+
+    pub(crate) fn save(&self, home: &Home) -> Result<()> {
+        let fail = |error: &std::io::Error| AppError::from_error(Kind::State, error);
+        fsx::create_folders(&folder(home)).map_err(|error| fail(&error))?;
+        let json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        fsx::replace(&place(home, &self.settings), &json, 0o600).map_err(|error| fail(&error))
+    }
+
+    pub(crate) fn forget(&self, home: &Home) -> Result<()> {
+        match std::fs::remove_file(place(home, &self.settings)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(AppError::from_error(Kind::State, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn touched(&self, path: &Path) -> Option<&Touched> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.root().join("manifests")
+}
+
+fn place(home: &Home, settings: &Path) -> PathBuf {
+    let name = &checksum(&settings.display().to_string())[..16];
+    folder(home).join(format!("{name}.json"))
+}

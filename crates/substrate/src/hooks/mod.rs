@@ -1,0 +1,20 @@
+//! Registering our hooks with a client, and taking them out again, without harming anything that is not ours.
+//!
+//! Every change is planned first (`plan`), shown (`--dry-run`), then carried out under a lock: each file is read again
+//! just before it is written, copied to `backups/`, and named in a manifest before it changes. So whatever happens in
+//! between, an uninstall knows what was there before.
+
+mod apply;
+mod manifest;
+mod plan;
+mod remove;
+mod scope;
+mod skill;
+mod status;
+
+pub(crate) use apply::apply;
+pub(crate) use manifest::Manifest;
+pub(crate) use plan::{Plan, Request, plan};
+pub(crate) use remove::{Removed, remove};
+pub(crate) use scope::{Scope, client_home};
+pub(crate) use status::{State, status};

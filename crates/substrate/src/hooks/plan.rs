@@ -1,0 +1,217 @@
+//! What an installation would change: computed without touching anything.
+
+use std::path::{Path, PathBuf};
+
+use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::claude_code::install::plan::{self as wanted, Form};
+use substrate_clients::install::{SettingsError, Wanted};
+
+use super::manifest::Kept;
+use super::scope::{Scope, client_home};
+use super::skill;
+use crate::config::{Env, Home};
+use crate::error::{AppError, Kind, Result};
+use crate::{daemon, fsx};
+
+/// The rule that lets agents run our commands without a dialog.
+pub(crate) const ALLOW: &str = "Bash(substrate:*)";
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) scope: Scope,
+    pub(crate) profile: Option<&'a str>,
+    /// Register the scripts, which a user can edit, in place of the program.
+    pub(crate) scripts: bool,
+    pub(crate) allow: bool,
+    pub(crate) dir: &'a Path,
+}
+
+/// The changes, in the order in which they are made: the settings file last, so that it never names what is not there.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) scope: Scope,
+    pub(crate) settings: PathBuf,
+    pub(crate) allow: Option<String>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// One file as it is, and as it shall be.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    /// `None`: there is no file.
+    pub(crate) before: Option<String>,
+    pub(crate) after: String,
+    pub(crate) mode: u32,
+    pub(crate) kind: Kept,
+}
+
+impl Change {
+    pub(crate) fn is_none(&self) -> bool {
+        self.before.as_deref() == Some(&self.after)
+    }
+}
+
+pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
+    let settings = request.scope.settings(env, request.dir)?;
+    let program = program(env)?;
+    let mut changes = Vec::new();
+    let mut entries = match request.scope {
+        Scope::Project => wanted::entries(Form::Project),
+        Scope::User | Scope::Local if !request.scripts => {
+            wanted::entries(Form::User { program: &program })
+        }
+        Scope::User | Scope::Local => {
+            wanted::entries(Form::Scripts { folder: &text(&scripts_folder(env)?)? })
+        }
+    };
+    if request.scope == Scope::Project && matches!(request.profile, Some("reminders" | "all")) {
+        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
+        entries.extend(wanted::prompts());
+    }
+    if request.scope != Scope::Project {
+        for (name, script) in wanted::scripts(&program) {
+            changes.push(own(scripts_folder(env)?.join(name), script, 0o755)?);
+        }
+        changes.push(own(
+            client_home(env)?.join("skills/substrate/SKILL.md"),
+            skill::TEXT.to_owned(),
+            0o644,
+        )?);
+    }
+    if let Some(profile) = request.profile {
+        changes.push(profile_change(home, request, profile)?);
+    }
+    let allow = request.allow.then(|| ALLOW.to_owned());
+    let before = read(&settings)?;
+    let all = Wanted { entries, allow: allow.clone() };
+    let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
+        .map_err(|error| refused(&settings, &error))?;
+    changes.push(Change {
+        path: settings.clone(),
+        before,
+        after: after.text,
+        mode: 0o600,
+        kind: Kept::Settings,
+    });
+    for change in changes.iter().filter(|change| !change.is_none()) {
+        if !fsx::may_replace(&change.path) {
+            return Err(AppError::new(
+                Kind::User,
+                format!("`{}` is read-only", change.path.display()),
+            )
+            .hint("nothing was changed; make it writable if you want it to be edited"));
+        }
+    }
+    Ok(Plan { scope: request.scope, settings, allow, changes })
+}
+
+/// Why a settings file is left alone, with file, line and advice.
+pub(super) fn refused(settings: &Path, error: &SettingsError) -> AppError {
+    AppError::new(Kind::User, format!("{}:{}: {}", settings.display(), error.line, error.message))
+        .hint(error.advice.clone())
+        .hint("nothing was changed")
+}
+
+/// The text of a file. `None`: there is none.
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| {
+            AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display()))
+                .hint("nothing was changed; the client would not read it either")
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(AppError::from_error(Kind::State, &error)
+            .hint(format!("`{}` must be readable for you", path.display()))),
+    }
+}
+
+fn own(path: PathBuf, after: String, mode: u32) -> Result<Change> {
+    Ok(Change { before: read(&path)?, path, after, mode, kind: Kept::Own })
+}
+
+pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
+    Ok(client_home(env)?.join("hooks/substrate"))
+}
+
+/// The profile in the settings file of the scope.
+fn profile_change(home: &Home, request: &Request<'_>, profile: &str) -> Result<Change> {
+    let root = crate::config::root_of(request.dir);
+    let path = match request.scope {
+        Scope::User => home.config(),
+        Scope::Project => root.join(".substrate.toml"),
+        Scope::Local => root.join(".substrate.local.toml"),
+    };
+    let before = read(&path)?;
+    let after = with_profile(before.as_deref().unwrap_or(""), profile).ok_or_else(|| {
+        AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
+            .hint("`substrate config check` says where; nothing was changed")
+    })?;
+    Ok(Change { path, before, after, mode: 0o600, kind: Kept::Profile })
+}
+
+/// The same TOML with that profile. `None`: it does not parse.
+pub(super) fn with_profile(toml: &str, profile: &str) -> Option<String> {
+    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
+    if document.get("profile").and_then(toml_edit::Item::as_str) == Some(profile) {
+        return Some(toml.to_owned());
+    }
+    document.insert("profile", toml_edit::value(profile));
+    Some(document.to_string())
+}
+
+/// The same TOML without a profile.
+pub(super) fn without_profile(toml: &str) -> Option<String> {
+    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
+    document.remove("profile");
+    Some(document.to_string())
+}
+
+/// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.
+pub(crate) fn program(env: &Env) -> Result<String> {
+    let beside = daemon::this_program()?.with_file_name("substrate-hook");
+    let real = beside.canonicalize().map_err(|error| {
+        AppError::from_error(Kind::State, &error)
+            .hint(format!("`substrate-hook` must be beside `substrate`: `{}`", beside.display()))
+    })?;
+    let on_path = env
+        .get("PATH")
+        .into_iter()
+        .flat_map(std::env::split_paths)
+        .map(|folder| folder.join("substrate-hook"));
+    let found = on_path
+        .filter(|path| path.is_absolute())
+        .find(|path| path.canonicalize().is_ok_and(|found| found == real));
+    text(&found.unwrap_or(beside))
+}
+
+fn text(path: &Path) -> Result<String> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_one_line_and_the_rest_stays() {
+        let toml = "# mine\n[journal]\nmax_age = \"1d\" # short\n";
+        let with = with_profile(toml, "locks").unwrap();
+        assert!(
+            with.contains("profile = \"locks\"")
+                && with.contains("# short")
+                && with.contains("# mine"),
+            "{with}"
+        );
+        assert!(
+            with.find("profile").unwrap() < with.find("[journal]").unwrap(),
+            "a key before the tables: {with}"
+        );
+        assert_eq!(with_profile(&with, "locks").unwrap(), with);
+        assert_eq!(without_profile(&with).unwrap(), toml);
+        assert_eq!(with_profile("= broken", "all"), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Where a client looks for its settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Env, root_of};
+use crate::error::{AppError, Kind, Result};
+
+/// Whose settings they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The user's own, for every project.
+    User,
+    /// The project's, committed and shared with others.
+    Project,
+    /// The user's own for this project.
+    Local,
+}
+
+impl Scope {
+    pub(crate) const ALL: &[Self] = &[Self::User, Self::Project, Self::Local];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+        }
+    }
+
+    /// The client's settings file.
+    pub(crate) fn settings(self, env: &Env, dir: &Path) -> Result<PathBuf> {
+        Ok(match self {
+            Self::User => client_home(env)?.join("settings.json"),
+            Self::Project => root_of(dir).join(".claude/settings.json"),
+            Self::Local => root_of(dir).join(".claude/settings.local.json"),
+        })
+    }
+}
+
+/// The client's own folder in the user's home.
+pub(crate) fn client_home(env: &Env) -> Result<PathBuf> {
+    let given = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    given.or_else(|| env.get("HOME").map(|home| Path::new(home).join(".claude"))).ok_or_else(|| {
+        AppError::new(Kind::State, "neither CLAUDE_CONFIG_DIR nor HOME is set")
+            .hint("set HOME, so that the client's settings can be found")
+    })
+}

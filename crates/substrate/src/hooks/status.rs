@@ -1,0 +1,86 @@
+//! What is registered where, and whether the client will use it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::claude_code::install::plan::{self as wanted, Form};
+use substrate_clients::install::Drops;
+
+use super::manifest::Manifest;
+use super::plan::read;
+use super::scope::Scope;
+use crate::config::{Env, Home};
+use crate::error::Result;
+
+/// One scope's settings file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct State {
+    pub(crate) scope: &'static str,
+    pub(crate) settings: PathBuf,
+    pub(crate) exists: bool,
+    /// The events that our hooks are registered for.
+    pub(crate) events: Vec<String>,
+    /// Events that an installation of this version registers, and that are not.
+    pub(crate) missing: Vec<String>,
+    /// Programs that the entries name and that are not there.
+    pub(crate) gone: Vec<String>,
+    /// What the client would drop, with its line.
+    pub(crate) problems: Vec<String>,
+    /// The client would drop the whole file.
+    pub(crate) is_dropped: bool,
+    /// We have a manifest about it.
+    pub(crate) installed_by_us: bool,
+}
+
+impl State {
+    /// Nothing is missing, and the client will use it.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.events.is_empty()
+            && self.missing.is_empty()
+            && self.gone.is_empty()
+            && !self.is_dropped
+    }
+}
+
+pub(crate) fn status(env: &Env, home: &Home, dir: &Path) -> Result<Vec<State>> {
+    Scope::ALL.iter().map(|scope| one(env, home, dir, *scope)).collect()
+}
+
+fn one(env: &Env, home: &Home, dir: &Path, scope: Scope) -> Result<State> {
+    let settings = scope.settings(env, dir)?;
+    let text = read(&settings)?;
+    let exists = text.is_some();
+    let text = text.unwrap_or_default();
+    let findings = if text.trim().is_empty() { Vec::new() } else { (SETTINGS.findings)(&text) };
+    let registered = (SETTINGS.registered)(&text).unwrap_or_default();
+    let mut events: Vec<String> = registered.iter().map(|found| found.event.clone()).collect();
+    events.dedup();
+    let all = wanted::entries(Form::Project);
+    let is_missing =
+        |event: &&str| !events.is_empty() && !events.iter().any(|found| found == event);
+    let mut missing: Vec<String> =
+        all.iter().map(|entry| entry.event).filter(is_missing).map(str::to_owned).collect();
+    missing.dedup();
+    let mut gone: Vec<String> = registered
+        .iter()
+        .map(|found| found.command.clone())
+        .filter(|command| command.starts_with('/') && !Path::new(command).exists())
+        .collect();
+    gone.sort();
+    gone.dedup();
+    Ok(State {
+        scope: scope.name(),
+        exists,
+        events,
+        missing,
+        gone,
+        is_dropped: findings.iter().any(|finding| finding.drops == Drops::File),
+        problems: findings
+            .iter()
+            .map(|finding| format!("line {}: {}", finding.line, finding.message))
+            .collect(),
+        installed_by_us: Manifest::load(home, &settings)?.is_some(),
+        settings,
+    })
+}

@@ -1,0 +1,283 @@
+//! `substrate doctor` finds what is wrong, says what to do, and breaks nothing itself.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use substrate_testkit::{Run, TestEnv, bin, write_file};
+
+use crate::house::{Frozen, bytes, configure, journal, plain};
+
+/// What the doctor found.
+struct Found(Value);
+
+impl Found {
+    fn of(run: &Run) -> Self {
+        let json: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run}"));
+        let is_healthy = json["healthy"].as_bool().unwrap();
+        assert_eq!(run.status, Some(i32::from(!is_healthy)), "{run}");
+        assert_eq!(run.stderr, "", "the report is all there is to say");
+        Self(json)
+    }
+
+    fn all(&self) -> &[Value] {
+        self.0["findings"].as_array().unwrap()
+    }
+
+    #[track_caller]
+    fn get(&self, id: &str) -> &Value {
+        let found = self.all().iter().find(|finding| finding["id"] == id);
+        found.unwrap_or_else(|| panic!("no `{id}` in {:#}", self.0))
+    }
+
+    #[track_caller]
+    fn severity(&self, id: &str) -> &str {
+        self.get(id)["severity"].as_str().unwrap()
+    }
+
+    /// What is wrong, apart from hooks that a test did not install.
+    fn wrong(&self) -> Vec<&str> {
+        let is_bad =
+            |finding: &&Value| ["warning", "error"].iter().any(|bad| finding["severity"] == *bad);
+        let ids = self.all().iter().filter(is_bad).map(|finding| finding["id"].as_str().unwrap());
+        ids.filter(|id| !["hooks-not-installed", "hooks-incomplete"].contains(id)).collect()
+    }
+}
+
+fn doctor(env: &TestEnv) -> Found {
+    Found::of(&env.substrate(["doctor", "--format", "json"]))
+}
+
+fn fixed(env: &TestEnv) -> Found {
+    Found::of(&env.substrate(["doctor", "--fix", "--format", "json"]))
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_healthy_installation_has_nothing_wrong() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["daemon", "start"]).success();
+    env.hook("SessionStart", plain("aaaa-1", "SessionStart")).success();
+    let found = doctor(&env);
+    assert_eq!(found.wrong(), [""; 0], "{:#}", found.0);
+    for id in [
+        "hook-fine",
+        "daemon-answers",
+        "permissions-fine",
+        "database-fine",
+        "disk-fine",
+        "settings-fine",
+        "client-settings-fine",
+        "hooks-fast",
+        "features-fine",
+        "no-trace",
+    ] {
+        assert_eq!(found.severity(id), "ok");
+    }
+    assert!(found.get("stop-cap")["message"].as_str().unwrap().contains("after 8 "));
+    let text = env.substrate_with(["doctor"], &[("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "0")]).stdout;
+    assert!(text.starts_with("programs\n  ok    version "), "{text}");
+    assert!(
+        text.contains("\nsessions\n") && text.contains("aaaa-1 in `/home/dev/app`: "),
+        "{text}"
+    );
+    assert!(text.contains("has no cap on blocked Stops\n        next: "), "{text}");
+    assert_eq!(journal(&env).len(), 1, "looking leaves no trace");
+}
+
+#[test]
+fn an_installation_is_whole_until_an_entry_is_removed_by_hand() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    env.hook("SessionStart", plain("aaaa-1", "SessionStart")).success();
+    let found = doctor(&env);
+    assert_eq!(found.0["healthy"], true, "{:#}", found.0);
+    let file = env.config().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&bytes(&file)).unwrap();
+    settings["hooks"].as_object_mut().unwrap().remove("PreToolUse");
+    write_file(&file, settings.to_string());
+    let found = doctor(&env);
+    assert_eq!(found.severity("hooks-incomplete"), "warning");
+    assert!(
+        found.get("hooks-incomplete")["message"].as_str().unwrap().contains("PreToolUse"),
+        "{:#}",
+        found.0
+    );
+    assert!(
+        found.get("hooks-incomplete")["next"].as_str().unwrap().contains("substrate hooks install")
+    );
+}
+
+#[test]
+fn a_settings_file_that_the_client_drops_is_found() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    let file = env.config().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&bytes(&file)).unwrap();
+    settings["hooks"]["PreToolUse"][0]["matcher"] = json!({});
+    write_file(&file, serde_json::to_string_pretty(&settings).unwrap());
+    let found = doctor(&env);
+    assert_eq!(found.severity("client-settings-dropped"), "error");
+    assert!(
+        found.get("client-settings-dropped")["message"].as_str().unwrap().contains("line "),
+        "{:#}",
+        found.0
+    );
+}
+
+#[test]
+fn where_nothing_was_ever_started_nothing_is_made() {
+    let env = TestEnv::new();
+    let home = env.root().join("nobody/state");
+    let vars = [("SUBSTRATE_HOME", home.to_str().unwrap())];
+    let found = Found::of(&env.substrate_with(["doctor", "--format", "json"], &vars));
+    assert_eq!(found.wrong(), [""; 0], "{:#}", found.0);
+    assert_eq!(found.severity("daemon-not-running"), "info");
+    assert_eq!(found.severity("database-absent"), "info");
+    assert!(!home.exists(), "looking makes nothing");
+}
+
+#[test]
+fn a_frozen_daemon_is_found_whether_or_not_its_socket_was_hidden() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let frozen = Frozen::begin(&env);
+    let found = fixed(&env);
+    assert_eq!(found.severity("daemon-frozen"), "error");
+    let next = found.get("daemon-frozen")["next"].as_str().unwrap();
+    assert!(!cfg!(target_os = "linux") || next.contains("`kill -CONT "), "{next}");
+    env.hook("Stop", plain("a", "Stop")).success();
+    assert!(env.state().join("daemon.sock.stalled").exists());
+    let found = doctor(&env);
+    assert!(
+        found.get("daemon-frozen")["message"].as_str().unwrap().contains("put its socket aside")
+    );
+    assert_eq!(found.severity("deadline-missed"), "warning");
+    drop(frozen);
+}
+
+#[test]
+fn a_missing_hook_client_is_found() {
+    let env = TestEnv::new();
+    let alone = env.root().join("alone/substrate");
+    std::fs::create_dir(alone.parent().unwrap()).unwrap();
+    std::fs::copy(bin("substrate"), &alone).unwrap();
+    let run = |args: &[&str]| {
+        let out = env.command(&alone).args(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Run {
+            status: out.status.code(),
+            stdout: text(out.stdout),
+            stderr: text(out.stderr),
+            what: "doctor".to_owned(),
+        }
+    };
+    let found = Found::of(&run(&["doctor", "--format", "json"]));
+    assert_eq!(found.severity("hook-missing"), "error");
+    let told = run(&["doctor"]).code(1).stdout;
+    assert!(told.contains("  FAIL  ") && told.contains("\nnot healthy: 1 failure"), "{told}");
+    write_file(
+        &alone.with_file_name("substrate-hook"),
+        "#!/bin/sh\necho substrate-hook 0.0.9 >&2\n",
+    );
+    let found = Found::of(&run(&["doctor", "--format", "json"]));
+    assert_eq!(found.severity("hook-not-executable"), "error");
+    set_mode(&alone.with_file_name("substrate-hook"), 0o755);
+    let found = Found::of(&run(&["doctor", "--format", "json"]));
+    assert_eq!(found.severity("hook-version"), "warning");
+}
+
+#[test]
+fn wrong_permissions_are_found_and_mended() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let socket = env.state().join("daemon.sock");
+    set_mode(&env.state(), 0o755);
+    set_mode(&socket, 0o644);
+    let found = doctor(&env);
+    assert_eq!(found.wrong(), ["home-permissions", "socket-permissions"], "{:#}", found.0);
+    assert_eq!((mode(&env.state()), mode(&socket)), (0o755, 0o644), "looking changes nothing");
+    let found = fixed(&env);
+    assert_eq!(found.wrong(), [""; 0], "{:#}", found.0);
+    assert_eq!(found.0["mended"].as_array().unwrap().len(), 2);
+    assert_eq!((mode(&env.state()), mode(&socket)), (0o700, 0o600));
+}
+
+#[test]
+fn the_fix_starts_a_daemon() {
+    let env = TestEnv::new();
+    let found = fixed(&env);
+    assert_eq!(found.severity("daemon-answers"), "ok");
+    env.substrate(["daemon", "status"]).success();
+}
+
+#[test]
+fn a_damaged_database_is_found_and_left_alone() {
+    let env = TestEnv::new();
+    env.hook("Stop", plain("a", "Stop")).success();
+    env.substrate(["daemon", "start"]).success();
+    env.substrate(["daemon", "stop"]).success();
+    let garbage = vec![0x5a; 50_000];
+    for name in ["subtrate.db-wal", "subtrate.db-shm"] {
+        std::fs::remove_file(env.state().join(name)).ok();
+    }
+    write_file(&env.state().join("subtrate.db"), &garbage);
+    let found = doctor(&env);
+    assert_eq!(found.severity("database-damaged"), "error");
+    assert!(found.get("database-damaged")["next"].as_str().unwrap().contains("backups/"));
+    assert_eq!(found.severity("journal-not-asked"), "info");
+    assert_eq!(bytes(&env.state().join("subtrate.db")), garbage);
+}
+
+#[test]
+fn a_database_that_somebody_locks_is_reported() {
+    let env = TestEnv::new();
+    configure(&env, "daemon.autostart = false\n");
+    env.hook("Stop", plain("a", "Stop")).success();
+    let hold = "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('pragma locking_mode=exclusive'); c.execute('begin exclusive'); print('held', flush=True); time.sleep(60)";
+    let mut holder = env.command("python3");
+    holder
+        .args(["-c", hold])
+        .arg(env.state().join("subtrate.db"))
+        .stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(holder.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    let found = doctor(&env);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!((line.as_str(), found.severity("database-busy")), ("held\n", "warning"));
+    assert_eq!(doctor(&env).severity("database-fine"), "ok");
+}
+
+#[test]
+fn what_failed_is_told_with_where_to_look() {
+    let env = TestEnv::new();
+    configure(&env, "[probe]\nrules = [\"Stop fail: on purpose\"]\n[jurnal]\nx = 1\n");
+    env.hook("Stop", plain("a", "Stop")).success();
+    env.hook("Stop", "not json").success();
+    write_file(&env.state().join("logs/hook-trace.log"), "hand-over failed (absent): on purpose\n");
+    write_file(&env.project().join(".claude/settings.local.json"), "{,}");
+    let found = doctor(&env);
+    let wrong = ["settings-problem", "client-settings-dropped", "trace", "feature-failed"];
+    for id in wrong {
+        assert!(found.wrong().contains(&id), "{id}: {:#}", found.0);
+    }
+    assert_eq!(
+        found.get("feature-failed")["next"],
+        "`substrate journal show 1` shows the last one"
+    );
+    assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:4: "));
+    assert!(found.get("trace")["message"].as_str().unwrap().contains("on purpose"));
+    assert_eq!(found.severity("malformed"), "info");
+}

@@ -1,0 +1,239 @@
+//! Installing and taking out, with the real program and real files.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use substrate_testkit::{TestEnv, bin, write_file};
+
+use crate::house::{bytes, journal, told};
+
+fn settings(env: &TestEnv) -> PathBuf {
+    env.config().join("settings.json")
+}
+
+fn json(env: &TestEnv) -> Value {
+    serde_json::from_slice(&bytes(&settings(env))).unwrap()
+}
+
+const FOREIGN: &str = "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\",\"command\":\"say done\",\"once\":true}]}]\r\n\t},\r\n\t\"x\": [1,  2]\r\n}";
+
+#[test]
+fn what_was_there_is_there_again() {
+    for before in [None, Some(""), Some("{}"), Some(FOREIGN), Some("{\"hooks\":{}}\n")] {
+        let env = TestEnv::new();
+        if let Some(text) = before {
+            write_file(&settings(&env), text.as_bytes());
+        }
+        env.substrate(["hooks", "install", "--allow-commands", "--profile", "all"]).success();
+        let first = bytes(&settings(&env));
+        assert!(
+            json(&env)["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+                .as_str()
+                .unwrap()
+                .ends_with("/substrate-hook")
+        );
+        assert_eq!(json(&env)["permissions"]["allow"][0], "Bash(substrate:*)");
+        if before == Some(FOREIGN) {
+            assert!(String::from_utf8_lossy(&first).contains("{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\",\"command\":\"say done\",\"once\":true}]}"));
+        }
+        let again =
+            env.substrate(["hooks", "install", "--allow-commands", "--profile", "all"]).code(0);
+        assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
+        assert_eq!(bytes(&settings(&env)), first, "twice is once");
+        env.substrate(["hooks", "uninstall"]).success();
+        match before {
+            Some(text) => assert_eq!(bytes(&settings(&env)), text.as_bytes()),
+            None => assert!(!settings(&env).exists()),
+        }
+        assert!(
+            !env.config().join("hooks").exists() && !env.config().join("skills").exists(),
+            "what we made is gone"
+        );
+        assert!(!env.state().join("config.toml").exists());
+    }
+}
+
+#[test]
+fn an_edit_in_between_is_kept() {
+    let env = TestEnv::new();
+    write_file(&settings(&env), FOREIGN.as_bytes());
+    env.substrate(["hooks", "install"]).success();
+    let edited =
+        String::from_utf8(bytes(&settings(&env))).unwrap().replace("\"opus\"", "\"haiku\"");
+    write_file(&settings(&env), edited.as_bytes());
+    let script = env.config().join("hooks/substrate/stop.sh");
+    write_file(&script, b"#!/bin/sh\n# mine now\n");
+    let run = env.substrate(["hooks", "uninstall"]).code(0);
+    assert!(run.stderr.contains("you edited it, so it stays"), "{}", run.stderr);
+    assert_eq!(bytes(&settings(&env)), FOREIGN.replace("\"opus\"", "\"haiku\"").as_bytes());
+    assert!(script.exists());
+}
+
+#[test]
+fn links_and_modes_stay() {
+    let env = TestEnv::new();
+    let real = env.root().join("dotfiles-settings.json");
+    write_file(&real, b"{}\n");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink(&real, settings(&env)).unwrap();
+    env.substrate(["hooks", "install"]).success();
+    assert!(settings(&env).symlink_metadata().unwrap().is_symlink());
+    assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(json(&env)["hooks"]["Stop"].is_array());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&real), b"{}\n");
+}
+
+#[test]
+fn a_file_that_must_not_be_edited_is_left_alone_in_words() {
+    let env = TestEnv::new();
+    for (text, word) in [
+        ("{ \"a\": 1, }", "settings.json:1:"),
+        ("// no\n{}", "settings.json:1:"),
+        ("{\n \"hooks\": []\n}", "settings.json:2:"),
+    ] {
+        write_file(&settings(&env), text.as_bytes());
+        let told = env.substrate(["hooks", "install"]).code(1);
+        assert!(
+            told.stderr.contains(word) && told.stderr.contains("hint: "),
+            "{text}: {}",
+            told.stderr
+        );
+        assert_eq!(bytes(&settings(&env)), text.as_bytes());
+        assert!(!env.config().join("hooks").exists(), "nothing at all was changed");
+    }
+    write_file(&settings(&env), b"{}");
+    std::fs::set_permissions(settings(&env), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let told = env.substrate(["hooks", "install"]).code(1);
+    assert!(told.stderr.contains("read-only"), "{}", told.stderr);
+    assert_eq!(bytes(&settings(&env)), b"{}");
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let env = TestEnv::new();
+    let shown = env.substrate(["hooks", "install", "--dry-run"]).success();
+    assert!(
+        shown.contains("new") && shown.contains("settings.json") && shown.contains("SessionStart"),
+        "{shown}"
+    );
+    assert!(!settings(&env).exists() && !env.state().join("manifests").exists());
+}
+
+#[test]
+fn many_at_once_are_one() {
+    let env = TestEnv::new();
+    write_file(&settings(&env), FOREIGN.as_bytes());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| env.substrate(["hooks", "install"]).success());
+        }
+    });
+    assert_eq!(json(&env)["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&settings(&env)), FOREIGN.as_bytes());
+}
+
+#[test]
+fn a_crash_at_any_moment_loses_nothing() {
+    let env = TestEnv::new();
+    write_file(&settings(&env), FOREIGN.as_bytes());
+    for round in 0..40 {
+        let action = if round % 2 == 0 { "install" } else { "uninstall" };
+        let mut child = env
+            .command(bin("substrate"))
+            .args(["hooks", action])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(400 * (round % 23)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let text = String::from_utf8(bytes(&settings(&env))).unwrap();
+        assert!(
+            text.contains("say done") && serde_json::from_str::<Value>(&text).is_ok(),
+            "round {round}: {text}"
+        );
+    }
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&settings(&env)), FOREIGN.as_bytes());
+}
+
+#[test]
+fn the_scripts_can_be_tried_by_hand() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install", "--scripts"]).success();
+    let script = env.config().join("hooks/substrate/stop.sh");
+    let command =
+        json(&env)["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+    assert!(command.contains("hooks/substrate/stop.sh"), "{command}");
+    let line = format!("echo '{{\"session_id\": \"test-123\"}}' | '{}'", script.display());
+    assert!(env.command("/bin/sh").args(["-c", &line]).status().unwrap().success());
+    let entries = journal(&env);
+    assert_eq!(told(&entries), ["Stop"]);
+    assert_eq!(entries[0]["session"], "test-123");
+    env.substrate(["hooks", "uninstall"]).success();
+    assert!(!script.exists());
+}
+
+#[test]
+fn the_projects_form_is_portable() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["hooks", "install", "--project", "--profile", "reminders"]).success();
+    let file = env.project().join(".claude/settings.json");
+    let text = String::from_utf8(bytes(&file)).unwrap();
+    assert!(!text.contains(env.root().to_str().unwrap()), "no path of this machine: {text}");
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let kinds: Vec<_> = json["hooks"]["Stop"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["hooks"].as_array().unwrap())
+        .map(|hook| hook["type"].as_str().unwrap())
+        .collect();
+    assert!(kinds.contains(&"prompt") && kinds.contains(&"command"), "{kinds:?}");
+    let command = json["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    let without =
+        env.command("/bin/sh").args(["-c", command]).env("PATH", "/usr/bin:/bin").output().unwrap();
+    assert!(
+        without.status.success() && without.stdout.is_empty(),
+        "nothing happens where it is not installed"
+    );
+    env.substrate(["hooks", "uninstall", "--project"]).success();
+    assert!(
+        !file.exists()
+            && !env.project().join(".claude").exists()
+            && !env.project().join(".substrate.toml").exists()
+    );
+}
+
+#[test]
+fn up_and_down_and_away() {
+    let env = TestEnv::new();
+    let up = env.substrate(["up", "--yes"]);
+    assert!(
+        up.stderr.contains("the hooks are registered") && up.stderr.contains("Next:"),
+        "{}",
+        up.stderr
+    );
+    env.substrate(["daemon", "status"]).success();
+    env.substrate(["down"]).success();
+    env.substrate(["daemon", "status"]).code(3);
+    env.substrate(["uninstall"]).success();
+    assert!(!settings(&env).exists());
+    assert!(env.state().join("subtrate.db").exists(), "data stays unless it is asked for");
+    env.substrate(["uninstall", "--delete-data", "--yes"]).success();
+    assert!(!env.state().exists());
+}
+
+#[test]
+fn there_are_completions() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(env.substrate(["completions", shell]).success().contains("journal"), "{shell}");
+    }
+}

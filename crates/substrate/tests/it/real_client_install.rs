@@ -1,0 +1,90 @@
+//! The real client after an installation, and after it is taken out.
+
+use serde_json::json;
+use std::time::Duration;
+use substrate_testkit::{Client, ModelServer, Running, Script, TestEnv, Turn, claude, write_file};
+
+use crate::house::{journal, told};
+
+fn script() -> Script {
+    Script::new([
+        Turn::tool("Bash", json!({"command": "echo hi", "description": "greet"})),
+        Turn::text("done"),
+    ])
+}
+
+/// What the client itself says of its settings.
+fn client_doctor(env: &TestEnv, model: &ModelServer) -> String {
+    let mut command = env.command(claude());
+    command
+        .arg("doctor")
+        .env("ANTHROPIC_BASE_URL", model.base_url())
+        .env("ANTHROPIC_API_KEY", "dummy")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_TELEMETRY", "1");
+    let run = Running::start(command, Vec::new()).finish(Duration::from_secs(30));
+    format!("{}{}", run.stdout, run.stderr)
+}
+
+#[test]
+fn after_an_installation_the_client_is_content_and_fires_our_hooks() {
+    let env = TestEnv::new();
+    let model = ModelServer::start(script());
+    env.substrate(["hooks", "install", "--allow-commands"]).success();
+    let said = client_doctor(&env, &model);
+    assert!(said.contains("Claude Code doctor") && !said.contains("Invalid settings"), "{said}");
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    let words = told(&journal(&env));
+    for event in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse Bash",
+        "PostToolUse Bash",
+        "Stop",
+        "SessionEnd",
+    ] {
+        assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
+    }
+    env.substrate(["hooks", "uninstall"]).success();
+    let n = words.len();
+    let model = ModelServer::start(script());
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    assert_eq!(journal(&env).len(), n, "after the uninstall none fires");
+    write_file(
+        &env.config().join("settings.json"),
+        br#"{"hooks":{"PreToolUse":[{"matcher":{},"hooks":[]}]}}"#,
+    );
+    assert!(client_doctor(&env, &model).contains("Invalid settings"), "the client would have told");
+}
+
+#[test]
+fn both_scopes_at_once_act_once() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "install", "--project"]).success();
+    env.substrate(["daemon", "start"]).success();
+    let model = ModelServer::start(script());
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    let words = told(&journal(&env));
+    for event in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse Bash",
+        "PostToolUse Bash",
+        "Stop",
+        "SessionEnd",
+    ] {
+        assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
+    }
+}
+
+#[test]
+fn the_scripts_work_for_the_client_too() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install", "--scripts"]).success();
+    let model = ModelServer::start(script());
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    assert!(told(&journal(&env)).contains(&"PreToolUse Bash".to_owned()));
+}
