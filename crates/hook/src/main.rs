@@ -18,7 +18,7 @@ use surroundings::{Space, Surroundings};
 
 const USAGE: &str = "usage: substrate-hook CLIENT EVENT   (the payload on stdin)
 Sends one lifecycle event of a coding agent to the Substrate daemon and prints its answer.
-The README shows how to register it; `substrate journal` shows what it did.
+`substrate hooks install` registers it; `substrate doctor` checks it.
 ";
 
 fn main() -> ExitCode {

@@ -83,8 +83,8 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     if let Some(profile) = request.profile {
         changes.push(profile_change(home, request, profile)?);
     }
-    let allow = request.allow.then(|| ALLOW.to_owned());
     let before = read(&settings)?;
+    let allow = request.allow.then(|| ALLOW.to_owned());
     let all = Wanted { entries, allow: allow.clone() };
     let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
@@ -104,7 +104,22 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             .hint("nothing was changed; make it writable if you want it to be edited"));
         }
     }
+    // A rule that was there before us is not ours to take out.
+    let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
     Ok(Plan { scope: request.scope, settings, allow, changes })
+}
+
+/// Whether the settings file has that permission rule already.
+fn has_rule(changes: &[Change], settings: &Path, rule: &str) -> bool {
+    let before = changes
+        .iter()
+        .find(|change| change.path == settings)
+        .and_then(|change| change.before.as_deref());
+    let json: serde_json::Value =
+        before.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    json.pointer("/permissions/allow")
+        .and_then(serde_json::Value::as_array)
+        .is_some_and(|rules| rules.iter().any(|known| known == rule))
 }
 
 /// Why a settings file is left alone, with file, line and advice.

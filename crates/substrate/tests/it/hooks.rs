@@ -72,6 +72,21 @@ fn an_edit_in_between_is_kept() {
 }
 
 #[test]
+fn a_rule_that_was_there_before_us_stays() {
+    let env = TestEnv::new();
+    let before = "{\"permissions\":{\"allow\":[\"Bash(substrate:*)\"]}}";
+    write_file(&settings(&env), before.as_bytes());
+    env.substrate(["hooks", "install", "--allow-commands"]).success();
+    let edited = String::from_utf8(bytes(&settings(&env)))
+        .unwrap()
+        .replace("{\"permissions\"", "{\"model\":\"opus\",\"permissions\"");
+    write_file(&settings(&env), edited.as_bytes());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(json(&env)["permissions"]["allow"][0], "Bash(substrate:*)");
+    assert!(json(&env)["hooks"].is_null());
+}
+
+#[test]
 fn links_and_modes_stay() {
     let env = TestEnv::new();
     let real = env.root().join("dotfiles-settings.json");

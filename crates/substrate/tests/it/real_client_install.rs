@@ -13,6 +13,22 @@ fn script() -> Script {
     ])
 }
 
+/// The journal's words, in which every usual event is there once.
+fn each_once(env: &TestEnv) -> Vec<String> {
+    let words = told(&journal(env));
+    for event in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse Bash",
+        "PostToolUse Bash",
+        "Stop",
+        "SessionEnd",
+    ] {
+        assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
+    }
+    words
+}
+
 /// What the client itself says of its settings.
 fn client_doctor(env: &TestEnv, model: &ModelServer) -> String {
     let mut command = env.command(claude());
@@ -35,17 +51,7 @@ fn after_an_installation_the_client_is_content_and_fires_our_hooks() {
     let said = client_doctor(&env, &model);
     assert!(said.contains("Claude Code doctor") && !said.contains("Invalid settings"), "{said}");
     assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
-    let words = told(&journal(&env));
-    for event in [
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse Bash",
-        "PostToolUse Bash",
-        "Stop",
-        "SessionEnd",
-    ] {
-        assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
-    }
+    let words = each_once(&env);
     env.substrate(["hooks", "uninstall"]).success();
     let n = words.len();
     let model = ModelServer::start(script());
@@ -67,17 +73,7 @@ fn both_scopes_at_once_act_once() {
     env.substrate(["daemon", "start"]).success();
     let model = ModelServer::start(script());
     assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
-    let words = told(&journal(&env));
-    for event in [
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse Bash",
-        "PostToolUse Bash",
-        "Stop",
-        "SessionEnd",
-    ] {
-        assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
-    }
+    each_once(&env);
 }
 
 #[test]
