@@ -84,12 +84,14 @@ pub(super) fn stop(home: &Home) -> Result<()> {
     }
 }
 
+/// Waits until its process has ended: until then it may still copy its log into the database.
 fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE * 2 {
         match call::control(home, &Ask::Ping, PATIENCE) {
-            Ok((_, now)) if now.pid == status.pid => std::thread::sleep(Duration::from_millis(10)),
-            _ => return Ok(()),
+            Ok((_, now)) if now.pid != status.pid => return Ok(()),
+            Err(_) if !home.root().is_dir() || !daemon::is_held(home)? => return Ok(()),
+            Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     }
     Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) does not end", status.pid)))

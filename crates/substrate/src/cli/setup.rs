@@ -1,7 +1,5 @@
 //! `substrate up|down|uninstall`: everything at once.
 
-use std::time::Duration;
-
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::{Context, ask, call, daemon, doctor, hooks as hooks_command};
@@ -96,7 +94,6 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
 
 /// Deletes only what is ours by name: the folder may be one that somebody else uses too.
 fn delete_data(context: &Context) -> Result<()> {
-    std::thread::sleep(Duration::from_millis(50));
     let root = context.home.root();
     let files = [
         "subtrate.db",

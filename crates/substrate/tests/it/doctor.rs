@@ -235,7 +235,7 @@ fn a_damaged_database_is_found_and_left_alone() {
     assert_eq!(found.severity("database-damaged"), "error");
     assert!(found.get("database-damaged")["next"].as_str().unwrap().contains("backups/"));
     assert_eq!(found.severity("journal-not-asked"), "info");
-    assert_eq!(bytes(&env.state().join("subtrate.db")), garbage);
+    assert!(bytes(&env.state().join("subtrate.db")) == garbage, "the file was changed");
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn a_damaged_database_is_left_alone_and_told() {
     let told = env.substrate(["journal"]).code(4);
     assert!(told.stderr.contains("damaged") && told.stderr.contains("hint: "), "{}", told.stderr);
     env.substrate(["db", "check"]).code(4);
-    assert_eq!(bytes(&env.state().join("subtrate.db")), garbage);
+    assert!(bytes(&env.state().join("subtrate.db")) == garbage, "the file was changed");
     let trace = String::from_utf8(bytes(&env.state().join("logs/hook-trace.log"))).unwrap();
     assert!(trace.contains("damaged"), "doctor finds a trace: {trace}");
 }
