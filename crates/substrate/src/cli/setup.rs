@@ -77,15 +77,16 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         hooks_command::report(&manifest, &hooks::remove(&context.home, &manifest)?);
     }
     daemon::stop(&context.home)?;
-    let asked = || {
-        ask::is_possible()
-            && ask::yes(&format!(
-                "Delete `{}` with the journal and all backups?",
-                context.home.root().display()
-            ))
+    let question =
+        format!("Delete `{}` with the journal and all backups?", context.home.root().display());
+    let asked = || ask::is_possible() && ask::yes(&question);
+    // Without a person to ask, only both flags together delete anything.
+    let delete = match (flags.get_flag("delete-data"), flags.get_flag("yes")) {
+        (wanted, true) => wanted,
+        (_, false) => asked(),
     };
-    if flags.get_flag("delete-data") && (flags.get_flag("yes") || asked()) {
-        delete_data(context)?;
+    if delete {
+        delete_data(context);
     } else {
         ui::talk(&format!("your data stays in `{}`\n", context.home.root().display()));
     }
@@ -93,7 +94,7 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
 }
 
 /// Deletes only what is ours by name: the folder may be one that somebody else uses too.
-fn delete_data(context: &Context) -> Result<()> {
+fn delete_data(context: &Context) {
     let root = context.home.root();
     let files = [
         "subtrate.db",
@@ -119,5 +120,4 @@ fn delete_data(context: &Context) -> Result<()> {
             root.display()
         )),
     }
-    Ok(())
 }

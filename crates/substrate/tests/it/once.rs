@@ -1,8 +1,8 @@
 //! A request is processed once, although two processes may try.
 
-use substrate_testkit::{TestEnv, wait_until};
+use substrate_testkit::{Running, TestEnv, bin, wait_until};
 
-use crate::house::{Frozen, SOON, journal, plain};
+use crate::house::{Frozen, SOON, configure, journal, plain};
 
 #[test]
 fn a_daemon_that_wakes_up_late_leaves_what_was_taken_over() {
@@ -53,4 +53,33 @@ fn many_hooks_without_a_daemon_start_exactly_one() {
         .map(|file| std::fs::read_to_string(file.path()).unwrap().matches("daemon began").count())
         .sum();
     assert_eq!(began, 1, "one daemon");
+}
+
+/// A hook as a registration of that scope starts it.
+fn scoped(env: &TestEnv, session: &str, flags: &[&str]) {
+    let mut command = env.command(bin("substrate-hook"));
+    command.args(["claude-code", "Stop"]).args(flags).env("CLAUDE_PID", "4711");
+    Running::start(command, plain(session, "Stop").to_string().into_bytes()).finish(SOON).success();
+}
+
+#[test]
+fn two_scopes_are_one_event_and_one_scope_twice_is_two() {
+    for autostart in [true, false] {
+        let env = TestEnv::new();
+        configure(&env, &format!("daemon.autostart = {autostart}\n"));
+        if autostart {
+            env.substrate(["daemon", "start"]).success();
+        }
+        scoped(&env, "both", &[]);
+        scoped(&env, "both", &["--shared"]);
+        scoped(&env, "other-way", &["--shared"]);
+        scoped(&env, "other-way", &[]);
+        scoped(&env, "twice", &[]);
+        scoped(&env, "twice", &[]);
+        scoped(&env, "waiter", &["--wake"]);
+        let entries = journal(&env);
+        let sessions: Vec<_> =
+            entries.iter().map(|entry| entry["session"].as_str().unwrap()).collect();
+        assert_eq!(sessions, ["both", "other-way", "twice", "twice"], "autostart = {autostart}");
+    }
 }
