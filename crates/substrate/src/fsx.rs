@@ -7,13 +7,35 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+/// How the names of our half-written files begin.
+const TEMP: &str = ".substrate-part-";
+
 /// Replaces a file's content. A link stays a link, mode and owner stay as they are; a new file gets `mode`. At any moment
 /// the file is either the old one or the new one, and the new one is on disk before it counts.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> std::io::Result<()> {
+    replace_unless(path, content, mode, |_| false).map(drop)
+}
+
+/// As `replace`, but only if the file still is what somebody saw before. `false`: it is not, and nothing was changed.
+pub(crate) fn replace_if(
+    path: &Path,
+    seen: Option<&[u8]>,
+    content: &[u8],
+    mode: u32,
+) -> std::io::Result<bool> {
+    replace_unless(path, content, mode, |target| std::fs::read(target).ok().as_deref() != seen)
+}
+
+fn replace_unless(
+    path: &Path,
+    content: &[u8],
+    mode: u32,
+    changed: impl FnOnce(&Path) -> bool,
+) -> std::io::Result<bool> {
     let target = real(path);
     let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
     let old = std::fs::metadata(&target).ok();
-    let mut new = NamedTempFile::with_prefix_in(".substrate-", folder)?;
+    let mut new = NamedTempFile::with_prefix_in(TEMP, folder)?;
     new.write_all(content)?;
     let mode = old.as_ref().map_or(mode, |old| old.permissions().mode() & 0o7777);
     new.as_file().set_permissions(Permissions::from_mode(mode))?;
@@ -24,8 +46,28 @@ pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> std::io::Result
         }
     }
     new.as_file().sync_all()?;
+    // As late as can be: everything slow is done.
+    if changed(&target) {
+        return Ok(false);
+    }
     new.persist(&target).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    File::open(folder)?.sync_all()?;
+    Ok(true)
+}
+
+/// Removes a file; a link to it stays.
+pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
+    std::fs::remove_file(real(path))
+}
+
+/// Removes what a process that was killed left beside its files. Only while nobody else is replacing files there.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in
+        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMP))
+    {
+        let _somebody_else_did = std::fs::remove_file(entry.path());
+    }
 }
 
 /// Whether a file may be replaced: it is not there, or its owner could write it. Replacing would get around a file that
@@ -45,17 +87,16 @@ pub(crate) fn create_folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Where a path leads in the end; itself if that is not there yet.
-fn real(path: &Path) -> PathBuf {
-    if let Ok(found) = path.canonicalize() {
-        return found;
+/// Where a path leads in the end, also where that is not there yet.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(link) => path = path.parent().map_or(link.clone(), |folder| folder.join(&link)),
+            Err(_) => break,
+        }
     }
-    // A link to a file that is not there yet.
-    match std::fs::read_link(path) {
-        Ok(link) if link.is_absolute() => link,
-        Ok(link) => path.parent().map_or(link.clone(), |folder| folder.join(link)),
-        Err(_) => path.to_owned(),
-    }
+    path
 }
 
 #[cfg(test)]
@@ -76,6 +117,32 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn what_changed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        assert!(replace_if(&file, None, b"one", 0o600).unwrap());
+        assert!(!replace_if(&file, None, b"two", 0o600).unwrap());
+        assert!(!replace_if(&file, Some(b"other"), b"two", 0o600).unwrap());
+        assert!(replace_if(&file, Some(b"one"), b"two", 0o600).unwrap());
+        assert_eq!(std::fs::read(&file).unwrap(), b"two");
+    }
+
+    #[test]
+    fn a_dangling_link_is_followed_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second, file) =
+            (folder.path().join("1"), folder.path().join("2"), folder.path().join("3"));
+        std::os::unix::fs::symlink("2", &first).unwrap();
+        std::os::unix::fs::symlink(&file, &second).unwrap();
+        replace(&first, b"x", 0o600).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"x");
+        remove(&first).unwrap();
+        assert!(
+            !file.exists() && first.symlink_metadata().is_ok() && second.symlink_metadata().is_ok()
+        );
     }
 
     #[test]

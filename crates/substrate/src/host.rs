@@ -32,8 +32,8 @@ pub(crate) struct Decoded {
 pub(crate) struct Scope {
     /// The same for the same event from two scopes.
     pub(crate) digest: u64,
-    /// The project's registration, not the user's own.
-    pub(crate) is_shared: bool,
+    /// Whose registration: the user's own (0), the user's for this project, the project's.
+    pub(crate) origin: u8,
 }
 
 /// An event with everything that is needed to consider it.
@@ -85,8 +85,10 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     };
     let event =
         decoded.unwrap_or_else(|error| malformed(&input, client, &error, request.truncated));
-    let is_shared = args.iter().skip(2).any(|arg| arg == "--shared");
-    let scope = Scope { digest: digest(&event, request.stdin), is_shared };
+    let origin =
+        ["--shared", "--local"].iter().position(|flag| args.iter().skip(2).any(|arg| arg == flag));
+    let origin = origin.map_or(0, |at| u8::from(at == 0) + 1);
+    let scope = Scope { digest: digest(&event, request.stdin), origin };
     Decoded { event, client, request: RequestId(request.id), scope, begun_us }
 }
 

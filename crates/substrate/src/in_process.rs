@@ -6,6 +6,7 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ipc::frame::HEADER_LEN;
@@ -59,7 +60,7 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     let left =
         Duration::from_millis(u64::from(request.deadline_ms.saturating_sub(spent_ms).max(50)));
-    give_up_after(left, home.clone(), RequestId(request.id), Arc::clone(&body));
+    let answered = give_up_after(left, home.clone(), RequestId(request.id), Arc::clone(&body));
     if host::is_waiter(&request) {
         return Ok((Answer::default(), false));
     }
@@ -72,19 +73,26 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
     let mut writer = host::open(home, patience_with_others(home, left))?;
     writer.leave_checkpoints()?;
     let answer = match recorded(&mut writer, &prepared, why) {
-        Err(DbError::Busy) => {
-            // Somebody holds the database, a frozen daemon most likely. The verdict can't wait; the record can.
+        Ok(answer) => answer,
+        // Somebody holds the database (a frozen daemon most likely), or the disk is full. The verdict can't wait; the
+        // record can.
+        Err(error) => {
             let answer = host::apply(
                 &mut writer.begin_reading()?,
                 &prepared,
                 HostKind::InProcess(why.name()),
             );
-            let kept = spool::keep(home, prepared.decoded.request(), &body);
-            kept.map_err(|error| AppError::from_error(Kind::State, &error))?;
+            let may_pass = matches!(error, DbError::Busy | DbError::Full);
+            let kept = may_pass && spool::keep(home, prepared.decoded.request(), &body).is_ok();
+            let word = if kept { "kept for later" } else { "not recorded" };
+            place::leave_trace(
+                home.root(),
+                &format!("{} hook without daemon: {error}; answered, {word}\n", clock::now().0),
+            );
             answer
         }
-        done => done?,
     };
+    answered.store(true, Ordering::Relaxed);
     host::carry_out(&answer);
     let _somebody_reads = writer.shorten_log(MAX_LOG);
     Ok((answer, autostart))
@@ -109,11 +117,12 @@ fn recorded(
             exports: None,
         });
     }
-    let host::Scope { digest, is_shared } = prepared.decoded.scope();
-    if once::is_twin(&mut tx, digest, is_shared, prepared.decoded.event.at)? {
+    let host::Scope { digest, origin } = prepared.decoded.scope();
+    if once::is_twin(&mut tx, digest, origin, prepared.decoded.event.at)? {
+        tx.commit()?;
         return Ok(Answer::default());
     }
-    once::note_scope(&mut tx, digest, is_shared, prepared.decoded.event.at)?;
+    once::note_scope(&mut tx, digest, origin, prepared.decoded.event.at)?;
     let answer = host::apply(&mut tx, prepared, HostKind::InProcess(why.name()));
     tx.commit()?;
     Ok(answer)
@@ -137,14 +146,25 @@ fn read_request() -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A thread of its own, since a disk that hangs can't be interrupted: at the deadline the agent goes on.
+/// A thread of its own, since a disk that hangs can't be interrupted: at the deadline the agent goes on, unless the answer
+/// is there, which is what the returned flag says.
 #[expect(
     clippy::exit,
     reason = "the main thread hangs in the operating system; there is nobody to return to"
 )]
-fn give_up_after(left: Duration, home: Home, request: RequestId, body: Arc<Vec<u8>>) {
+fn give_up_after(
+    left: Duration,
+    home: Home,
+    request: RequestId,
+    body: Arc<Vec<u8>>,
+) -> Arc<AtomicBool> {
+    let answered = Arc::new(AtomicBool::new(false));
+    let is_answered = Arc::clone(&answered);
     std::thread::spawn(move || {
         std::thread::sleep(left);
+        if is_answered.load(Ordering::Relaxed) {
+            return;
+        }
         let kept = spool::keep(&home, request, &body);
         let word = if kept.is_ok() { "kept for later" } else { "lost" };
         place::leave_trace(
@@ -153,6 +173,7 @@ fn give_up_after(left: Duration, home: Home, request: RequestId, body: Arc<Vec<u
         );
         std::process::exit(0);
     });
+    answered
 }
 
 /// The next hooks shall not have to do without a daemon.

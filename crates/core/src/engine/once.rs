@@ -28,7 +28,7 @@ pub(super) const MIGRATION: Migration = Migration {
 
 pub(super) const SCOPES: Migration = Migration {
     about: "events that a hook without a daemon has processed, by digest",
-    sql: "create table scope_seen (digest bigint primary key, is_shared bigint not null, at_ms bigint not null);",
+    sql: "create table scope_seen (digest bigint primary key, origin bigint not null, at_ms bigint not null);",
 };
 
 /// Two scopes' hooks of one event start within a moment of each other.
@@ -117,33 +117,23 @@ pub fn take_over(
 }
 
 /// Whether a hook of the other scope has processed this very event without a daemon. Usually there is none at all.
-pub fn is_twin(
-    db: &mut dyn Db,
-    digest: u64,
-    is_shared: bool,
-    now: Timestamp,
-) -> Result<bool, DbError> {
+pub fn is_twin(db: &mut dyn Db, digest: u64, origin: u8, now: Timestamp) -> Result<bool, DbError> {
     if db.first("select at_ms from scope_seen limit 1", &[], |row| row.int(0))?.is_none() {
         return Ok(false);
     }
     let found = db.execute(
-        "delete from scope_seen where digest = $1 and is_shared <> $2 and at_ms > $3",
-        &[digest.cast_signed().into(), i64::from(is_shared).into(), now.plus_ms(-TWIN_MS).0.into()],
+        "delete from scope_seen where digest = $1 and origin <> $2 and at_ms > $3",
+        &[digest.cast_signed().into(), i64::from(origin).into(), now.plus_ms(-TWIN_MS).0.into()],
     )?;
     Ok(found > 0)
 }
 
 /// Notes that a hook without a daemon processes this event.
-pub fn note_scope(
-    db: &mut dyn Db,
-    digest: u64,
-    is_shared: bool,
-    now: Timestamp,
-) -> Result<(), DbError> {
+pub fn note_scope(db: &mut dyn Db, digest: u64, origin: u8, now: Timestamp) -> Result<(), DbError> {
     db.execute(
-        "insert into scope_seen (digest, is_shared, at_ms) values ($1, $2, $3)
-         on conflict (digest) do update set is_shared = excluded.is_shared, at_ms = excluded.at_ms",
-        &[digest.cast_signed().into(), i64::from(is_shared).into(), now.0.into()],
+        "insert into scope_seen (digest, origin, at_ms) values ($1, $2, $3)
+         on conflict (digest) do update set origin = excluded.origin, at_ms = excluded.at_ms",
+        &[digest.cast_signed().into(), i64::from(origin).into(), now.0.into()],
     )?;
     Ok(())
 }

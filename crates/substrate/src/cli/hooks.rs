@@ -33,10 +33,13 @@ pub(super) fn command() -> Command {
                     .value_parser(profiles())
                     .help("A named set of settings, kept in the scope's settings file"),
             )
-            .arg(switch(
-                "scripts",
-                "Register shell scripts, which you can edit, in place of the program",
-            ))
+            .arg(
+                switch(
+                    "scripts",
+                    "Register shell scripts, which you can edit, in place of the program",
+                )
+                .conflicts_with_all(["project", "local"]),
+            )
             .arg(switch("allow-commands", "Let agents run `substrate` commands without a dialog"))
             .arg(switch("dry-run", "Show what would change, and change nothing"))
             .arg(switch("yes", "Don't ask")),
@@ -121,6 +124,9 @@ pub(super) fn install(
     for _ in 0..TRIES {
         let plan = hooks::plan(&context.env, &context.home, &request)?;
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
+        for path in &plan.edited {
+            ui::talk(&format!("{}: you edited it, so it stays as it is\n", path.display()));
+        }
         ui::talk(&format!(
             "{}: {}\n",
             plan.settings.display(),
@@ -171,9 +177,16 @@ fn added_lines(before: &str, after: &str) -> String {
 
 fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
     let settings = scope.settings(&context.env, call::dir(context))?;
-    let Some(manifest) = Manifest::load(&context.home, &settings)? else {
-        ui::talk(&format!("{}: nothing was installed there\n", settings.display()));
-        return Ok(());
+    let manifest = match Manifest::load(&context.home, &settings)? {
+        Some(manifest) => manifest,
+        // Another state home may have known; what is ours can be recognised.
+        None => match hooks::recognised(&context.env, scope, &settings)? {
+            Some(manifest) => manifest,
+            None => {
+                ui::talk(&format!("{}: nothing of ours is there\n", settings.display()));
+                return Ok(());
+            }
+        },
     };
     if dry_run {
         for file in &manifest.files {
@@ -181,6 +194,7 @@ fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
         }
         return Ok(());
     }
+    context.home.ensure()?;
     report(&manifest, &hooks::remove(&context.home, &manifest)?);
     Ok(())
 }

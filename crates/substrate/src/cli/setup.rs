@@ -73,8 +73,21 @@ pub(super) fn down(context: &Context) -> Result<()> {
 }
 
 pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
-    for manifest in Manifest::all(&context.home)? {
-        hooks_command::report(&manifest, &hooks::remove(&context.home, &manifest)?);
+    let mut failed = None;
+    match Manifest::all(&context.home) {
+        Ok(manifests) => {
+            for manifest in manifests {
+                match hooks::remove(&context.home, &manifest) {
+                    Ok(removed) => hooks_command::report(&manifest, &removed),
+                    // The others shall not stay because of this one.
+                    Err(error) => {
+                        ui::talk(&error.render());
+                        failed = Some(error);
+                    }
+                }
+            }
+        }
+        Err(error) => failed = Some(error),
     }
     daemon::stop(&context.home)?;
     let question =
@@ -85,12 +98,12 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         (wanted, true) => wanted,
         (_, false) => asked(),
     };
-    if delete {
+    if delete && failed.is_none() {
         delete_data(context);
     } else {
         ui::talk(&format!("your data stays in `{}`\n", context.home.root().display()));
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Deletes only what is ours by name: the folder may be one that somebody else uses too.

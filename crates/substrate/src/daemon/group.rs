@@ -98,10 +98,9 @@ fn commit(state: &State, group: &mut Vec<Job>) {
             let app: AppError = error.into();
             for job in group.drain(..) {
                 let body = match job.what {
-                    What::Hook(_) => reply(Done::Hook(Answer::default())),
+                    // No answer: the hook hands over and does what it can, what was kept stays in the spool.
+                    What::Hook(_) | What::Kept(_) => continue,
                     What::Verb { .. } => reply(Done::Verb(Err(app.clone()))),
-                    // No answer: it stays in the spool.
-                    What::Kept(_) => continue,
                 };
                 let _caller_gone = job.answer.send(body);
             }
@@ -140,9 +139,9 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
                 What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
                 What::Hook(_) | What::Verb { .. } => once::was_taken_over(tx, request)?,
             };
-            let Scope { digest, is_shared } = prepared.decoded.scope();
-            let is_twin = state.twins.borrow_mut().is_twin(digest, is_shared, clock::micros())
-                || once::is_twin(tx, digest, is_shared, prepared.decoded.event.at)?;
+            let Scope { digest, origin } = prepared.decoded.scope();
+            let is_twin = state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
+                || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?;
             if done_already || is_twin {
                 return Ok(Done::Hook(Answer::default()));
             }

@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::timeout;
 
 use super::state::{How, State};
@@ -29,8 +30,13 @@ pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
             return false;
         }
     };
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let waiting = tokio::task::spawn_blocking(move || wait_until_ready(child));
     let ready = timeout(PATIENCE, waiting).await.is_ok_and(|joined| joined.unwrap_or(false));
+    if !ready && let Some(pid) = pid {
+        // It may still come up, and then there would be two.
+        let _already_gone = kill_process(pid, Signal::KILL);
+    }
     if ready {
         tracing::info!(program = %program.display(), "handed over");
         state.end(How::HandedOver);

@@ -11,14 +11,14 @@ const MAX: usize = 4_096;
 /// What was seen lately, by digest: from which scope, and when.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
-    seen: HashMap<u64, (bool, u64)>,
+    seen: HashMap<u64, (u8, u64)>,
 }
 
 impl Twins {
     /// Whether the other scope has brought this very event already. The same scope bringing it again is a new event.
-    pub(super) fn is_twin(&mut self, digest: u64, is_shared: bool, now_us: u64) -> bool {
+    pub(super) fn is_twin(&mut self, digest: u64, origin: u8, now_us: u64) -> bool {
         if let Some((other, at)) = self.seen.get(&digest)
-            && *other != is_shared
+            && *other != origin
             && now_us.saturating_sub(*at) < WINDOW_US
         {
             self.seen.remove(&digest);
@@ -28,7 +28,7 @@ impl Twins {
             self.seen.retain(|_, (_, at)| now_us.saturating_sub(*at) < WINDOW_US);
         }
         if self.seen.len() < MAX {
-            self.seen.insert(digest, (is_shared, now_us));
+            self.seen.insert(digest, (origin, now_us));
         }
         false
     }
@@ -41,23 +41,23 @@ mod tests {
     #[test]
     fn the_second_scope_is_a_twin_and_the_same_scope_is_not() {
         let mut twins = Twins::default();
-        assert!(!twins.is_twin(1, false, 0));
-        assert!(twins.is_twin(1, true, 50_000));
-        assert!(!twins.is_twin(1, true, 60_000), "a pair is a pair");
-        assert!(twins.is_twin(1, false, 70_000), "in either order");
-        assert!(!twins.is_twin(2, false, 0));
-        assert!(!twins.is_twin(2, false, 1), "the same words twice are two events");
-        assert!(!twins.is_twin(2, true, WINDOW_US + 2), "long ago");
+        assert!(!twins.is_twin(1, 0, 0));
+        assert!(twins.is_twin(1, 1, 50_000));
+        assert!(!twins.is_twin(1, 1, 60_000), "a pair is a pair");
+        assert!(twins.is_twin(1, 0, 70_000), "in either order");
+        assert!(!twins.is_twin(2, 0, 0));
+        assert!(!twins.is_twin(2, 0, 1), "the same words twice are two events");
+        assert!(!twins.is_twin(2, 1, WINDOW_US + 2), "long ago");
     }
 
     #[test]
     fn it_does_not_grow() {
         let mut twins = Twins::default();
         for n in 0..10_000 {
-            twins.is_twin(n, false, 0);
+            twins.is_twin(n, 0, 0);
         }
         assert!(twins.seen.len() <= MAX);
-        assert!(!twins.is_twin(u64::MAX, false, 2 * WINDOW_US));
-        assert!(twins.is_twin(u64::MAX, true, 2 * WINDOW_US));
+        assert!(!twins.is_twin(u64::MAX, 0, 2 * WINDOW_US));
+        assert!(twins.is_twin(u64::MAX, 1, 2 * WINDOW_US));
     }
 }

@@ -26,3 +26,4 @@ mod tests;
 pub(crate) use facts::{Patient, gather, judge};
 pub(crate) use mend::mend;
 pub(crate) use report::Report;
+pub(crate) use whereabouts::quoted;

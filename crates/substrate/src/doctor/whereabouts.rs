@@ -33,10 +33,20 @@ pub(super) enum Needed {
     Unknown,
 }
 
+/// The file of a command that is one single-quoted word, as we write our scripts.
+pub(crate) fn quoted(command: &str) -> Option<PathBuf> {
+    let inner = command.trim().strip_prefix('\'')?.strip_suffix('\'')?;
+    let path = inner.replace("'\\''", "'");
+    path.starts_with('/').then(|| PathBuf::from(path))
+}
+
 /// Which program a registered command needs. It may be a path alone (with spaces), or a line for the shell.
 pub(super) fn needed(command: &str, home: Option<&OsStr>) -> Needed {
     if command.starts_with('/') && Path::new(command).exists() {
         return Needed::File(PathBuf::from(command));
+    }
+    if let Some(path) = quoted(command) {
+        return Needed::File(path);
     }
     let words: Vec<String> = command
         .split(|c: char| c.is_whitespace() || ";&|()<>".contains(c))

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use substrate_core::ids::checksum;
 
-use super::manifest::{Before, Manifest, Touched};
+use super::manifest::{Before, Kept, Manifest, Touched};
 use super::plan::{Change, Plan, read};
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, fsx};
 
-/// Makes the changes of a plan; how many files were written. Two installations at once take turns; a file that changed
-/// since it was planned is left alone, and `Ok(None)` says that the plan must be made anew.
+/// Makes the changes of a plan; how many files were written. Two installations at once take turns; where a file changed
+/// since it was planned, `Ok(None)` says that the plan must be made anew.
 pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     home.ensure()?;
     let _lock = lock(home)?;
@@ -22,23 +22,21 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     let changes: Vec<&Change> = plan.changes.iter().filter(|change| !change.is_none()).collect();
     let old = Manifest::load(home, &plan.settings)?;
     let mut manifest = begin(plan, old.as_ref());
-    for change in &changes {
+    for change in &plan.changes {
         touch(home, &mut manifest, old.as_ref(), change)?;
+        for folder in missing(&change.path).into_iter().chain(our_folder(change)) {
+            if !manifest.folders.contains(&folder) {
+                manifest.folders.push(folder);
+            }
+        }
+    }
+    if old.as_ref().is_none_or(|old| !old.is_same(&manifest)) {
+        manifest.save(home)?;
     }
     for change in &changes {
-        manifest.folders.extend(
-            missing(&change.path)
-                .into_iter()
-                .filter(|folder| !old_folders(old.as_ref()).contains(folder)),
-        );
-    }
-    manifest.folders.dedup();
-    if changes.is_empty() && old.is_some() {
-        return Ok(Some(0));
-    }
-    manifest.save(home)?;
-    for change in &changes {
-        write(change)?;
+        if !write(change)? {
+            return Ok(None);
+        }
     }
     Ok(Some(changes.len()))
 }
@@ -64,8 +62,8 @@ fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
     }
 }
 
-/// Notes what is there before a file changes. What was there before the very first installation is kept as long as
-/// nobody else edited the file since.
+/// Notes what is there before a file changes, and keeps a copy of it. What was there before the very first installation
+/// can be put back as long as nobody else edited the file since.
 fn touch(
     home: &Home,
     manifest: &mut Manifest,
@@ -73,15 +71,22 @@ fn touch(
     change: &Change,
 ) -> Result<()> {
     let known = old.and_then(|old| old.touched(&change.path));
+    if change.is_none() && known.is_some() {
+        return Ok(());
+    }
+    let copy = match &change.before {
+        Some(text) if !change.is_none() => Some(back_up(home, &change.path, text)?),
+        Some(_) | None => None,
+    };
     let now = change.before.as_deref().map(checksum);
-    let before = match known {
-        Some(known) if now.as_ref() == Some(&known.after) => known.before.clone(),
-        // Edited, or removed, since: what is ours in it can only be taken out piece by piece.
-        Some(_) if change.before.is_some() => None,
-        Some(_) | None => Some(match &change.before {
-            Some(text) => Before::Copy(back_up(home, &change.path, text)?),
-            None => Before::Absent,
-        }),
+    let before = match (known, &change.before) {
+        (Some(known), Some(_)) if now.as_ref() == Some(&known.after) => known.before.clone(),
+        (_, None) => Some(Before::Absent),
+        // Ours from an installation that nobody remembers: gone is what it was before.
+        (_, Some(text)) if change.is_ours_alone(text) => Some(Before::Absent),
+        // With something of ours in it already, or edited since: that can only be taken out piece by piece.
+        (Some(_), Some(_)) => None,
+        (None, Some(text)) => copy.filter(|_| !change.has_ours(text)).map(Before::Copy),
     };
     let touched = Touched {
         path: change.path.clone(),
@@ -105,7 +110,8 @@ fn back_up(home: &Home, path: &Path, text: &str) -> Result<PathBuf> {
     Ok(copy)
 }
 
-fn write(change: &Change) -> Result<()> {
+/// `false`: somebody wrote the file meanwhile.
+fn write(change: &Change) -> Result<bool> {
     let fail = |error: &std::io::Error| {
         AppError::from_error(Kind::State, error).hint(format!(
             "`{}` could not be written; run the command again when it can",
@@ -114,8 +120,17 @@ fn write(change: &Change) -> Result<()> {
     };
     if let Some(folder) = change.path.parent() {
         fsx::create_folders(folder).map_err(|error| fail(&error))?;
+        fsx::sweep(folder);
     }
-    fsx::replace(&change.path, change.after.as_bytes(), change.mode).map_err(|error| fail(&error))
+    let seen = change.before.as_deref().map(str::as_bytes);
+    fsx::replace_if(&change.path, seen, change.after.as_bytes(), change.mode)
+        .map_err(|error| fail(&error))
+}
+
+/// The folder of our scripts or our skill is ours, whoever made it.
+fn our_folder(change: &Change) -> Option<PathBuf> {
+    let folder = change.path.parent().filter(|_| change.kind == Kept::Own)?;
+    folder.file_name().is_some_and(|name| name == "substrate").then(|| folder.to_owned())
 }
 
 /// The folders above a file that are not there, outermost first.
@@ -125,8 +140,4 @@ fn missing(path: &Path) -> Vec<PathBuf> {
         above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
     out.reverse();
     out
-}
-
-fn old_folders(old: Option<&Manifest>) -> &[PathBuf] {
-    old.map_or(&[], |old| &old.folders)
 }

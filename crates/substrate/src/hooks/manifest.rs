@@ -109,6 +109,11 @@ impl Manifest {
         }
     }
 
+    /// Says the same, but for when.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Self { installed_ms: 0, ..self.clone() } == Self { installed_ms: 0, ..other.clone() }
+    }
+
     pub(crate) fn touched(&self, path: &Path) -> Option<&Touched> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -15,6 +15,6 @@ mod status;
 pub(crate) use apply::apply;
 pub(crate) use manifest::Manifest;
 pub(crate) use plan::{Plan, Request, plan};
-pub(crate) use remove::{Removed, remove};
+pub(crate) use remove::{Removed, recognised, remove};
 pub(crate) use scope::{Scope, client_home};
 pub(crate) use status::{State, status};

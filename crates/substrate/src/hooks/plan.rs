@@ -4,17 +4,21 @@ use std::path::{Path, PathBuf};
 
 use substrate_clients::claude_code::install::SETTINGS;
 use substrate_clients::claude_code::install::plan::{self as wanted, Form};
-use substrate_clients::install::{SettingsError, Wanted};
+use substrate_clients::install::{SettingsError, Wanted, What};
+use substrate_core::ids::checksum;
 
-use super::manifest::Kept;
+use super::manifest::{Kept, Manifest};
 use super::scope::{Scope, client_home};
 use super::skill;
-use crate::config::{Env, Home};
+use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
 /// The rule that lets agents run our commands without a dialog.
 pub(crate) const ALLOW: &str = "Bash(substrate:*)";
+
+/// Where the skill is, in the client's folder.
+const SKILL: &str = "skills/substrate/SKILL.md";
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) settings: PathBuf,
     pub(crate) allow: Option<String>,
     pub(crate) changes: Vec<Change>,
+    /// Files of ours that the user edited; they stay as they are.
+    pub(crate) edited: Vec<PathBuf>,
 }
 
 /// One file as it is, and as it shall be.
@@ -51,12 +57,25 @@ impl Change {
     pub(crate) fn is_none(&self) -> bool {
         self.before.as_deref() == Some(&self.after)
     }
+
+    /// A script or skill whose text is of our making.
+    pub(super) fn is_ours_alone(&self, text: &str) -> bool {
+        self.kind == Kept::Own
+            && (text.contains("substrate-hook") || text.starts_with("---\nname: substrate\n"))
+    }
+
+    /// A file of somebody's with entries of ours in it.
+    pub(super) fn has_ours(&self, text: &str) -> bool {
+        self.kind == Kept::Settings
+            && (SETTINGS.registered)(text).is_ok_and(|found| !found.is_empty())
+    }
 }
 
 pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
     let settings = request.scope.settings(env, request.dir)?;
     let program = program(env)?;
     let mut changes = Vec::new();
+    let profile = in_force(home, request);
     let mut entries = match request.scope {
         Scope::Project => wanted::entries(Form::Project),
         Scope::User | Scope::Local if !request.scripts => {
@@ -66,7 +85,15 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             wanted::entries(Form::Scripts { folder: &text(&scripts_folder(env)?)? })
         }
     };
-    if request.scope == Scope::Project && matches!(request.profile, Some("reminders" | "all")) {
+    if request.scope == Scope::Local {
+        // So that the same event from the user's own registration is recognised.
+        for entry in &mut entries {
+            if let What::Exec { args, .. } = &mut entry.what {
+                args.push("--local".to_owned());
+            }
+        }
+    }
+    if request.scope == Scope::Project && matches!(profile.as_str(), "reminders" | "all") {
         // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
         entries.extend(wanted::prompts());
     }
@@ -74,11 +101,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         for (name, script) in wanted::scripts(&program) {
             changes.push(own(scripts_folder(env)?.join(name), script, 0o755)?);
         }
-        changes.push(own(
-            client_home(env)?.join("skills/substrate/SKILL.md"),
-            skill::TEXT.to_owned(),
-            0o644,
-        )?);
+        changes.push(own(client_home(env)?.join(SKILL), skill::TEXT.to_owned(), 0o644)?);
     }
     if let Some(profile) = request.profile {
         changes.push(profile_change(home, request, profile)?);
@@ -88,14 +111,22 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let all = Wanted { entries, allow: allow.clone() };
     let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
+    let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
     changes.push(Change {
         path: settings.clone(),
         before,
         after: after.text,
-        mode: 0o600,
+        mode,
         kind: Kept::Settings,
     });
     for change in changes.iter().filter(|change| !change.is_none()) {
+        if change.path.is_symlink() && !fsx::real(&change.path).parent().is_some_and(Path::is_dir) {
+            return Err(AppError::new(
+                Kind::User,
+                format!("`{}` is a link into a folder that is not there", change.path.display()),
+            )
+            .hint("nothing was changed; make the folder, or remove the link"));
+        }
         if !fsx::may_replace(&change.path) {
             return Err(AppError::new(
                 Kind::User,
@@ -106,7 +137,29 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     }
     // A rule that was there before us is not ours to take out.
     let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
-    Ok(Plan { scope: request.scope, settings, allow, changes })
+    let manifests = Manifest::all(home)?;
+    let (edited, changes): (Vec<Change>, Vec<Change>) =
+        changes.into_iter().partition(|change| is_edited(&manifests, change));
+    let edited = edited.into_iter().map(|change| change.path).collect();
+    Ok(Plan { scope: request.scope, settings, allow, changes, edited })
+}
+
+/// The profile that will be in force.
+fn in_force(home: &Home, request: &Request<'_>) -> String {
+    let settings = || SettingsFiles::new(home.config()).at(request.dir).word("profile").to_owned();
+    request.profile.map_or_else(settings, str::to_owned)
+}
+
+/// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
+fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
+    let Some(now) =
+        change.before.as_deref().filter(|_| change.kind == Kept::Own && !change.is_none())
+    else {
+        return false;
+    };
+    let mut written =
+        manifests.iter().filter_map(|manifest| manifest.touched(&change.path)).peekable();
+    written.peek().is_some() && written.all(|file| file.after != checksum(now))
 }
 
 /// Whether the settings file has that permission rule already.
@@ -131,6 +184,11 @@ pub(super) fn refused(settings: &Path, error: &SettingsError) -> AppError {
 
 /// The text of a file. `None`: there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    // Whoever reads a pipe waits for ever.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(AppError::new(Kind::User, format!("`{}` is not a file", path.display()))
+            .hint("nothing was changed"));
+    }
     match std::fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| {
             AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display()))
@@ -140,6 +198,20 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
         Err(error) => Err(AppError::from_error(Kind::State, &error)
             .hint(format!("`{}` must be readable for you", path.display()))),
     }
+}
+
+/// Whether a script or a skill is of our making.
+pub(super) fn is_ours(text: &str) -> bool {
+    text.contains("substrate-hook") || text.starts_with("---\nname: substrate\n")
+}
+
+/// The scripts and the skill that an installation writes.
+pub(super) fn own_files(env: &Env) -> Result<Vec<PathBuf>> {
+    let scripts = scripts_folder(env)?;
+    let mut out: Vec<PathBuf> =
+        wanted::scripts("").into_iter().map(|(name, _)| scripts.join(name)).collect();
+    out.push(client_home(env)?.join(SKILL));
+    Ok(out)
 }
 
 fn own(path: PathBuf, after: String, mode: u32) -> Result<Change> {

@@ -7,8 +7,9 @@ use substrate_core::ids::checksum;
 
 use super::apply::lock;
 use super::manifest::{Before, Kept, Manifest, Touched};
-use super::plan::{read, refused, without_profile};
-use crate::config::Home;
+use super::plan::{is_ours, own_files, read, refused, without_profile};
+use super::scope::Scope;
+use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::fsx;
 
@@ -25,10 +26,20 @@ pub(crate) struct Removed {
 pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
     let _lock = lock(home)?;
     let mut out = Removed::default();
+    let others = Manifest::all(home)?;
+    let is_needed = |file: &Touched| {
+        file.kind == Kept::Own
+            && others.iter().any(|other| {
+                other.settings != manifest.settings && other.touched(&file.path).is_some()
+            })
+    };
     // The settings first: they must not name what is no longer there.
-    let (settings, others): (Vec<&Touched>, Vec<&Touched>) =
+    let (settings, rest): (Vec<&Touched>, Vec<&Touched>) =
         manifest.files.iter().partition(|file| file.kind == Kept::Settings);
-    for file in settings.into_iter().chain(others) {
+    for file in settings.into_iter().chain(rest).filter(|file| !is_needed(file)) {
+        if let Some(folder) = file.path.parent() {
+            fsx::sweep(folder);
+        }
         match undo(manifest, file)? {
             Undone::Changed => out.changed.push(file.path.clone()),
             Undone::Left => out.left.push(file.path.clone()),
@@ -39,8 +50,65 @@ pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
         // One that somebody else uses now is not empty, and stays.
         let _in_use = std::fs::remove_dir(folder);
     }
+    hand_on_folders(home, manifest, others)?;
     manifest.forget(home)?;
     Ok(out)
+}
+
+/// Folders that we made and that another installation still uses are taken away with that one.
+fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> Result<()> {
+    let left: Vec<&PathBuf> = manifest.folders.iter().filter(|folder| folder.exists()).collect();
+    for mut other in others.into_iter().filter(|other| other.settings != manifest.settings) {
+        let used = |folder: &&&PathBuf| {
+            other.files.iter().any(|file| file.path.starts_with(folder))
+                && !other.folders.contains(folder)
+        };
+        let taken: Vec<PathBuf> =
+            left.iter().filter(used).map(|folder| (*folder).clone()).collect();
+        if !taken.is_empty() {
+            // Outermost first, as they are kept.
+            other.folders.extend(taken);
+            other.folders.sort_by_key(|folder| folder.components().count());
+            other.save(home)?;
+        }
+    }
+    Ok(())
+}
+
+/// What can be recognised as ours where no manifest is left: our entries, and for the user's own scope our files.
+pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Option<Manifest>> {
+    let Some(text) = read(settings)? else { return Ok(None) };
+    if (SETTINGS.registered)(&text).map_err(|error| refused(settings, &error))?.is_empty() {
+        return Ok(None);
+    }
+    let mut files = vec![Touched {
+        path: settings.to_owned(),
+        before: None,
+        after: String::new(),
+        kind: Kept::Settings,
+    }];
+    let mut folders = Vec::new();
+    if scope == Scope::User {
+        for path in own_files(env)? {
+            if let Some(text) = read(&path)?.filter(|text| is_ours(text)) {
+                files.push(Touched {
+                    path: path.clone(),
+                    before: Some(Before::Absent),
+                    after: checksum(&text),
+                    kind: Kept::Own,
+                });
+                folders.extend(path.parent().map(Path::to_owned));
+            }
+        }
+        folders.dedup();
+    }
+    Ok(Some(Manifest {
+        scope: scope.name().to_owned(),
+        settings: settings.to_owned(),
+        files,
+        folders,
+        ..Manifest::default()
+    }))
 }
 
 enum Undone {
@@ -58,7 +126,7 @@ fn undo(manifest: &Manifest, file: &Touched) -> Result<Undone> {
             Before::Absent => delete(&file.path)?,
             Before::Copy(copy) => {
                 let Some(text) = read(copy)? else { return piece_by_piece(manifest, file, &now) };
-                write(&file.path, &text)?;
+                write(&file.path, &now, &text)?;
             }
         }
         return Ok(Undone::Changed);
@@ -95,21 +163,28 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
     if text.as_str() == now {
         return Ok(Undone::Nothing);
     }
-    write(&file.path, &text)?;
+    write(&file.path, now, &text)?;
     Ok(Undone::Changed)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, seen: &str, text: &str) -> Result<()> {
     if !fsx::may_replace(path) {
         return Err(AppError::new(Kind::User, format!("`{}` is read-only", path.display()))
             .hint("make it writable, and run the command again"));
     }
-    fsx::replace(path, text.as_bytes(), 0o600)
-        .map_err(|error| AppError::from_error(Kind::State, &error))
+    let written = fsx::replace_if(path, Some(seen.as_bytes()), text.as_bytes(), 0o600);
+    if written.map_err(|error| AppError::from_error(Kind::State, &error))? {
+        return Ok(());
+    }
+    Err(AppError::new(
+        Kind::User,
+        format!("`{}` was written by somebody else just now", path.display()),
+    )
+    .hint("nothing of it was lost; run the command again"))
 }
 
 fn delete(path: &Path) -> Result<()> {
-    std::fs::remove_file(path).map_err(|error| {
+    fsx::remove(path).map_err(|error| {
         AppError::from_error(Kind::State, &error)
             .hint(format!("`{}` could not be removed", path.display()))
     })

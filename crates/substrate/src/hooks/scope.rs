@@ -31,17 +31,26 @@ impl Scope {
     pub(crate) fn settings(self, env: &Env, dir: &Path) -> Result<PathBuf> {
         Ok(match self {
             Self::User => client_home(env)?.join("settings.json"),
-            Self::Project => root_of(dir).join(".claude/settings.json"),
-            Self::Local => root_of(dir).join(".claude/settings.local.json"),
+            Self::Project => root(dir).join(".claude/settings.json"),
+            Self::Local => root(dir).join(".claude/settings.local.json"),
         })
     }
+}
+
+/// The project's root by one name, however one came there.
+fn root(dir: &Path) -> PathBuf {
+    let root = root_of(dir);
+    root.canonicalize().unwrap_or(root)
 }
 
 /// The client's own folder in the user's home.
 pub(crate) fn client_home(env: &Env) -> Result<PathBuf> {
     let given = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    given.or_else(|| env.get("HOME").map(|home| Path::new(home).join(".claude"))).ok_or_else(|| {
-        AppError::new(Kind::State, "neither CLAUDE_CONFIG_DIR nor HOME is set")
-            .hint("set HOME, so that the client's settings can be found")
-    })
+    let found = given
+        .or_else(|| env.get("HOME").map(|home| Path::new(home).join(".claude")))
+        .ok_or_else(|| {
+            AppError::new(Kind::State, "neither CLAUDE_CONFIG_DIR nor HOME is set")
+                .hint("set HOME, so that the client's settings can be found")
+        })?;
+    Ok(std::path::absolute(&found).unwrap_or(found))
 }

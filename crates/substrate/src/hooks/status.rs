@@ -11,6 +11,7 @@ use super::manifest::Manifest;
 use super::plan::read;
 use super::scope::Scope;
 use crate::config::{Env, Home};
+use crate::doctor::quoted;
 use crate::error::Result;
 
 /// One scope's settings file.
@@ -62,10 +63,12 @@ fn one(env: &Env, home: &Home, dir: &Path, scope: Scope) -> Result<State> {
     let mut missing: Vec<String> =
         all.iter().map(|entry| entry.event).filter(is_missing).map(str::to_owned).collect();
     missing.dedup();
+    let file = |command: &str| quoted(command).unwrap_or_else(|| PathBuf::from(command));
     let mut gone: Vec<String> = registered
         .iter()
-        .map(|found| found.command.clone())
-        .filter(|command| command.starts_with('/') && !Path::new(command).exists())
+        .map(|found| file(&found.command))
+        .filter(|path| path.is_absolute() && !path.exists())
+        .map(|path| path.display().to_string())
         .collect();
     gone.sort();
     gone.dedup();

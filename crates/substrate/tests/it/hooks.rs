@@ -178,6 +178,109 @@ fn a_crash_at_any_moment_loses_nothing() {
 }
 
 #[test]
+fn an_edit_during_an_installation_is_not_lost() {
+    let env = TestEnv::new();
+    for round in 0..25_u64 {
+        write_file(&settings(&env), FOREIGN.as_bytes());
+        let child = env
+            .command(bin("substrate"))
+            .args(["hooks", "install"])
+            .stderr(std::process::Stdio::null())
+            .spawn();
+        std::thread::sleep(Duration::from_millis(round));
+        let edited = String::from_utf8(bytes(&settings(&env)))
+            .unwrap()
+            .replace("\"opus\"", &format!("\"edit-{round}\""));
+        let part = env.root().join("edited");
+        write_file(&part, edited.as_bytes());
+        std::fs::rename(&part, settings(&env)).unwrap();
+        child.unwrap().wait().unwrap();
+        assert_eq!(json(&env)["model"], format!("edit-{round}"));
+        env.substrate(["hooks", "uninstall"]).success();
+    }
+}
+
+#[test]
+fn an_edited_script_stays_through_a_new_installation() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install", "--scripts"]).success();
+    let script = env.config().join("hooks/substrate/stop.sh");
+    write_file(&script, b"#!/bin/sh\n# mine now\n");
+    let again = env.substrate(["hooks", "install", "--scripts"]).code(0);
+    assert!(again.stderr.contains("stop.sh: you edited it, so it stays"), "{}", again.stderr);
+    assert_eq!(bytes(&script), b"#!/bin/sh\n# mine now\n");
+}
+
+#[test]
+fn every_edited_file_is_copied_before_it_changes() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    let mut edited = json(&env);
+    edited["precious"] = Value::from(1);
+    edited["hooks"].as_object_mut().unwrap().remove("Stop");
+    write_file(&settings(&env), edited.to_string().as_bytes());
+    env.substrate(["hooks", "install"]).success();
+    let copies = std::fs::read_dir(env.state().join("backups/settings")).unwrap().flatten();
+    assert!(
+        copies
+            .into_iter()
+            .any(|copy| String::from_utf8_lossy(&bytes(&copy.path())).contains("precious"))
+    );
+}
+
+#[test]
+fn without_a_manifest_what_is_ours_is_recognised() {
+    let env = TestEnv::new();
+    write_file(&settings(&env), FOREIGN.as_bytes());
+    env.substrate(["hooks", "install"]).success();
+    std::fs::remove_dir_all(env.state()).unwrap();
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&settings(&env)), FOREIGN.as_bytes());
+    assert!(!env.config().join("hooks/substrate").exists());
+    // The same when somebody installs again in between.
+    env.substrate(["hooks", "install"]).success();
+    std::fs::remove_dir_all(env.state()).unwrap();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&settings(&env)), FOREIGN.as_bytes());
+    assert!(!env.config().join("hooks/substrate").exists());
+}
+
+#[test]
+fn what_another_scope_needs_stays() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install", "--local"]).success();
+    env.substrate(["hooks", "install", "--scripts"]).success();
+    env.substrate(["hooks", "uninstall", "--local"]).success();
+    assert!(env.config().join("hooks/substrate/stop.sh").exists());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert!(!env.config().join("hooks").exists());
+}
+
+#[test]
+fn a_dangling_link_stays_and_its_target_goes() {
+    let env = TestEnv::new();
+    let target = env.root().join("not-yet.json");
+    std::os::unix::fs::symlink(&target, settings(&env)).unwrap();
+    env.substrate(["hooks", "install"]).success();
+    assert!(target.exists());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert!(!target.exists() && settings(&env).is_symlink());
+}
+
+#[test]
+fn one_scope_that_cannot_be_undone_does_not_keep_the_others() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "install", "--project"]).success();
+    write_file(&settings(&env), b"{,");
+    env.substrate(["uninstall", "--delete-data", "--yes"]).code(1);
+    assert!(!env.project().join(".claude/settings.json").exists());
+    assert!(env.state().join("manifests").exists(), "what is known of the other is not deleted");
+}
+
+#[test]
 fn the_scripts_can_be_tried_by_hand() {
     let env = TestEnv::new();
     env.substrate(["hooks", "install", "--scripts"]).success();

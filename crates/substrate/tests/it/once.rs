@@ -74,12 +74,18 @@ fn two_scopes_are_one_event_and_one_scope_twice_is_two() {
         scoped(&env, "both", &["--shared"]);
         scoped(&env, "other-way", &["--shared"]);
         scoped(&env, "other-way", &[]);
+        scoped(&env, "local", &["--local"]);
+        scoped(&env, "local", &[]);
         scoped(&env, "twice", &[]);
         scoped(&env, "twice", &[]);
         scoped(&env, "waiter", &["--wake"]);
         let entries = journal(&env);
         let sessions: Vec<_> =
             entries.iter().map(|entry| entry["session"].as_str().unwrap()).collect();
-        assert_eq!(sessions, ["both", "other-way", "twice", "twice"], "autostart = {autostart}");
+        assert_eq!(
+            sessions,
+            ["both", "other-way", "local", "twice", "twice"],
+            "autostart = {autostart}"
+        );
     }
 }
