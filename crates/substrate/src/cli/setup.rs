@@ -98,6 +98,14 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         (wanted, true) => wanted,
         (_, false) => asked(),
     };
+    if flags.get_flag("delete-data") && !flags.get_flag("yes") && !ask::is_possible() {
+        failed = failed.or_else(|| {
+            Some(
+                AppError::new(Kind::User, "no data was deleted: nobody is there to be asked")
+                    .hint("add `--yes` if you are sure"),
+            )
+        });
+    }
     if delete && failed.is_none() {
         delete_data(context);
     } else {
