@@ -81,6 +81,8 @@ fn touch(
     let now = change.before.as_deref().map(checksum);
     let before = match (known, &change.before) {
         (Some(known), Some(_)) if now.as_ref() == Some(&known.after) => known.before.clone(),
+        // An earlier installation ended before it wrote the file: it is still what it was.
+        (Some(known), Some(text)) if is_copied(known, text) => known.before.clone(),
         (_, None) => Some(Before::Absent),
         // Ours from an installation that nobody remembers: gone is what it was before.
         (_, Some(text)) if change.is_ours_alone(text) => Some(Before::Absent),
@@ -97,6 +99,11 @@ fn touch(
     manifest.files.retain(|file| file.path != change.path);
     manifest.files.push(touched);
     Ok(())
+}
+
+/// Whether the text is the one that was there before the first installation.
+fn is_copied(known: &Touched, text: &str) -> bool {
+    matches!(&known.before, Some(Before::Copy(copy)) if std::fs::read(copy).is_ok_and(|kept| kept == text.as_bytes()))
 }
 
 fn back_up(home: &Home, path: &Path, text: &str) -> Result<PathBuf> {

@@ -178,6 +178,17 @@ fn a_crash_at_any_moment_loses_nothing() {
 }
 
 #[test]
+fn an_installation_that_ended_before_its_last_write_can_be_undone() {
+    let env = TestEnv::new();
+    write_file(&settings(&env), b" ");
+    env.substrate(["hooks", "install"]).success();
+    write_file(&settings(&env), b" ");
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(bytes(&settings(&env)), b" ");
+}
+
+#[test]
 fn an_edit_during_an_installation_is_not_lost() {
     let env = TestEnv::new();
     for round in 0..25_u64 {
