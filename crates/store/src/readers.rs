@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use substrate_core::{Db, DbError, Param, Row};
+use substrate_core::{Db, DbError};
 
-use crate::bind;
 use crate::error::db_error;
+use crate::writer::Tx;
 
 /// How many idle connections are kept.
 const KEPT: usize = 4;
@@ -35,9 +35,7 @@ impl Readers {
             Some(conn) => conn,
             None => self.open().map_err(db_error)?,
         };
-        bind::execute(&conn, "begin", &[])?;
-        let result = body(&mut ReadTx { conn: &conn });
-        bind::execute(&conn, "rollback", &[])?;
+        let result = body(&mut Tx::begin_reading(&conn)?);
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < KEPT
         {
@@ -51,28 +49,5 @@ impl Readers {
         let conn = Connection::open_with_flags(&self.path, flags)?;
         conn.busy_timeout(Duration::from_secs(2))?;
         Ok(conn)
-    }
-}
-
-struct ReadTx<'a> {
-    conn: &'a Connection,
-}
-
-impl Db for ReadTx<'_> {
-    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
-        bind::execute(self.conn, sql, params)
-    }
-
-    fn query(
-        &mut self,
-        sql: &str,
-        params: &[Param<'_>],
-        each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
-    ) -> Result<(), DbError> {
-        bind::query(self.conn, sql, params, each)
-    }
-
-    fn size_bytes(&mut self) -> Result<i64, DbError> {
-        bind::size_bytes(self.conn)
     }
 }

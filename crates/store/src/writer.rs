@@ -105,8 +105,7 @@ impl Writer {
     /// that can't wait; it is never committed.
     pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
-        bind::execute(&self.conn, "begin", &[])?;
-        Ok(Tx { conn: &self.conn, open: true })
+        Tx::begin_reading(&self.conn)
     }
 
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {
@@ -128,6 +127,14 @@ impl Writer {
 pub struct Tx<'a> {
     conn: &'a Connection,
     open: bool,
+}
+
+impl<'a> Tx<'a> {
+    /// A consistent state to look at. It is never committed.
+    pub(crate) fn begin_reading(conn: &'a Connection) -> Result<Self, DbError> {
+        bind::execute(conn, "begin", &[])?;
+        Ok(Self { conn, open: true })
+    }
 }
 
 impl Tx<'_> {

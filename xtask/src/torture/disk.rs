@@ -10,8 +10,8 @@ use super::mounts::Small;
 use super::workers::Seen;
 use super::{Report, Setting};
 use crate::journal;
-use crate::proc;
 use crate::sandbox::{Autostart, Sandbox, put_file};
+use crate::{payload, proc};
 
 /// The exit code for a state home that is not usable.
 const STATE: i32 = 4;
@@ -41,6 +41,7 @@ fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
 fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let Some(_small) = Small::new(&sandbox.state(), 2_048) else { return Ok(()) };
+    sandbox.settings("[probe]\nrules = [\"PreToolUse Bash deny: never\"]\n")?;
     sandbox.start_daemon()?;
     let mut before = Seen::default();
     before.hook(&sandbox, "toolu_before".to_owned())?;
@@ -57,6 +58,11 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     let kept =
         seen.n_failed == 0 && seen.times().max() <= super::DEADLINE && !found.lost.is_empty();
     report.promise("disk fills up: hooks go on", words, kept);
+    // The hooks above write; this one is refused by a rule, which the full disk must not switch off.
+    let payload = payload::pre_tool_use("toolu_refused", "Bash", 1 << 10);
+    let refused = proc::feed(&mut sandbox.hook(), &payload)?;
+    let holds = refused.ok() && String::from_utf8_lossy(&refused.stdout).contains("\"deny\"");
+    report.promise("disk is full: a guard still refuses", holds, holds);
     std::fs::remove_file(filler)?;
     before.hook(&sandbox, "toolu_after".to_owned())?;
     let found = journal::compare(&sandbox.database(), &before.sent)?;
