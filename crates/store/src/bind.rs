@@ -71,7 +71,7 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
     Ok((pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?)
 }
 
-/// Binds by the number in the placeholder's name: to SQLite `$2` is a name, and its place is that of its first use.
+/// Binds by the number in the parameter's name: to SQLite `$2` is a name, and its place is that of its first use.
 fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> Result<(), DbError> {
     for place in 1..=statement.parameter_count() {
         let number = statement

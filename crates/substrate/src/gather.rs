@@ -36,3 +36,25 @@ fn look_up(need: &Need) -> Option<Found> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_found_and_bounded_and_the_rest_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        crate::fsx::replace(&folder.path().join("b"), b"hello there", 0o600).unwrap();
+        crate::fsx::replace(&folder.path().join("a"), b"", 0o600).unwrap();
+        let root = folder.path().display().to_string();
+        let facts = gather(vec![
+            Need::File { path: path("b"), max: 5 },
+            Need::File { path: path("nobody"), max: 5 },
+            Need::Folder { path: root.clone(), max: 10 },
+        ]);
+        assert_eq!(facts.file(&path("b"), 5), Some("hello"));
+        assert_eq!(facts.file(&path("nobody"), 5), None);
+        assert_eq!(facts.folder(&root, 10), Some(&["a".to_owned(), "b".to_owned()][..]));
+    }
+}
