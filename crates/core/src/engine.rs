@@ -91,11 +91,11 @@ pub struct Failure {
     pub message: String,
 }
 
-/// The facts that the features need for this event, each once.
+/// The facts that the features need for this event, each once. A feature that panics needs nothing.
 pub fn needs(features: &[&Feature], event: &Event, settings: &Settings) -> Vec<Need> {
     let mut out = Vec::new();
     for gather in features.iter().filter_map(|feature| feature.gather) {
-        for need in gather(event, settings) {
+        for need in catch_unwind(|| gather(event, settings)).unwrap_or_default() {
             if !out.contains(&need) {
                 out.push(need);
             }

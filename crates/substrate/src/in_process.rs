@@ -4,6 +4,7 @@
 //! Never fails: whatever goes wrong, it prints nothing, leaves a line in the trace file and exits 0.
 
 use std::io::Read as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +31,10 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let why = why(args.first().map_or("", String::as_str));
     let spent = args.get(1).and_then(|text| text.parse().ok()).unwrap_or(0);
     let Ok(home) = Home::find(&env) else { return ExitCode::SUCCESS };
-    match run(&home, why, spent) {
+    // Whatever it is, the agent goes on: a panic must not become an exit code.
+    let ran = catch_unwind(AssertUnwindSafe(|| run(&home, why, spent)));
+    let panicked = || AppError::new(Kind::Internal, "it panicked");
+    match ran.unwrap_or_else(|_| Err(panicked())) {
         Ok((answer, autostart)) => {
             ui::talk(&answer.stderr);
             ui::data(&answer.stdout);

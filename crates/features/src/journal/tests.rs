@@ -280,3 +280,14 @@ fn the_health_of_hooks_is_read_from_their_rows() {
     let few = place.with(0, |cx| super::health(cx.db, Timestamp(0), 1).unwrap());
     assert_eq!((few.n_events, few.sessions.len()), (7, 1));
 }
+
+#[test]
+fn a_feature_that_panics_while_it_names_its_needs_needs_nothing() {
+    const CLUMSY: substrate_core::Feature = substrate_core::Feature {
+        name: "clumsy",
+        gather: Some(|_, _| panic!("on purpose")),
+        ..substrate_core::Feature::NOTHING
+    };
+    let settings = Place::new("").settings;
+    assert!(engine::needs(&[&CLUMSY], &event(EventKind::Stop, "a", 1), &settings).is_empty());
+}
