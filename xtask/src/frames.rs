@@ -30,15 +30,16 @@ impl Caller {
         }
     }
 
-    /// The head of a request that nobody has made yet.
-    pub(crate) fn head(&self) -> Vec<u8> {
+    /// The head of a request that nobody has made yet, of a hook that was started with those arguments, a zero byte
+    /// behind each.
+    pub(crate) fn head_of(&self, args: &[u8]) -> Vec<u8> {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
         id[8..12].copy_from_slice(&std::process::id().to_le_bytes());
         HookRequest {
             id,
             deadline_ms: 2_000,
-            args: b"claude-code\0PreToolUse\0",
+            args,
             cwd: b"/home/dev/app",
             env: &self.env,
             ..HookRequest::default()
@@ -48,7 +49,17 @@ impl Caller {
 
     /// One event, one connection, one answer: its exit code and stdout.
     pub(crate) fn ask(&self, state: &Path, payload: &[u8]) -> Result<(u8, Vec<u8>), ConnError> {
-        let head = self.head();
+        self.ask_as(state, b"claude-code\0PreToolUse\0", payload)
+    }
+
+    /// The same, of a hook that was started with those arguments.
+    pub(crate) fn ask_as(
+        &self,
+        state: &Path,
+        args: &[u8],
+        payload: &[u8],
+    ) -> Result<(u8, Vec<u8>), ConnError> {
+        let head = self.head_of(args);
         let mut conn = Conn::open(state, PATIENCE)?;
         conn.send(Kind::Hook, [&head, payload], PATIENCE)?;
         loop {

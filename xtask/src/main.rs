@@ -33,7 +33,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench events [--seconds N]        durable events per second, 64 clients
   bench journal [--rows N]          cost per event with a long journal against a short one
   bench idle [--connections N]      memory and CPU of a daemon that does nothing
-  bench                             all four
+  bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
+  bench                             all of them
   torture [NAME] [--short] [--rounds N] [--seed N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk";
 

@@ -55,6 +55,24 @@ pub(crate) fn environment(project: &Path) -> Result<Vec<(String, String)>> {
     Ok(out)
 }
 
+/// The payload of a Stop of that session, as the client writes it.
+pub(crate) fn stop(session: &str) -> Vec<u8> {
+    let payload = json!({
+        "session_id": session,
+        "transcript_path": format!("/home/dev/.claude/projects/-home-dev-app/{session}.jsonl"),
+        "cwd": "/home/dev/app",
+        "prompt_id": "76ab5465-43b1-4feb-ba94-de1605c618df",
+        "permission_mode": "bypassPermissions",
+        "effort": {"level": "high"},
+        "hook_event_name": "Stop",
+        "stop_hook_active": false,
+        "last_assistant_message": "All done: the tests pass, and the change is committed.",
+        "background_tasks": [],
+        "session_crons": [],
+    });
+    format!("{payload}\n").into_bytes()
+}
+
 /// A payload about the use of `tool`, padded to `size` bytes. The marker finds its row in the journal again.
 pub(crate) fn pre_tool_use(marker: &str, tool: &str, size: usize) -> Vec<u8> {
     let with = |content: &str| {

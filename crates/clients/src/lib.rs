@@ -40,6 +40,8 @@ pub struct Input<'a> {
     /// The environment variables that the hook passed on.
     pub env: &'a [(String, String)],
     pub at: Timestamp,
+    /// The hook is the waiter beside a session, and not the event itself.
+    pub waits: bool,
 }
 
 impl Input<'_> {

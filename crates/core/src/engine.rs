@@ -6,7 +6,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use contain::Contained;
+
 use crate::db::{Db, DbError};
+use crate::effect::Effect;
 use crate::event::Event;
 use crate::facts::{Facts, Need};
 use crate::feature::{Cx, Feature, FeatureError, Migration};
@@ -14,9 +17,13 @@ use crate::ids::RequestId;
 use crate::merge::{self, StopCycle};
 use crate::settings::Settings;
 use crate::time::Timestamp;
+use crate::verb::Caller;
 use crate::verdict::{DeliveryTable, Verdict};
+use crate::who::{Asking, Who};
 use crate::wish::Wish;
+use crate::world::World;
 
+mod contain;
 mod cycle;
 pub mod once;
 
@@ -35,6 +42,7 @@ pub struct Surroundings<'a> {
     pub features: &'a [&'a Feature],
     pub settings: &'a Settings,
     pub facts: &'a Facts,
+    pub world: &'a dyn World,
     pub delivers: DeliveryTable,
     /// A monotonic clock in microseconds, for the cost of each feature.
     pub micros: fn() -> u64,
@@ -81,6 +89,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     pub host: HostKind,
     pub request: RequestId,
+    /// What shall happen after the commit.
+    pub effects: Vec<Effect>,
 }
 
 /// A feature that could not answer.
@@ -114,71 +124,117 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         failures: Vec::new(),
         host: around.host,
         request: around.request,
+        effects: Vec::new(),
     };
+    let cycle = cycle::load(db, event).unwrap_or_else(|error| {
+        out.failures.push(Failure::of_engine(&error));
+        StopCycle::default()
+    });
+    let mut known = Known { who: None, n_held: cycle.n_in_row };
     for feature in around.features {
-        let Some(consider) = feature.consider else { continue };
         let begun = (around.micros)();
-        match contained(around, db, event, |cx| consider(cx, event)) {
-            Ok(wishes) => out.wishes.extend(wishes.into_iter().map(|wish| (feature.name, wish))),
+        if let Some(identify) = feature.identify {
+            match contained(around, db, event, &known, |cx| identify(cx, Asking::Event(event))) {
+                Ok((who, effects)) => {
+                    known.who = who;
+                    out.effects.extend(effects);
+                }
+                Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
+            }
+        }
+        let Some(consider) = feature.consider else { continue };
+        match contained(around, db, event, &known, |cx| consider(cx, event)) {
+            Ok((wishes, effects)) => {
+                out.wishes.extend(wishes.into_iter().map(|wish| (feature.name, wish)));
+                out.effects.extend(effects);
+            }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
         }
         out.costs.push((feature.name, (around.micros)().saturating_sub(begun)));
     }
-    let cycle = match cycle::load(db, event) {
-        Ok(cycle) => cycle,
-        Err(error) => {
-            out.failures.push(Failure {
-                feature: "engine",
-                panicked: false,
-                message: error.to_string(),
-            });
-            StopCycle::default()
-        }
-    };
     let merged = merge::merge(event, &out.wishes, around.delivers, &cycle);
     out.verdict = merged.verdict;
-    if let Err(error) = cycle::save(db, event, &cycle, &merged.told) {
-        out.failures.push(Failure {
-            feature: "engine",
-            panicked: false,
-            message: error.to_string(),
-        });
+    // Whoever waits has not been answered: the turn's count goes on where it was.
+    if out.verdict.wait.is_none()
+        && let Err(error) = cycle::save(db, event, &cycle, &merged.told)
+    {
+        out.failures.push(Failure::of_engine(&error));
     }
     out.spent_us = (around.micros)().saturating_sub(around.begun_us);
     for feature in around.features {
         let Some(record) = feature.record else { continue };
-        if let Err(failure) = contained(around, db, event, |cx| record(cx, event, &out)) {
-            out.failures.push(Failure { feature: feature.name, ..failure });
+        match contained(around, db, event, &known, |cx| record(cx, event, &out)) {
+            Ok(((), effects)) => out.effects.extend(effects),
+            Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
         }
     }
     out
 }
 
-/// Runs one feature's code in a savepoint, and turns a panic into a failure.
+/// Tells the features whether the answer to that request reached the client. What can't be told is left: then the
+/// answer counts as not printed, and whatever it held is told again.
+pub fn printed(
+    features: &[&Feature],
+    cx: &mut Cx<'_>,
+    request: RequestId,
+    reached: bool,
+) -> Result<(), FeatureError> {
+    for printed in features.iter().filter_map(|feature| feature.printed) {
+        printed(cx, request, reached)?;
+    }
+    Ok(())
+}
+
+/// Whose command it is.
+pub fn identify(
+    features: &[&Feature],
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+) -> Result<Option<Who>, FeatureError> {
+    for identify in features.iter().filter_map(|feature| feature.identify) {
+        if let Some(who) = identify(cx, Asking::Caller(caller))? {
+            return Ok(Some(who));
+        }
+    }
+    Ok(None)
+}
+
+/// What every feature's context says.
+struct Known {
+    who: Option<Who>,
+    n_held: u32,
+}
+
+impl Failure {
+    fn of_engine(error: &DbError) -> Self {
+        Self { feature: "engine", panicked: false, message: error.to_string() }
+    }
+}
+
+/// Runs one feature's code, and turns a panic into a failure. What it wrote and its effects count only if it worked.
 fn contained<T>(
     around: &Surroundings<'_>,
     db: &mut dyn Db,
     event: &Event,
+    known: &Known,
     body: impl FnOnce(&mut Cx<'_>) -> Result<T, FeatureError>,
-) -> Result<T, Failure> {
+) -> Result<(T, Vec<Effect>), Failure> {
     let fail = |panicked, message| Failure { feature: "", panicked, message };
-    let result = db.savepoint(|db| {
-        let mut cx = Cx { now: event.at, db, settings: around.settings, facts: around.facts };
-        match catch_unwind(AssertUnwindSafe(|| body(&mut cx))) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(ContainedError(false, error.to_string())),
-            Err(payload) => Err(ContainedError(true, panic_message(payload.as_ref()))),
-        }
-    });
-    result.map_err(|ContainedError(panicked, message)| fail(panicked, message))
-}
-
-struct ContainedError(bool, String);
-
-impl From<DbError> for ContainedError {
-    fn from(error: DbError) -> Self {
-        Self(false, error.to_string())
-    }
+    let mut part = Contained::new(db);
+    let mut cx = Cx {
+        facts: around.facts,
+        world: around.world,
+        who: known.who.clone(),
+        n_held: known.n_held,
+        ..Cx::new(event.at, &mut part, around.settings)
+    };
+    let result = match catch_unwind(AssertUnwindSafe(|| body(&mut cx))) {
+        Ok(Ok(value)) => Ok((value, std::mem::take(&mut cx.effects))),
+        Ok(Err(error)) => Err(fail(false, error.to_string())),
+        Err(payload) => Err(fail(true, panic_message(payload.as_ref()))),
+    };
+    part.end(result.is_ok()).map_err(|error| fail(false, error.to_string()))?;
+    result
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> String {

@@ -31,6 +31,16 @@ pub struct Event {
     pub env_file: Option<String>,
     /// How many blocks in a row the client honours at Stop; 0 where it has no such cap.
     pub block_cap: u32,
+    /// The agent that the session is meant to be, if its surroundings say so (`AGENT_ID`).
+    pub wanted_agent: Option<String>,
+    /// How the session is meant to persist, if its surroundings say so (`SUBSTRATE_PERSIST`).
+    pub wanted_persist: Option<String>,
+    /// Where the client keeps the session's own to-do list, if it does.
+    pub tasks_dir: Option<String>,
+    /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
+    pub project: String,
+    /// Since when this very event is being answered, if it had to wait.
+    pub waiting_since: Option<Timestamp>,
     pub detail: Detail,
     /// How many bytes the client sent.
     pub n_bytes: usize,
@@ -75,6 +85,8 @@ macro_rules! event_kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum EventKind {
             $($kind,)+
+            /// No event of the client's, but our own process beside a session that has stopped: a block starts a turn.
+            Waiter,
             /// Well-formed, but no event that we know.
             Unknown,
             /// Not even well-formed.
@@ -88,6 +100,7 @@ macro_rules! event_kinds {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => stringify!($kind),)+
+                    Self::Waiter => "Waiter",
                     Self::Unknown => "Unknown",
                     Self::Malformed => "Malformed",
                 }
@@ -270,6 +283,11 @@ impl Event {
             attended: None,
             env_file: None,
             block_cap: 0,
+            wanted_agent: None,
+            wanted_persist: None,
+            tasks_dir: None,
+            project: String::new(),
+            waiting_since: None,
             detail: Detail::Plain,
             n_bytes: 0,
             n_unknown_fields: 0,

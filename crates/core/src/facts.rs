@@ -12,6 +12,23 @@ pub enum Need {
     File { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
+    /// The files of a folder whose names end so, sorted by name, each with its first `max_bytes` bytes.
+    Files { folder: String, ends: &'static str, max_files: usize, max_bytes: usize },
+    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
+    Place { path: String, cwd: String },
+}
+
+/// The one file that a path means, however it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Absolute; links, `.` and `..` are resolved.
+    pub path: String,
+    /// The working tree that it is in; empty where there is none.
+    pub root: String,
+    /// The path below that tree; the whole path where there is none.
+    pub relative: String,
+    /// Git leaves it alone.
+    pub is_ignored: bool,
 }
 
 /// What was found. A need that failed or came too late is simply absent.
@@ -25,6 +42,9 @@ pub struct Facts {
 pub enum Found {
     Text(String),
     Names(Vec<String>),
+    /// Name and text of each file.
+    Files(Vec<(String, String)>),
+    Place(Place),
 }
 
 impl Facts {
@@ -35,14 +55,38 @@ impl Facts {
     pub fn file(&self, path: &str, max: usize) -> Option<&str> {
         match self.found.get(&Need::File { path: path.to_owned(), max })? {
             Found::Text(text) => Some(text),
-            Found::Names(_) => None,
+            _ => None,
         }
     }
 
     pub fn folder(&self, path: &str, max: usize) -> Option<&[String]> {
         match self.found.get(&Need::Folder { path: path.to_owned(), max })? {
             Found::Names(names) => Some(names),
-            Found::Text(_) => None,
+            _ => None,
+        }
+    }
+    /// The answer to a need for files.
+    pub fn files(&self, need: &Need) -> Option<&[(String, String)]> {
+        match self.found.get(need)? {
+            Found::Files(files) => Some(files),
+            _ => None,
+        }
+    }
+    /// Every answer about a path, with its question.
+    pub fn places(&self) -> impl Iterator<Item = (&Need, &Found)> {
+        self.found.iter().filter(|(_, found)| matches!(found, Found::Place(_)))
+    }
+
+    /// Adds what another look-up has found.
+    pub fn extend(&mut self, other: Self) {
+        self.found.extend(other.found);
+    }
+
+    /// The file that a path means.
+    pub fn place(&self, path: &str, cwd: &str) -> Option<&Place> {
+        match self.found.get(&Need::Place { path: path.to_owned(), cwd: cwd.to_owned() })? {
+            Found::Place(place) => Some(place),
+            _ => None,
         }
     }
 }

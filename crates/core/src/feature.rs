@@ -1,15 +1,21 @@
 //! A feature is plain data: its name, its tables, what it wants at an event, its commands.
 
+use std::sync::LazyLock;
+
 use thiserror::Error;
 
 use crate::db::{Db, DbError};
+use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Facts, Need};
+use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
+use crate::who::{Asking, Who};
 use crate::wish::Wish;
+use crate::world::{Nowhere, World};
 
 /// One feature. `features::ALL` lists them in the order in which they speak.
 #[derive(Debug)]
@@ -22,15 +28,21 @@ pub struct Feature {
     pub keys: &'static [Key],
     /// What must be looked up before `consider` runs.
     pub gather: Option<fn(&Event, &Settings) -> Vec<Need>>,
+    /// Whose agent acts. One feature knows, and the others find its answer in `Cx::who`.
+    pub identify: Option<Identify>,
     /// What the feature wants done about the event.
     pub consider: Option<Consider>,
     /// Told what came of the event, in the same transaction, after the verdict is known.
     pub record: Option<Record>,
+    /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
+    pub printed: Option<Printed>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
     pub tick: Option<Tick>,
     pub verbs: &'static [Verb],
 }
 
+pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureError>;
+pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
 pub type Tick = fn(&mut Cx<'_>) -> Result<bool, FeatureError>;
@@ -43,8 +55,10 @@ impl Feature {
         migrations: &[],
         keys: &[],
         gather: None,
+        identify: None,
         consider: None,
         record: None,
+        printed: None,
         tick: None,
         verbs: &[],
     };
@@ -64,6 +78,38 @@ pub struct Cx<'a> {
     pub db: &'a mut dyn Db,
     pub settings: &'a Settings,
     pub facts: &'a Facts,
+    pub world: &'a dyn World,
+    /// Whose event or command this is, once that is known.
+    pub who: Option<Who>,
+    /// How many blocks in a row have held the actor that wants to stop now.
+    pub n_held: u32,
+    /// What shall happen after the commit.
+    pub effects: Vec<Effect>,
+}
+
+impl<'a> Cx<'a> {
+    /// A context in which nothing is known but the time, the settings and the database.
+    pub fn new(now: Timestamp, db: &'a mut dyn Db, settings: &'a Settings) -> Self {
+        static NO_FACTS: LazyLock<Facts> = LazyLock::new(Facts::default);
+        Self {
+            now,
+            db,
+            settings,
+            facts: &NO_FACTS,
+            world: &Nowhere,
+            who: None,
+            n_held: 0,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Whoever waits for that agent's mail looks again.
+    pub fn wake(&mut self, agent: i64) {
+        let wake = Effect::Wake { key: crate::who::wake_key(agent) };
+        if !self.effects.contains(&wake) {
+            self.effects.push(wake);
+        }
+    }
 }
 
 /// Why a feature could not answer. It then contributes nothing, and the failure is recorded.

@@ -4,6 +4,7 @@
 //! arguments, so that every policy can be tested by the hundred without a process.
 
 pub mod db;
+pub mod effect;
 pub mod engine;
 pub mod event;
 pub mod facts;
@@ -16,9 +17,12 @@ pub mod time;
 pub mod tool;
 pub mod verb;
 pub mod verdict;
+pub mod who;
 pub mod wish;
+pub mod world;
 
 pub use db::{Db, DbError, Param, Row};
+pub use effect::Effect;
 pub use engine::{Failure, Outcome};
 pub use event::{Actor, Detail, Event, EventKind, StartSource};
 pub use facts::{Facts, Need};
@@ -27,6 +31,8 @@ pub use ids::{RequestId, SafeId};
 pub use settings::Settings;
 pub use time::Timestamp;
 pub use tool::{ToolCall, ToolClass};
-pub use verb::{Access, Caller, Format, Output, Verb, VerbError};
+pub use verb::{Access, Caller, Format, Local, Output, Verb, VerbError, WaitFor};
 pub use verdict::{Delivery, Verdict};
+pub use who::{Asking, Who};
 pub use wish::{Wish, WishKind};
+pub use world::World;

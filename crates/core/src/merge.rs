@@ -3,8 +3,8 @@
 use crate::event::{Detail, Event};
 use crate::ids::checksum;
 use crate::text::cut;
-use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict};
-use crate::wish::{Block, Insists, Wish};
+use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict, Wait};
+use crate::wish::{Block, Cause, Insists, Wish};
 
 /// The characters that all injected text together may take; the clients' own limit is a little higher.
 pub const CONTEXT_BUDGET: usize = 9_000;
@@ -64,6 +64,10 @@ pub fn merge(
                 verdict.exports.retain(|(other, _)| other != name);
                 verdict.exports.push((name.clone(), value.clone()));
             }
+            Wish::Wait { key, until } => {
+                verdict.wait = Some(Wait { key: key.clone(), until: *until });
+            }
+            Wish::Receipt => verdict.receipt = true,
         }
     }
     verdict.permission = permission(&denials, &questions);
@@ -71,6 +75,10 @@ pub fn merge(
     verdict.block = joined(held.iter().map(|block| block.reason.as_str()));
     verdict.notice = joined(notices.into_iter());
     verdict.context = fitted(&sections, CONTEXT_BUDGET);
+    if verdict.block.is_some() {
+        verdict.wait = None;
+    }
+    verdict.receipt &= !verdict.is_silent();
     Merged { verdict, told: held.iter().map(|block| told(block)).collect() }
 }
 
@@ -96,6 +104,10 @@ fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'
             Insists::WhileItLasts => room_left,
             Insists::Always => true,
         });
+    }
+    // A heartbeat says that there is nothing else.
+    if held.iter().any(|block| block.cause != Cause::Heartbeat) {
+        held.retain(|block| block.cause != Cause::Heartbeat);
     }
     held.sort_by_key(|block| block.cause);
     held

@@ -33,8 +33,25 @@ impl fmt::Display for Ago {
     }
 }
 
-/// Reads `90s`, `15m`, `2h`, `7d` or plain `250ms` as milliseconds.
+/// Reads `90s`, `15m`, `2h`, `7d`, `250ms`, or several of them as in `9m30s`, as milliseconds.
 pub fn parse_span(text: &str) -> Option<i64> {
+    let mut rest = text;
+    let mut sum = 0_i64;
+    while let Some((part, after)) = first_part(rest) {
+        sum = sum.checked_add(parse_part(part)?)?;
+        rest = after;
+    }
+    (rest.is_empty() && !text.is_empty()).then_some(sum)
+}
+
+/// A number with its unit, and what follows.
+fn first_part(text: &str) -> Option<(&str, &str)> {
+    let unit = text.find(|c: char| !c.is_ascii_digit())?;
+    let end = text[unit..].find(|c: char| c.is_ascii_digit()).map_or(text.len(), |at| unit + at);
+    Some(text.split_at(end))
+}
+
+fn parse_part(text: &str) -> Option<i64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {
@@ -59,6 +76,11 @@ mod tests {
     #[case("15m", Some(900_000))]
     #[case("2h", Some(7_200_000))]
     #[case("14d", Some(1_209_600_000))]
+    #[case("9m30s", Some(570_000))]
+    #[case("1h0m5s", Some(3_605_000))]
+    #[case("9m30", None)]
+    #[case("9m 30s", None)]
+    #[case("", None)]
     #[case("14", None)]
     #[case("d", None)]
     #[case("-1s", None)]

@@ -22,7 +22,11 @@ pub struct Verb {
     /// Adds the verb's flags to a command.
     pub augment: fn(Command) -> Command,
     /// The parsed flags as the JSON body of the API.
-    pub body: fn(&ArgMatches) -> Result<Value, clap::Error>,
+    pub body: fn(&ArgMatches, &mut dyn Local) -> Result<Value, VerbError>,
+    /// Whether the same request twice does what it does once, so that a broken connection is no reason to fail.
+    pub repeatable: bool,
+    /// Whether a body asks for many requests, one per line of its input.
+    pub streams: fn(&Value) -> Option<String>,
     pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
 }
 
@@ -41,6 +45,17 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     const ABOUT: &'static str;
     const ACCESS: Access;
     const DEFAULT: bool = false;
+    const REPEATABLE: bool = false;
+
+    /// Fills in what only the caller's own process can: files, standard input.
+    fn complete(&mut self, _local: &mut dyn Local) -> Result<(), VerbError> {
+        Ok(())
+    }
+
+    /// The file (`-`: standard input) of which each line is a request of its own, collected in the body's `lines`.
+    fn streams(_body: &Value) -> Option<String> {
+        None
+    }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError>;
 }
@@ -54,12 +69,15 @@ impl Verb {
             access: A::ACCESS,
             default: A::DEFAULT,
             augment: A::augment_args,
-            body: |matches| {
-                let args = A::from_arg_matches(matches)?;
-                serde_json::to_value(args).map_err(|error| {
-                    clap::Error::raw(clap::error::ErrorKind::Format, error.to_string())
-                })
+            body: |matches, local| {
+                let mut args = A::from_arg_matches(matches)
+                    .map_err(|error| VerbError::user(error.to_string(), ""))?;
+                args.complete(local)?;
+                serde_json::to_value(args)
+                    .map_err(|error| VerbError::user(format!("the flags do not fit: {error}"), ""))
             },
+            repeatable: A::REPEATABLE,
+            streams: A::streams,
             run: |cx, caller, body| {
                 let args: A = serde_json::from_value(body).map_err(|error| {
                     VerbError::user(format!("the body does not fit: {error}"), "")
@@ -68,6 +86,12 @@ impl Verb {
             },
         }
     }
+}
+
+/// What only the caller's own process has.
+pub trait Local {
+    /// The text of a file; `-` is standard input.
+    fn read(&mut self, path: &str) -> Result<String, VerbError>;
 }
 
 /// Who calls a verb, and from where.
@@ -81,6 +105,15 @@ pub struct Caller {
     pub tz_offset_s: i32,
     /// Inside a client nobody is the human.
     pub inside_client: bool,
+    /// Which project it is, as `Event::project`.
+    #[serde(default)]
+    pub project: String,
+    /// The caller's id for this request: the same when it is repeated.
+    #[serde(default)]
+    pub request: String,
+    /// The command lines of the processes between the client and the caller, to tell whose shell it is.
+    #[serde(default)]
+    pub shells: Vec<String>,
 }
 
 impl Caller {
@@ -109,13 +142,31 @@ pub enum Format {
 pub struct Output {
     pub text: String,
     pub json: Value,
+    /// The same as a client's own hook output; `None` where a verb has no such form, `Null` where it has nothing to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Value>,
     /// Ask again with this body after a pause; the mark of a verb that follows something.
     pub follow: Option<Value>,
+    /// To be run with this body once the caller has printed: what only then is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+    /// Not done yet: wait for something, and ask again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<WaitFor>,
+}
+
+/// What a verb waits for. The host parks the caller meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitFor {
+    pub key: String,
+    pub until_ms: i64,
+    /// The body to ask again with.
+    pub body: Value,
 }
 
 impl Output {
     pub fn new(text: String, json: Value) -> Self {
-        Self { text, json, follow: None }
+        Self { text, json, ..Self::default() }
     }
 }
 

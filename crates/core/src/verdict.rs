@@ -1,6 +1,7 @@
 //! The merged answer to the client.
 
 use crate::event::EventKind;
+use crate::time::Timestamp;
 use crate::wish::WishKind;
 
 /// The answer. Empty means: go on, and say nothing.
@@ -12,8 +13,19 @@ pub struct Verdict {
     pub context: Option<String>,
     pub notice: Option<String>,
     pub exports: Vec<(String, String)>,
+    /// Nothing to say yet: park the caller.
+    pub wait: Option<Wait>,
+    /// Somebody wants to know whether this reached the client.
+    pub receipt: bool,
     /// Wishes that the client would not have delivered at this event, with the feature that had them.
     pub undeliverable: Vec<(&'static str, WishKind)>,
+}
+
+/// What is waited for, and until when at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub key: String,
+    pub until: Timestamp,
 }
 
 /// Features never answer `allow` on a client's behalf, so there is no such variant.
@@ -42,6 +54,7 @@ impl Verdict {
             (None, None) if self.context.is_some() => "context",
             (None, None) if self.notice.is_some() => "notice",
             (None, None) if !self.exports.is_empty() => "export",
+            (None, None) if self.wait.is_some() => "wait",
             (None, None) => "allow",
         }
     }

@@ -1,5 +1,7 @@
 //! What one feature wants done about an event: pure data.
 
+use crate::time::Timestamp;
+
 /// A wish. Features return wishes; only the merge turns them into an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -16,6 +18,10 @@ pub enum Wish {
     Notice { text: String },
     /// An export for the session's later shell commands.
     Export { name: String, value: String },
+    /// Don't answer yet: look again when the key is woken, or at that time. Anything that holds the actor comes first.
+    Wait { key: String, until: Timestamp },
+    /// Tell the feature whether the answer reached the client (`Feature::printed`).
+    Receipt,
 }
 
 /// Why an actor may not stop yet.
@@ -61,6 +67,8 @@ pub enum WishKind {
     Block,
     Notice,
     Export,
+    Wait,
+    Receipt,
 }
 
 impl Cause {
@@ -78,8 +86,16 @@ impl Cause {
 }
 
 impl WishKind {
-    pub const ALL: &[Self] =
-        &[Self::Context, Self::Deny, Self::Ask, Self::Block, Self::Notice, Self::Export];
+    pub const ALL: &[Self] = &[
+        Self::Context,
+        Self::Deny,
+        Self::Ask,
+        Self::Block,
+        Self::Notice,
+        Self::Export,
+        Self::Wait,
+        Self::Receipt,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,6 +105,8 @@ impl WishKind {
             Self::Block => "block",
             Self::Notice => "notice",
             Self::Export => "export",
+            Self::Wait => "wait",
+            Self::Receipt => "receipt",
         }
     }
 }
@@ -102,6 +120,8 @@ impl Wish {
             Self::Block(_) => WishKind::Block,
             Self::Notice { .. } => WishKind::Notice,
             Self::Export { .. } => WishKind::Export,
+            Self::Wait { .. } => WishKind::Wait,
+            Self::Receipt => WishKind::Receipt,
         }
     }
 
@@ -112,6 +132,8 @@ impl Wish {
             Self::Deny { reason, .. } | Self::Ask { reason, .. } => reason,
             Self::Block(block) => &block.reason,
             Self::Export { name, .. } => name,
+            Self::Wait { key, .. } => key,
+            Self::Receipt => "",
         }
     }
 }

@@ -2,14 +2,27 @@
 //!
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
+pub(crate) mod identity;
 pub mod journal;
+pub(crate) mod mail;
+mod persist;
 mod probe;
+#[cfg(test)]
+mod stage;
+mod todos;
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 
 /// Every feature, in the order in which they speak. The journal comes last: it records what the others did.
-pub const ALL: &[&Feature] = &[&probe::FEATURE, &journal::FEATURE];
+pub const ALL: &[&Feature] = &[
+    &probe::FEATURE,
+    &identity::FEATURE,
+    &mail::FEATURE,
+    &todos::FEATURE,
+    &persist::FEATURE,
+    &journal::FEATURE,
+];
 
 /// The settings that belong to no feature.
 pub const COMMON_KEYS: &[Key] = &[

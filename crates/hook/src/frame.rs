@@ -4,7 +4,7 @@
 
 /// The version of the frames. A daemon answers a version that it does not know with `Kind::Refused`, and the hook
 /// hands over to its own `substrate`.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The bytes of a header.
 pub const HEADER_LEN: usize = 8;
@@ -23,12 +23,16 @@ pub enum Kind {
     Command,
     /// `ping`, `stop`, `take-over`: about the daemon itself.
     Control,
+    /// "I have printed it": the hook's answer to `Confirm`.
+    Printed,
     /// The answer; the last frame of a conversation.
     Reply,
     /// "I am here, it will take up to so many milliseconds": four bytes, little-endian.
     Wait,
     /// This version or kind is not understood.
     Refused,
+    /// An answer like `Reply`, of which somebody wants to know that it was printed.
+    Confirm,
 }
 
 impl Kind {
@@ -37,9 +41,11 @@ impl Kind {
             Self::Hook => 1,
             Self::Command => 2,
             Self::Control => 3,
+            Self::Printed => 4,
             Self::Reply => 16,
             Self::Wait => 17,
             Self::Refused => 18,
+            Self::Confirm => 19,
         }
     }
 
@@ -48,9 +54,11 @@ impl Kind {
             1 => Self::Hook,
             2 => Self::Command,
             3 => Self::Control,
+            4 => Self::Printed,
             16 => Self::Reply,
             17 => Self::Wait,
             18 => Self::Refused,
+            19 => Self::Confirm,
             _ => return None,
         })
     }
@@ -108,9 +116,16 @@ mod tests {
 
     #[test]
     fn a_header_reads_what_it_wrote() {
-        for kind in
-            [Kind::Hook, Kind::Command, Kind::Control, Kind::Reply, Kind::Wait, Kind::Refused]
-        {
+        for kind in [
+            Kind::Hook,
+            Kind::Command,
+            Kind::Control,
+            Kind::Printed,
+            Kind::Reply,
+            Kind::Wait,
+            Kind::Refused,
+            Kind::Confirm,
+        ] {
             let header = Header::read(&Header::bytes(kind, 70_000)).unwrap();
             assert_eq!(header, Header { version: VERSION, kind, len: 70_000 });
         }

@@ -7,21 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use ipc::{ConnError, Header, HookRequest, Kind, place};
+use ipc::{Header, HookRequest, Kind, place};
+
+/// The word for a hand-over that only says: it was printed, and nobody heard that.
+pub(crate) const PRINTED: &str = "printed";
 
 /// Becomes `substrate`, with the whole request on stdin. Returns only if that fails; then the agent goes on, and a
 /// line is left for `substrate doctor`.
 pub(crate) fn to_substrate(
     home: Option<&Path>,
-    why: ConnError,
+    why: &str,
     spent: Duration,
+    exit: u8,
     request: &HookRequest<'_>,
 ) -> ExitCode {
     let error = match request_file(request) {
-        Ok(file) => become_substrate(why, spent, file),
+        Ok(file) => become_substrate(why, spent, exit, file),
         Err(error) => error,
     };
-    let line = format!("hand-over failed ({}): {error}\n", why.name());
+    let line = format!("hand-over failed ({why}): {error}\n");
     if let Some(home) = home {
         place::leave_trace(home, &line);
     }
@@ -32,10 +36,10 @@ pub(crate) fn to_substrate(
     clippy::disallowed_methods,
     reason = "this is the one process that the client starts, with the environment it was given"
 )]
-fn become_substrate(why: ConnError, spent: Duration, request: File) -> std::io::Error {
+fn become_substrate(why: &str, spent: Duration, exit: u8, request: File) -> std::io::Error {
     let program = beside_us().unwrap_or_else(|| PathBuf::from("substrate"));
-    let spent = spent.as_millis().to_string();
-    Command::new(program).args(["__hook", why.name(), &spent]).stdin(Stdio::from(request)).exec()
+    let (spent, exit) = (spent.as_millis().to_string(), exit.to_string());
+    Command::new(program).args(["__hook", why, &spent, &exit]).stdin(Stdio::from(request)).exec()
 }
 
 /// The `substrate` of the same installation.

@@ -8,6 +8,7 @@
 mod handover;
 mod input;
 mod surroundings;
+mod wait;
 
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
@@ -42,24 +43,58 @@ fn main() -> ExitCode {
     let request = HookRequest {
         id,
         deadline_ms,
+        waited_ms: 0,
         truncated: input.truncated,
         args: around.args,
         cwd: around.cwd,
         env: around.env,
         stdin: input.bytes(),
     };
+    let mut asking = Asking { patience, begun: None };
     let answered = match &mut conn {
-        Ok(conn) => ask(conn, &request, patience),
+        Ok(conn) => ask(conn, &around, &request, &mut asking),
         Err(error) => Err(*error),
     };
     match answered {
         Ok(exit) => leave(exit),
-        Err(why) => {
-            let spent =
-                input.waited + if why == ConnError::TooSlow { patience } else { Duration::ZERO };
-            handover::to_substrate(around.state_home().as_deref(), why, spent, &request)
+        Err(why) => without(&around, &request, why, &asking, input.waited),
+    }
+}
+
+/// How a request goes.
+struct Asking {
+    /// How long the next frame may take.
+    patience: Duration,
+    /// Since when the daemon lets us wait, if it does.
+    begun: Option<wait::Begun>,
+}
+
+/// The daemon did not answer. One that ended while it let us wait has a successor; else we do without.
+#[cold]
+fn without(
+    around: &Surroundings<'_>,
+    request: &HookRequest<'_>,
+    mut why: ConnError,
+    asking: &Asking,
+    waited: Duration,
+) -> ExitCode {
+    let home = around.state_home();
+    let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
+    let Some(begun) = asking.begun else {
+        let spent = waited + if why == ConnError::TooSlow { patience } else { Duration::ZERO };
+        return handover::to_substrate(home.as_deref(), why.name(), spent, 0, request);
+    };
+    while let (Some(home), ConnError::Broken) = (&home, why) {
+        let mut asking = Asking { patience, begun: Some(begun) };
+        let answered = wait::ask_again(home, request, begun, patience)
+            .and_then(|mut conn| hear(&mut conn, around, request, &mut asking));
+        match answered {
+            Ok(exit) => return leave(exit),
+            Err(error) => why = error,
         }
     }
+    let request = HookRequest { waited_ms: begun.waited_ms(), ..*request };
+    handover::to_substrate(home.as_deref(), why.name(), Duration::ZERO, 0, &request)
 }
 
 fn connect(around: &Surroundings<'_>, patience: Duration) -> Result<Conn, ConnError> {
@@ -79,40 +114,102 @@ fn leave(exit: u8) -> ExitCode {
 }
 
 /// One request, one reply, which is printed. The exit code.
-fn ask(conn: &mut Conn, request: &HookRequest<'_>, patience: Duration) -> Result<u8, ConnError> {
+fn ask(
+    conn: &mut Conn,
+    around: &Surroundings<'_>,
+    request: &HookRequest<'_>,
+    asking: &mut Asking,
+) -> Result<u8, ConnError> {
     let parts = [&request.fixed()[..], request.args, request.cwd, request.env, request.stdin];
-    conn.send(Kind::Hook, parts, patience)?;
+    conn.send(Kind::Hook, parts, asking.patience)?;
     let mut space = [MaybeUninit::uninit(); 4096];
-    let mut patience = patience;
-    if let Some((kind, body)) = conn.receive_in(&mut space, patience)?
-        && let Some(exit) = print(kind, body, &mut patience)?
-    {
-        return Ok(exit);
+    let received = conn.receive_in(&mut space, asking.patience)?;
+    match received {
+        // The usual end.
+        Some((Kind::Reply, body)) => print(body),
+        Some((kind, body)) => match more(kind, body, asking)? {
+            More::Wait => hear(conn, around, request, asking),
+            More::Confirm => confirmed(conn, around, request, body),
+        },
+        None => hear(conn, around, request, asking),
     }
+}
+
+/// What comes after the first frame, or instead of it.
+#[cold]
+fn hear(
+    conn: &mut Conn,
+    around: &Surroundings<'_>,
+    request: &HookRequest<'_>,
+    asking: &mut Asking,
+) -> Result<u8, ConnError> {
     loop {
-        let (kind, body) = conn.receive(patience)?;
-        if let Some(exit) = print(kind, &body, &mut patience)? {
-            return Ok(exit);
+        let (kind, body) = conn.receive(asking.patience)?;
+        if kind == Kind::Reply {
+            return print(&body);
+        }
+        if let More::Confirm = more(kind, &body, asking)? {
+            return confirmed(conn, around, request, &body);
         }
     }
 }
 
-/// Prints a reply. `None`: the daemon asks for more patience, because waiting is the job of this event.
-fn print(kind: Kind, body: &[u8], patience: &mut Duration) -> Result<Option<u8>, ConnError> {
+/// What the daemon wants besides.
+enum More {
+    /// More patience, because waiting is the job of this event.
+    Wait,
+    /// To be told when its answer was printed.
+    Confirm,
+}
+
+#[cold]
+fn more(kind: Kind, body: &[u8], asking: &mut Asking) -> Result<More, ConnError> {
     match kind {
-        Kind::Reply => {
-            let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
-            write_all(rustix::stdio::stderr(), reply.stderr);
-            write_all(rustix::stdio::stdout(), reply.stdout);
-            Ok(Some(reply.exit))
-        }
         Kind::Wait => {
             let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-            *patience = Duration::from_millis(u64::from(ms));
-            Ok(None)
+            asking.patience = Duration::from_millis(u64::from(ms));
+            asking.begun.get_or_insert_with(wait::Begun::now);
+            Ok(More::Wait)
         }
-        Kind::Hook | Kind::Command | Kind::Control | Kind::Refused => Err(ConnError::Foreign),
+        Kind::Confirm => Ok(More::Confirm),
+        Kind::Reply
+        | Kind::Hook
+        | Kind::Command
+        | Kind::Control
+        | Kind::Printed
+        | Kind::Refused => Err(ConnError::Foreign),
     }
+}
+
+fn print(body: &[u8]) -> Result<u8, ConnError> {
+    let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
+    write_all(rustix::stdio::stderr(), reply.stderr);
+    write_all(rustix::stdio::stdout(), reply.stdout);
+    Ok(reply.exit)
+}
+
+/// Prints, and says so before the client can go on. If nobody hears it, our own `substrate` writes it down.
+#[cold]
+fn confirmed(
+    conn: &mut Conn,
+    around: &Surroundings<'_>,
+    request: &HookRequest<'_>,
+    body: &[u8],
+) -> Result<u8, ConnError> {
+    let exit = print(body)?;
+    let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
+    let heard = conn.send(Kind::Printed, [], patience).and_then(|()| conn.receive(patience));
+    if !matches!(heard, Ok((Kind::Reply, _))) {
+        let home = around.state_home();
+        let _in_vain = handover::to_substrate(
+            home.as_deref(),
+            handover::PRINTED,
+            Duration::ZERO,
+            exit,
+            request,
+        );
+    }
+    Ok(exit)
 }
 
 fn say(text: &str) -> ExitCode {

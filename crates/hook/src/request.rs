@@ -3,8 +3,8 @@
 //! A fixed part, then the arguments, the folder, the environment and stdin, one after the other. Arguments and variables
 //! end in a zero byte each, as the system keeps them, so that the hook copies nothing.
 
-/// The bytes before the arguments: id, deadline, whether the input was cut, and three lengths.
-pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4;
+/// The bytes before the arguments: id, deadline, whether the input was cut, three lengths, and what was waited.
+pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4 + 4;
 
 /// What a hook process was given, as it was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct HookRequest<'a> {
     pub id: [u8; 16],
     /// How long the hook waits in all, in milliseconds.
     pub deadline_ms: u32,
+    /// How long a daemon that is gone has let the hook wait already, in milliseconds.
+    pub waited_ms: u32,
     /// The input was longer than a hook passes on.
     pub truncated: bool,
     /// Everything after the program's name (client, event, flags), a zero byte behind each.
@@ -30,6 +32,7 @@ impl<'a> HookRequest<'a> {
         out[..16].copy_from_slice(&self.id);
         out[16..20].copy_from_slice(&self.deadline_ms.to_le_bytes());
         out[20] = u8::from(self.truncated);
+        out[33..37].copy_from_slice(&self.waited_ms.to_le_bytes());
         for (at, part) in [(21, self.args), (25, self.cwd), (29, self.env)] {
             out[at..at + 4].copy_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
         }
@@ -57,6 +60,7 @@ impl<'a> HookRequest<'a> {
         Some(Self {
             id,
             deadline_ms: number(16),
+            waited_ms: number(33),
             truncated: fixed[20] != 0,
             args,
             cwd,
@@ -91,6 +95,7 @@ mod tests {
     const REQUEST: HookRequest<'_> = HookRequest {
         id: [7; 16],
         deadline_ms: 2_000,
+        waited_ms: 70_000,
         truncated: true,
         args: b"claude-code\0Stop\0\0",
         cwd: b"/home/dev",

@@ -44,6 +44,9 @@ impl Writer {
             conn.set_prepared_statement_cache_capacity(128);
             // The last one to close would otherwise copy the whole log, while somebody waits for it to end.
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // One plan per statement. Without it, SQLite plans a statement on a table with partial indexes anew for
+            // every value that is bound: 8 µs instead of 3 for a point select.
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             conn.pragma_update(None, "synchronous", "normal")?;
             Ok(conn)
         };
@@ -82,6 +85,11 @@ impl Writer {
                 .map_err(db_error)?;
         }
         Ok(())
+    }
+
+    /// A number that changes when somebody else has written to the database.
+    pub fn foreign_writes(&mut self) -> Result<i64, DbError> {
+        self.conn.query_row("pragma data_version", [], |row| row.get(0)).map_err(db_error)
     }
 
     /// Begins a transaction that writes.

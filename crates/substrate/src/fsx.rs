@@ -26,6 +26,15 @@ pub(crate) fn replace_if(
     replace_unless(path, content, mode, |target| std::fs::read(target).ok().as_deref() != seen)
 }
 
+/// Replaces a file of ours that can be made again: at any moment it is whole, but nobody waits for the disk.
+pub(crate) fn mirror(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut new = NamedTempFile::with_prefix_in(TEMP, folder)?;
+    new.write_all(content)?;
+    new.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 fn replace_unless(
     path: &Path,
     content: &[u8],

@@ -1,9 +1,50 @@
 //! Looking up the facts that features need, before any transaction is open.
 
+mod places;
+
+use std::collections::HashMap;
 use std::io::Read as _;
 
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
+
+/// What a path means hardly changes from one moment to the next.
+const FRESH_US: u64 = 2_000_000;
+
+/// How many paths are remembered.
+const MAX_KNOWN: usize = 4_096;
+
+/// Paths that were looked up lately, so that an agent that works on a file does not wait for the disk each time.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    places: HashMap<Need, (u64, Found)>,
+}
+
+impl Known {
+    /// Answers what is known; the rest has to be looked up.
+    pub(crate) fn answer(&self, needs: Vec<Need>, now_us: u64, facts: &mut Facts) -> Vec<Need> {
+        needs
+            .into_iter()
+            .filter(|need| match self.places.get(need) {
+                Some((at, found)) if now_us.saturating_sub(*at) < FRESH_US => {
+                    facts.insert(need.clone(), found.clone());
+                    false
+                }
+                _ => true,
+            })
+            .collect()
+    }
+
+    /// Remembers what was looked up.
+    pub(crate) fn keep(&mut self, facts: &Facts, now_us: u64) {
+        for (need, found) in facts.places() {
+            if self.places.len() >= MAX_KNOWN {
+                self.places.clear();
+            }
+            self.places.insert(need.clone(), (now_us, found.clone()));
+        }
+    }
+}
 
 /// Looks everything up; what fails is left out.
 pub(crate) fn gather(needs: Vec<Need>) -> Facts {
@@ -18,12 +59,7 @@ pub(crate) fn gather(needs: Vec<Need>) -> Facts {
 
 fn look_up(need: &Need) -> Option<Found> {
     match need {
-        Need::File { path, max } => {
-            let mut bytes = Vec::new();
-            let limit = u64::try_from(*max).unwrap_or(u64::MAX);
-            std::fs::File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-            Some(Found::Text(String::from_utf8_lossy(&bytes).into_owned()))
-        }
+        Need::File { path, max } => beginning(path, *max).map(Found::Text),
         Need::Folder { path, max } => {
             let entries = std::fs::read_dir(path).ok()?;
             let mut names: Vec<String> = entries
@@ -34,7 +70,30 @@ fn look_up(need: &Need) -> Option<Found> {
             names.sort();
             Some(Found::Names(names))
         }
+        Need::Place { path, cwd } => Some(Found::Place(places::place(path, cwd))),
+        Need::Files { folder, ends, max_files, max_bytes } => {
+            let mut names: Vec<String> = std::fs::read_dir(folder)
+                .ok()?
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .filter(|name| name.ends_with(ends))
+                .take(*max_files)
+                .collect();
+            names.sort();
+            let text =
+                |name: String| Some((beginning(&format!("{folder}/{name}"), *max_bytes)?, name));
+            Some(Found::Files(
+                names.into_iter().filter_map(text).map(|(text, name)| (name, text)).collect(),
+            ))
+        }
     }
+}
+
+fn beginning(path: &str, max: usize) -> Option<String> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(max).unwrap_or(u64::MAX);
+    std::fs::File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -6,16 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ipc::HookRequest;
+use serde_json::Value;
 use substrate_clients::{Answer, Client, Input};
 use substrate_core::engine::{HostKind, Surroundings, once};
 use substrate_core::text::one_line;
+use substrate_core::verdict::Wait;
 use substrate_core::{
-    Db, Delivery, Detail, Event, EventKind, Facts, Migration, RequestId, SafeId, Settings,
-    Timestamp, engine,
+    Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError, Migration,
+    Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
 };
 use substrate_store::Schema;
 
 use crate::clock;
+use crate::error::{AppError, Kind, Result};
+use crate::machine::Machine;
 
 /// A request as an event.
 #[derive(Debug)]
@@ -25,6 +29,14 @@ pub(crate) struct Decoded {
     request: RequestId,
     scope: Scope,
     begun_us: u64,
+}
+
+/// Whose request it is, and in whose words it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    client: Option<&'static Client>,
+    request: RequestId,
+    scope: Scope,
 }
 
 /// Which registration brought the event.
@@ -54,7 +66,7 @@ pub(crate) fn schema() -> Vec<(&'static str, &'static [Migration])> {
 pub(crate) fn open(
     home: &crate::config::Home,
     patience: std::time::Duration,
-) -> Result<substrate_store::Writer, substrate_store::StoreError> {
+) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
     let mut writer = substrate_store::Writer::open(&home.database(), patience)?;
     let schema = schema();
     let schema: Schema<'_> = &schema;
@@ -74,8 +86,10 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
         request.each_var().map(|(name, value)| (text(name), text(value))).collect();
     let cwd = text(request.cwd);
     let name = args.get(1).map_or("", String::as_str);
-    let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at };
-    let client = args.first().and_then(|name| substrate_clients::named(name));
+    let waits = args.iter().skip(2).any(|arg| arg == "--wake");
+    let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at, waits };
+    let client: Option<&'static Client> =
+        args.first().and_then(|name| substrate_clients::named(name));
     let decoded = match client {
         Some(client) => (client.decode)(&input).map_err(|error| error.to_string()),
         None => Err(format!(
@@ -89,12 +103,11 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
         ["--shared", "--local"].iter().position(|flag| args.iter().skip(2).any(|arg| arg == flag));
     let origin = origin.map_or(0, |at| u8::from(at == 0) + 1);
     let scope = Scope { digest: digest(&event, request.stdin), origin };
+    let mut event = event;
+    if request.waited_ms > 0 {
+        event.waiting_since = Some(at.plus_ms(-i64::from(request.waited_ms)));
+    }
     Decoded { event, client, request: RequestId(request.id), scope, begun_us }
-}
-
-/// Whether the hook is the waiter that a client keeps beside a session. Nothing is waited for yet, so it returns at once.
-pub(crate) fn is_waiter(request: &HookRequest<'_>) -> bool {
-    request.each_arg().skip(2).any(|arg| arg == b"--wake")
 }
 
 /// A number that two hooks of one event share. Both ends of the payload have its ids; the middle may be a whole file.
@@ -127,6 +140,23 @@ fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated:
 }
 
 impl Decoded {
+    /// The event, and how its answer finds its way.
+    pub(crate) fn split(self) -> (Event, Route) {
+        let Self { event, client, request, scope, .. } = self;
+        (event, Route { client, request, scope })
+    }
+
+    /// The opposite, at another time.
+    pub(crate) fn join(event: Event, route: Route, begun_us: u64) -> Self {
+        let Route { client, request, scope } = route;
+        Self { event, client, request, scope, begun_us }
+    }
+
+    /// This event has to wait, if it does not already.
+    pub(crate) fn keep_waiting(&mut self) {
+        self.event.waiting_since.get_or_insert(self.event.at);
+    }
+
     /// The folder whose settings count.
     pub(crate) fn dir(&self) -> &Path {
         Path::new(self.event.project_dir.as_deref().unwrap_or(&self.event.cwd))
@@ -141,13 +171,30 @@ impl Decoded {
     }
 }
 
+/// What came of an event.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    pub(crate) answer: Answer,
+    /// No answer yet: it is asked again when this is over.
+    pub(crate) wait: Option<Wait>,
+    /// A feature wants to know whether the answer was printed.
+    pub(crate) receipt: bool,
+    pub(crate) effects: Vec<Effect>,
+}
+
 /// Considers the event in the open transaction. Whatever happens, there is an answer.
-pub(crate) fn apply(db: &mut dyn Db, prepared: &Prepared, host: HostKind) -> Answer {
+pub(crate) fn apply(
+    db: &mut dyn Db,
+    prepared: &Prepared,
+    machine: &Machine,
+    host: HostKind,
+) -> Applied {
     let Decoded { event, client, request, begun_us, .. } = &prepared.decoded;
     let around = Surroundings {
         features: substrate_features::ALL,
         settings: &prepared.settings,
         facts: &prepared.facts,
+        world: machine,
         delivers: client.map_or(|_, _| Delivery::NotDeliverable, |client| client.delivers),
         micros: clock::micros,
         host,
@@ -158,11 +205,57 @@ pub(crate) fn apply(db: &mut dyn Db, prepared: &Prepared, host: HostKind) -> Ans
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }
-    client.map_or_else(Answer::default, |client| (client.encode)(event, &outcome.verdict))
+    Applied {
+        answer: client
+            .map_or_else(Answer::default, |client| (client.encode)(event, &outcome.verdict)),
+        wait: outcome.verdict.wait,
+        receipt: outcome.verdict.receipt,
+        effects: outcome.effects,
+    }
 }
 
-/// What must have happened on disk before the client reads our answer.
-pub(crate) fn carry_out(answer: &Answer) {
+/// Runs a verb as its caller, in the open transaction. What fails changes nothing.
+pub(crate) fn run_verb(
+    db: &mut dyn Db,
+    machine: &Machine,
+    settings: &Settings,
+    verb: &Verb,
+    caller: &Caller,
+    body: Value,
+) -> Result<(Output, Vec<Effect>)> {
+    db.savepoint(|db| {
+        let mut cx = Cx { world: machine, ..Cx::new(clock::now(), db, settings) };
+        // Who it is matters only to verbs that ask; then not knowing is why they fail.
+        let who = engine::identify(substrate_features::ALL, &mut cx, caller);
+        let unknown = match who {
+            Ok(who) => {
+                cx.who = who;
+                None
+            }
+            Err(FeatureError::Db(error)) => return Err(error.into()),
+            Err(error) => Some(AppError::new(Kind::User, error.to_string())),
+        };
+        let output = (verb.run)(&mut cx, caller, body)
+            .map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
+        Ok((output, cx.effects))
+    })
+}
+
+/// Tells the features whether an answer was printed.
+pub(crate) fn printed(
+    db: &mut dyn Db,
+    machine: &Machine,
+    settings: &Settings,
+    request: RequestId,
+    reached: bool,
+) -> std::result::Result<Vec<Effect>, FeatureError> {
+    let mut cx = Cx { world: machine, ..Cx::new(clock::now(), db, settings) };
+    engine::printed(substrate_features::ALL, &mut cx, request, reached)?;
+    Ok(cx.effects)
+}
+
+/// Appends to the session's environment file, before the client reads our answer.
+pub(crate) fn export(answer: &Answer) {
     let Some(exports) = &answer.exports else { return };
     let file = std::fs::OpenOptions::new().append(true).create(true).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {

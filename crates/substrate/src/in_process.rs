@@ -1,7 +1,9 @@
-//! The engine in the hook's own process, because no daemon answered in time: `substrate __hook WHY SPENT_MS`, with the
-//! request on stdin.
+//! The engine in the hook's own process, because no daemon answered in time: `substrate __hook WHY SPENT_MS EXIT`, with
+//! the request on stdin.
 //!
 //! Never fails: whatever goes wrong, it prints nothing, leaves a line in the trace file and exits 0.
+
+mod wait;
 
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,14 +16,21 @@ use ipc::frame::HEADER_LEN;
 use ipc::{Conn, ConnError, Header, HookRequest, Kind as Frame, place};
 use substrate_clients::Answer;
 use substrate_core::engine::{self, HostKind, once};
-use substrate_core::{DbError, RequestId};
+use substrate_core::{DbError, RequestId, Settings};
 use substrate_store::{Durability, Writer};
 
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::host::{self, Prepared};
-use crate::{clock, gather, spool, ui};
+use crate::host::{self, Applied, Decoded, Prepared};
+use crate::machine::Machine;
+use crate::{clock, effects, gather, spool, ui};
+
+/// Why a hook hands over that has printed its answer already.
+const PRINTED: &str = "printed";
+
+/// How long such a note may wait for others who write.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The database's log is emptied when it is longer than this: without a daemon nobody else does it.
 const MAX_LOG: u64 = 2 << 20;
@@ -30,17 +39,18 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
     let why = why(args.first().map_or("", String::as_str));
     let spent = args.get(1).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let Ok(home) = Home::find(&env) else { return ExitCode::SUCCESS };
+    let exit = args.get(2).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let Ok(home) = Home::find(&env) else { return ExitCode::from(exit) };
+    if args.first().is_some_and(|word| word == PRINTED) {
+        // The hook has printed its answer and could not say so; the client waits for its exit code.
+        let _told_again = read_request().and_then(|body| note_printed(&home, &body));
+        return ExitCode::from(exit);
+    }
     // Whatever it is, the agent goes on: a panic must not become an exit code.
-    let ran = catch_unwind(AssertUnwindSafe(|| run(&home, why, spent)));
+    let ran = catch_unwind(AssertUnwindSafe(|| run(&env, &home, why, spent)));
     let panicked = || AppError::new(Kind::Internal, "it panicked");
     match ran.unwrap_or_else(|_| Err(panicked())) {
-        Ok((answer, autostart)) => {
-            ui::talk(&answer.stderr);
-            ui::data(&answer.stdout);
-            afterwards(&env, &home, why, autostart);
-            ExitCode::from(answer.exit)
-        }
+        Ok(exit) => ExitCode::from(exit),
         Err(error) => {
             place::leave_trace(
                 home.root(),
@@ -56,34 +66,32 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     }
 }
 
-/// The answer, and whether the settings want a daemon.
-fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
+/// Answers the client. The exit code.
+fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
     let begun_us = clock::micros();
     let body = Arc::new(read_request()?);
-    let request = HookRequest::read(&body)
-        .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
+    let request = HookRequest::read(&body).ok_or_else(unreadable)?;
     let left =
         Duration::from_millis(u64::from(request.deadline_ms.saturating_sub(spent_ms).max(50)));
     let answered = give_up_after(left, home.clone(), RequestId(request.id), Arc::clone(&body));
-    if host::is_waiter(&request) {
-        return Ok((Answer::default(), false));
+    if request.waited_ms > 0 && !home.root().is_dir() {
+        // It was taken away while we waited; whoever did that wants it to be gone.
+        return Ok(0);
     }
     home.ensure()?;
-    let decoded = host::decode(&request, clock::now(), begun_us);
-    let settings = SettingsFiles::new(home.config()).at(decoded.dir());
-    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
-    let autostart = settings.on("daemon.autostart");
-    let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
+    let prepared = surround(home, host::decode(&request, clock::now(), begun_us));
+    let autostart = prepared.settings.on("daemon.autostart");
     let mut writer = host::open(home, patience_with_others(home, left))?;
     writer.leave_checkpoints()?;
-    let answer = match recorded(&mut writer, &prepared, why) {
-        Ok(answer) => answer,
+    let mut applied = match recorded(&mut writer, &prepared, why) {
+        Ok(applied) => applied,
         // Somebody holds the database (a frozen daemon most likely), or the disk is full. The verdict can't wait; the
         // record can.
         Err(error) => {
-            let answer = host::apply(
+            let applied = host::apply(
                 &mut writer.begin_reading()?,
                 &prepared,
+                &Machine::default(),
                 HostKind::InProcess(why.name()),
             );
             let may_pass = matches!(error, DbError::Busy | DbError::Full);
@@ -93,13 +101,61 @@ fn run(home: &Home, why: ConnError, spent_ms: u32) -> Result<(Answer, bool)> {
                 home.root(),
                 &format!("{} hook without daemon: {error}; answered, {word}\n", clock::now().0),
             );
-            answer
+            applied
         }
     };
     answered.store(true, Ordering::Relaxed);
-    host::carry_out(&answer);
+    finish(home, &mut applied);
     let _somebody_reads = writer.shorten_log(MAX_LOG);
-    Ok((answer, autostart))
+    if applied.wait.is_none() {
+        print(&mut writer, &prepared, &applied);
+        afterwards(env, home, why, autostart);
+        return Ok(applied.answer.exit);
+    }
+    afterwards(env, home, why, autostart);
+    wait::until_answered(home, &mut writer, &body, prepared, applied)
+}
+
+/// An event with its settings, its project and the facts that features need.
+fn surround(home: &Home, mut decoded: Decoded) -> Prepared {
+    let (settings, project) = SettingsFiles::new(home.config()).around(decoded.dir());
+    decoded.event.project = project.as_ref().to_owned();
+    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
+    Prepared { decoded, settings, facts: gather::gather(needs) }
+}
+
+/// What must have happened before the client reads the answer.
+fn finish(home: &Home, applied: &mut Applied) {
+    host::export(&applied.answer);
+    // A daemon that has waiters notices by itself that somebody else has written.
+    let _keys = effects::carry_out(home, std::mem::take(&mut applied.effects));
+}
+
+/// Prints the answer, and tells the features that want to know.
+fn print(writer: &mut Writer, prepared: &Prepared, applied: &Applied) {
+    ui::talk(&applied.answer.stderr);
+    ui::data(&applied.answer.stdout);
+    if applied.receipt {
+        let request = prepared.decoded.request();
+        let _told_again = tell_printed(writer, &prepared.settings, request);
+    }
+}
+
+fn tell_printed(writer: &mut Writer, settings: &Settings, request: RequestId) -> Result<()> {
+    let mut tx = writer.begin(Durability::Normal)?;
+    host::printed(&mut tx, &Machine::default(), settings, request, true)
+        .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    Ok(tx.commit()?)
+}
+
+fn note_printed(home: &Home, body: &[u8]) -> Result<()> {
+    let request = HookRequest::read(body).ok_or_else(unreadable)?;
+    let settings = SettingsFiles::new(home.config()).at(std::path::Path::new("/"));
+    tell_printed(&mut host::open(home, PATIENCE)?, &settings, RequestId(request.id))
+}
+
+fn unreadable() -> AppError {
+    AppError::new(Kind::Internal, "the request is not of our form")
 }
 
 /// One event, one transaction; unless the daemon has answered it already, then its answer.
@@ -107,29 +163,28 @@ fn recorded(
     writer: &mut Writer,
     prepared: &Prepared,
     why: ConnError,
-) -> std::result::Result<Answer, DbError> {
+) -> std::result::Result<Applied, DbError> {
     let mut tx = writer.begin(Durability::Normal)?;
     // Only a daemon that was reached can have the request too.
     if matches!(why, ConnError::TooSlow | ConnError::Broken)
         && let Some(given) =
             once::take_over(&mut tx, prepared.decoded.request(), prepared.decoded.event.at)?
     {
-        return Ok(Answer {
-            exit: given.exit,
-            stdout: given.stdout,
-            stderr: given.stderr,
-            exports: None,
-        });
+        let once::Given { exit, stdout, stderr } = given;
+        let answer = Answer { exit, stdout, stderr, exports: None };
+        // Whether somebody wants to know is not kept; it does no harm to say it.
+        return Ok(Applied { answer, receipt: true, ..Applied::default() });
     }
     let host::Scope { digest, origin } = prepared.decoded.scope();
     if once::is_twin(&mut tx, digest, origin, prepared.decoded.event.at)? {
         tx.commit()?;
-        return Ok(Answer::default());
+        return Ok(Applied::default());
     }
     once::note_scope(&mut tx, digest, origin, prepared.decoded.event.at)?;
-    let answer = host::apply(&mut tx, prepared, HostKind::InProcess(why.name()));
+    let host = HostKind::InProcess(why.name());
+    let applied = host::apply(&mut tx, prepared, &Machine::default(), host);
     tx.commit()?;
-    Ok(answer)
+    Ok(applied)
 }
 
 /// How long to wait for others who write. A daemon that hangs may hold the database for ever.

@@ -7,6 +7,7 @@ mod events;
 mod hook;
 mod idle;
 mod journal;
+mod mail;
 mod subjects;
 
 use std::os::unix::process::CommandExt as _;
@@ -29,10 +30,11 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         Some("events") => events::run(args),
         Some("journal") => journal::run(args),
         Some("idle") => idle::run(args),
-        Some(other) => bail!("there is no bench `{other}`: hook, events, journal, idle"),
+        Some("mail") => mail::run(args),
+        Some(other) => bail!("there is no bench `{other}`: hook, events, journal, idle, mail"),
         None => {
             args.end()?;
-            let all = [hook::run, events::run, journal::run, idle::run];
+            let all = [hook::run, events::run, journal::run, idle::run, mail::run];
             all.into_iter().try_fold(true, |ok, bench| Ok(bench(Args::default())? && ok))
         }
     }

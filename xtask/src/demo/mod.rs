@@ -4,6 +4,7 @@
 
 mod cast;
 mod story;
+mod teller;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -16,9 +17,8 @@ use crate::say::say;
 /// A rule that refuses something, so that the story has a refusal in it.
 const SETTINGS: &str = r#"[probe]
 rules = [
-  "SessionStart context: You share this tree with another agent.",
+  "SessionStart context: You share this tree with other agents.",
   "PreToolUse WebFetch deny: This project works offline.",
-  "Stop block-once: Say in one sentence what you changed.",
 ]
 "#;
 

@@ -1,19 +1,18 @@
-//! The story: two sessions in one project, one of them with two subagents.
+//! The story: two sessions in one project, one of them with two subagents, and the mail between them.
 
-use anyhow::{Result, bail};
-use serde_json::{Value, json};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
 
 use super::cast::{Actor, HERON, OTTER};
-use crate::proc;
+use super::teller::Teller;
 use crate::sandbox::Sandbox;
 use crate::say::say;
 
 pub(super) fn play(sandbox: &Sandbox) -> Result<()> {
-    let teller = Teller { sandbox, cwd: sandbox.path("project").display().to_string() };
+    let teller = Teller::new(sandbox);
     let (otter, heron) = (Actor::main(&OTTER), Actor::main(&HERON));
-    let reviewer = Actor::subagent(&OTTER, "a1b2c3", "reviewer");
-    let tester = Actor::subagent(&OTTER, "d4e5f6", "tester");
-
     teller.tell(
         &otter,
         "SessionStart",
@@ -26,25 +25,73 @@ pub(super) fn play(sandbox: &Sandbox) -> Result<()> {
         "starts in the same project",
         json!({"source": "startup"}),
     )?;
+    let names = Names { otter: teller.name(&OTTER)?, heron: teller.name(&HERON)? };
+    say!("{:<15} Each has a durable name: otter is {}, heron is {}.", "", names.otter, names.heron);
+    work(&teller, &otter, &heron)?;
+    urgent_mail(&teller, &otter, &heron, &names)?;
+    subagents(&teller)?;
+    the_end_of_a_turn(&teller, &otter)?;
+    woken(&teller, &otter, &heron, &names)?;
+    teller.tell(&otter, "SessionEnd", "leaves", json!({"reason": "prompt_input_exit"}))?;
+    teller.tell(&heron, "SessionEnd", "leaves", json!({"reason": "other"}))?;
+    Ok(())
+}
+
+/// What the two agents are called.
+struct Names {
+    otter: String,
+    heron: String,
+}
+
+fn work(teller: &Teller<'_>, otter: &Actor, heron: &Actor) -> Result<()> {
+    say!("\nBoth work.");
     teller.tell(
-        &otter,
+        otter,
         "UserPromptSubmit",
         "is asked to fix the parser",
         json!({"prompt": "fix the parser, and have it reviewed"}),
     )?;
-    teller.tool(&otter, "Read", &json!({"file_path": "src/parser.rs"}), "reads the parser")?;
-    teller.tool(
-        &heron,
-        "Bash",
-        &json!({"command": "cargo doc", "description": "docs"}),
-        "builds the docs meanwhile",
+    teller.tell(
+        heron,
+        "UserPromptSubmit",
+        "is asked to write the docs",
+        json!({"prompt": "write the docs of the parser"}),
     )?;
+    teller.tool(otter, "Read", &json!({"file_path": "src/parser.rs"}), "reads the parser")?;
     teller.tool(
-        &otter,
+        otter,
         "Edit",
         &json!({"file_path": "src/parser.rs", "old_string": "a", "new_string": "b"}),
         "mends it",
+    )
+}
+
+fn urgent_mail(teller: &Teller<'_>, otter: &Actor, heron: &Actor, names: &Names) -> Result<()> {
+    say!("\nUrgent mail reaches an agent that works after its next tool call.");
+    let body = "It takes Options now. Please say so in the docs.";
+    let send = ["send", "--to", &names.heron, "--subject", "parse() has changed", "--body", body];
+    let sent = teller.shell(otter, &[&send[..], &["--priority", "urgent"]].concat(), "writes")?;
+    let id = id_of(&sent)?;
+    teller.tool(
+        heron,
+        "Bash",
+        &json!({"command": "cargo doc", "description": "docs"}),
+        "builds the docs",
     )?;
+    teller.shell(heron, &["inbox"], "reads")?;
+    teller.shell(heron, &["reply", id, "--body", "I will. Which section?"], "answers")?;
+    teller.tool(
+        heron,
+        "WebFetch",
+        &json!({"url": "https://example.com"}),
+        "wants to look something up",
+    )
+}
+
+fn subagents(teller: &Teller<'_>) -> Result<()> {
+    say!("\nSubagents are actors of their own; the first that ends is told of its agent's mail.");
+    let reviewer = Actor::subagent(&OTTER, "a1b2c3", "reviewer");
+    let tester = Actor::subagent(&OTTER, "d4e5f6", "tester");
     teller.tell(&reviewer, "SubagentStart", "is started to review", json!({}))?;
     teller.tell(&tester, "SubagentStart", "is started to test", json!({}))?;
     teller.tool(&reviewer, "Read", &json!({"file_path": "src/parser.rs"}), "reads the change")?;
@@ -54,77 +101,32 @@ pub(super) fn play(sandbox: &Sandbox) -> Result<()> {
         &json!({"command": "API_TOKEN=abc123secret cargo test", "description": "tests"}),
         "runs the tests (the journal will not know the token)",
     )?;
-    teller.tool(
-        &heron,
-        "WebFetch",
-        &json!({"url": "https://example.com"}),
-        "wants to look something up",
-    )?;
-    teller.stop(&reviewer, "SubagentStop", false, "is done: looks good")?;
     teller.stop(&tester, "SubagentStop", false, "is done: 12 tests pass")?;
-    teller.stop(&otter, "Stop", false, "wants to stop")?;
-    teller.stop(&otter, "Stop", true, "has said what it changed, and stops")?;
-    teller.tell(&otter, "SessionEnd", "leaves", json!({"reason": "prompt_input_exit"}))?;
-    teller.tell(&heron, "SessionEnd", "leaves", json!({"reason": "other"}))?;
+    teller.stop(&tester, "SubagentStop", true, "has told its agent, and ends")?;
+    teller.stop(&reviewer, "SubagentStop", false, "is done: looks good")
+}
+
+fn the_end_of_a_turn(teller: &Teller<'_>, otter: &Actor) -> Result<()> {
+    say!("\nOther mail waits for the end of the turn, which does not end before it was seen.");
+    teller.stop(otter, "Stop", false, "wants to stop")?;
+    teller.shell(otter, &["inbox"], "reads")?;
+    teller.stop(otter, "Stop", true, "has read it, and stops")
+}
+
+fn woken(teller: &Teller<'_>, otter: &Actor, heron: &Actor, names: &Names) -> Result<()> {
+    say!("\nAn idle session is woken; its terminal was free all the time.");
+    let waiter = teller.wait(otter, "is idle; a waiter stays beside the session")?;
+    let begun = Instant::now();
+    let send = ["send", "--to", &names.otter, "--subject", "The docs are done", "--body"];
+    let sent = teller.shell(heron, &[&send[..], &["Please look."]].concat(), "writes")?;
+    waiter.woken_after(begun)?;
+    teller.shell(otter, &["inbox"], "reads, in a turn that nobody typed")?;
+    teller.shell(heron, &["status", id_of(&sent)?], "asks what became of it")?;
     Ok(())
 }
 
-struct Teller<'a> {
-    sandbox: &'a Sandbox,
-    cwd: String,
-}
-
-impl Teller<'_> {
-    /// A tool call, before and (unless it was refused) after.
-    fn tool(&self, actor: &Actor, tool: &str, input: &Value, what: &str) -> Result<()> {
-        let call = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "toolu_demo"});
-        let refused = self.tell(actor, "PreToolUse", what, call.clone())?;
-        if !refused {
-            let mut done = call;
-            done["tool_response"] = json!({"ok": true});
-            self.hook(actor, "PostToolUse", done)?;
-        }
-        Ok(())
-    }
-
-    fn stop(&self, actor: &Actor, event: &str, again: bool, what: &str) -> Result<()> {
-        let more = json!({"stop_hook_active": again, "last_assistant_message": what, "background_tasks": []});
-        self.tell(actor, event, what, more)?;
-        Ok(())
-    }
-
-    /// One event and what came of it. Whether it was refused.
-    fn tell(&self, actor: &Actor, event: &str, what: &str, more: Value) -> Result<bool> {
-        let (answer, us) = self.hook(actor, event, more)?;
-        say!("{:<15} {what}  [{event}, {}.{} ms]", actor.called(), us / 1_000, us % 1_000 / 100);
-        for words in said(&answer) {
-            say!("{:<15}   → {words}", "");
-        }
-        Ok(answer.pointer("/hookSpecificOutput/permissionDecision").is_some())
-    }
-
-    /// Runs the real hook as the client does; its answer, and how long it took.
-    fn hook(&self, actor: &Actor, event: &str, more: Value) -> Result<(Value, u128)> {
-        let mut command = self.sandbox.as_hook(self.sandbox.program("substrate-hook"));
-        command.args(["claude-code", event]);
-        let ran = proc::feed(&mut command, &actor.payload(event, &self.cwd, more))?;
-        if !ran.ok() {
-            bail!("the hook for {event} ended with {}", ran.status);
-        }
-        let answer =
-            if ran.stdout.is_empty() { Value::Null } else { serde_json::from_slice(&ran.stdout)? };
-        Ok((answer, ran.took.as_micros()))
-    }
-}
-
-/// What the client is told, in one line each.
-fn said(answer: &Value) -> Vec<String> {
-    let places = [
-        ("refused", "/hookSpecificOutput/permissionDecisionReason"),
-        ("the model is told", "/hookSpecificOutput/additionalContext"),
-        ("not yet", "/reason"),
-    ];
-    let find =
-        |(word, path): &(&str, &str)| Some(format!("{word}: {}", answer.pointer(path)?.as_str()?));
-    places.iter().filter_map(find).collect()
+/// `42` of `Sent #42 to …`.
+fn id_of(sent: &str) -> Result<&str> {
+    let rest = sent.split_once('#').context("nothing was sent")?.1;
+    rest.split(' ').next().context("it has no number")
 }

@@ -9,6 +9,7 @@ mod freeze;
 mod fuzz;
 mod garbage;
 mod kill;
+mod mail;
 mod mounts;
 mod report;
 mod socket;
@@ -50,7 +51,7 @@ impl Setting {
 
 type Case = fn(&Setting) -> Result<Report>;
 
-const CASES: [(&str, Case); 7] = [
+const CASES: [(&str, Case); 8] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
@@ -58,6 +59,7 @@ const CASES: [(&str, Case); 7] = [
     ("fuzz", fuzz::run),
     ("upgrade", upgrade::run),
     ("disk", disk::run),
+    ("mail", mail::run),
 ];
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {

@@ -22,7 +22,12 @@ const TASK_NOTIFICATION: &str = "<task-notification>";
 pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
     let text = std::str::from_utf8(input.stdin).map_err(|_| DecodeError::NotText)?;
     let payload = if text.trim().is_empty() { Payload::default() } else { parse(text)? };
-    let (kind, name) = named(&payload, input.event);
+    let (kind, name) = match named(&payload, input.event) {
+        (EventKind::Stop | EventKind::SessionStart, _) if input.waits => {
+            (EventKind::Waiter, EventKind::Waiter.name().to_owned())
+        }
+        named => named,
+    };
     Ok(Event {
         client: super::CLIENT.name,
         at: input.at,
@@ -45,6 +50,11 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         block_cap: variable(input, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
             .and_then(|cap| cap.parse().ok())
             .unwrap_or(BLOCK_CAP),
+        wanted_agent: variable(input, "AGENT_ID").map(str::to_owned),
+        wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
+        tasks_dir: tasks_dir(&payload, input),
+        project: String::new(),
+        waiting_since: None,
         detail: detail(kind, &payload),
         n_bytes: input.stdin.len(),
         n_unknown_fields: payload.n_unknown,
@@ -56,6 +66,17 @@ fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
         serde_json::error::Category::Data => DecodeError::NotAnEvent(error),
         _ => DecodeError::NotJson(error),
     })
+}
+
+/// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
+fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
+    let list = variable(input, "CLAUDE_CODE_TASK_LIST_ID")
+        .and_then(SafeId::new)
+        .or_else(|| session(payload, input))?;
+    let transcript = payload.transcript_path.some_text();
+    let config = variable(input, "CLAUDE_CONFIG_DIR")
+        .or_else(|| Some(transcript.as_deref()?.rsplit_once("/projects/")?.0))?;
+    Some(format!("{}/tasks/{list}", config.trim_end_matches('/')))
 }
 
 /// The first name that we know: the payload's own, or else the hook's argument. If we know none, the first that is
@@ -111,7 +132,7 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
             source: start_source(payload.source),
             model: payload.model.some_text(),
         }),
-        K::Stop | K::SubagentStop => Some(Detail::Stop {
+        K::Stop | K::SubagentStop | K::Waiter => Some(Detail::Stop {
             again: payload.stop_hook_active.is_true(),
             last_message: payload.last_assistant_message.some_text(),
             n_background_tasks: payload.background_tasks.n_items().unwrap_or(0),

@@ -56,6 +56,9 @@ pub(super) fn delivers(event: EventKind, wish: WishKind) -> Delivery {
         WishKind::Block => row.block != BlockBy::Nothing,
         WishKind::Notice => row.notice,
         WishKind::Export => row.exports,
+        // Both are between us and our own process.
+        WishKind::Wait => matches!(event, EventKind::Stop | EventKind::Waiter),
+        WishKind::Receipt => true,
     };
     if honoured { Delivery::Delivered } else { Delivery::NotDeliverable }
 }
@@ -132,6 +135,8 @@ pub(super) fn channels(event: EventKind) -> Channels {
         | K::WorktreeRemove
         | K::SessionEnd
         | K::MessageDisplay => SILENT,
+        // In a terminal, exit code 2 starts a turn with the text; elsewhere nothing is wished for.
+        K::Waiter => Channels { block: BlockBy::Exit, ..SILENT },
         K::Unknown | K::Malformed => SILENT,
     }
 }

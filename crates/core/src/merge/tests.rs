@@ -50,13 +50,39 @@ fn a_denial_wins_over_a_question_and_names_rule_and_next_step() {
 #[test]
 fn reasons_to_go_on_come_in_the_order_of_their_causes() {
     let wishes = [
-        ("persist", block(Cause::Heartbeat, Insists::Always, "stay")),
+        ("reminders", block(Cause::Reminders, Insists::Always, "reflect")),
         ("todos", block(Cause::Tasks, Insists::WhileItLasts, "tasks")),
         ("mail", block(Cause::Mail, Insists::WhenNew, "mail")),
     ];
     let merged = merge(&stop(false, 8), &wishes, everything, &StopCycle::default());
-    assert_eq!(merged.verdict.block.as_deref(), Some("mail\n\ntasks\n\nstay"));
+    assert_eq!(merged.verdict.block.as_deref(), Some("mail\n\ntasks\n\nreflect"));
     assert_eq!(merged.told.len(), 3);
+}
+
+#[test]
+fn a_heartbeat_says_that_there_is_nothing_else_so_it_stays_alone() {
+    let heartbeat = ("persist", block(Cause::Heartbeat, Insists::WhileItLasts, "nothing new"));
+    let mail = ("mail", block(Cause::Mail, Insists::WhileItLasts, "mail"));
+    let both = [heartbeat.clone(), mail];
+    let merged = merge(&stop(false, 8), &both, everything, &StopCycle::default());
+    assert_eq!(merged.verdict.block.as_deref(), Some("mail"));
+    let merged = merge(&stop(false, 8), &[heartbeat], everything, &StopCycle::default());
+    assert_eq!(merged.verdict.block.as_deref(), Some("nothing new"));
+}
+
+#[test]
+fn who_is_held_does_not_wait_and_a_receipt_needs_words() {
+    let wait = ("persist", Wish::Wait { key: "agent 7".to_owned(), until: Timestamp(9) });
+    let mail = ("mail", block(Cause::Mail, Insists::WhileItLasts, "mail"));
+    let receipt = ("mail", Wish::Receipt);
+    let verdict = |wishes: &[(&'static str, Wish)]| {
+        merge(&stop(false, 8), wishes, everything, &StopCycle::default()).verdict
+    };
+    let waits = verdict(&[receipt.clone(), wait.clone()]);
+    assert!(waits.wait.is_some() && !waits.receipt && waits.is_silent(), "{waits:?}");
+    assert_eq!(waits.word(), "wait");
+    let held = verdict(&[mail, receipt, wait]);
+    assert!(held.wait.is_none() && held.receipt && held.block.is_some(), "{held:?}");
 }
 
 #[rstest]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
 use substrate_core::wish::Wish;
-use substrate_core::{Cx, Detail, Event, FeatureError, Outcome, Verdict};
+use substrate_core::{Cx, Detail, Event, EventKind, FeatureError, Outcome, Verdict};
 
 use super::ops::{self, Entry};
 use super::redact::{names_dotenv, redacted};
@@ -13,6 +13,11 @@ pub(super) fn record(
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
+    // A waiter that found nothing is no event: the Stop beside it is.
+    if event.kind == EventKind::Waiter && outcome.verdict.is_silent() && outcome.failures.is_empty()
+    {
+        return Ok(());
+    }
     let max = usize::try_from(cx.settings.int("journal.max_text")).unwrap_or(4_096);
     let (input, output) = texts(event);
     let is_dotenv = input.is_some_and(names_dotenv);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use substrate_core::engine::{HostKind, Surroundings, once};
 use substrate_core::settings::{Layer, Scope};
+use substrate_core::world::Nowhere;
 use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
     ToolCall, ToolClass, engine,
@@ -26,7 +27,8 @@ impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
-        let schema = [("engine", engine::MIGRATIONS), ("journal", super::FEATURE.migrations)];
+        let mut schema = vec![("engine", engine::MIGRATIONS)];
+        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
         prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
         let keys = crate::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
@@ -41,6 +43,7 @@ impl Place {
             features: crate::ALL,
             settings: &self.settings,
             facts: &facts,
+            world: &Nowhere,
             delivers: |_, _| Delivery::Delivered,
             micros: || 0,
             host: HostKind::Daemon,
@@ -55,13 +58,7 @@ impl Place {
 
     fn with<T>(&mut self, now: i64, body: impl FnOnce(&mut Cx<'_>) -> T) -> T {
         let mut tx = self.writer.begin(Durability::Normal).unwrap();
-        let facts = Facts::default();
-        let out = body(&mut Cx {
-            now: Timestamp(now),
-            db: &mut tx,
-            settings: &self.settings,
-            facts: &facts,
-        });
+        let out = body(&mut Cx::new(Timestamp(now), &mut tx, &self.settings));
         tx.commit().unwrap();
         out
     }
@@ -213,7 +210,7 @@ fn a_block_is_counted_until_a_tool_call_or_the_end_of_the_turn() {
     assert_eq!(in_row(&mut place), Some(0));
     place.happen(&stop(false));
     assert_eq!(in_row(&mut place), Some(1), "a new turn begins a new count");
-    place.settings = Place::new("").settings;
+    place.settings = Place::new("[persist]\nmode = \"off\"").settings;
     place.happen(&stop(true));
     assert_eq!(in_row(&mut place), None, "it was let go");
 }

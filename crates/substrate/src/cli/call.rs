@@ -1,19 +1,21 @@
 //! Asking the daemon; starting it if there is none; doing without it if it can't be had.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipc::{Conn, ConnError, Kind as Frame, Reply};
 use serde::Serialize;
 use serde_json::Value;
-use substrate_core::{Access, Cx, Db, Facts, Output, Verb};
-use substrate_store::{Durability, Readers};
+use substrate_core::{Access, Caller, Db, Output, Settings, Timestamp, Verb, WaitFor};
+use substrate_store::{Durability, Readers, Writer};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
 use crate::daemon::{self, Ask, Call, Status};
 use crate::error::{AppError, Kind, Result};
-use crate::{clock, host, ui};
+use crate::machine::Machine;
+use crate::{clock, effects, host, ui};
 
 /// How long a command waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,41 +23,127 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long it waits for a daemon to take the connection, or to come up.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// Runs a verb in the daemon, or here if there is none.
-pub(super) fn verb(context: &Context, verb: &'static Verb, body: Value) -> Result<Output> {
-    let settings = SettingsFiles::new(context.home.config()).at(dir(context));
-    for problem in &settings.problems {
-        ui::talk(&format!("warning: {problem} ({})\n", problem.hint));
-    }
-    let call = Call {
-        path: verb.path.iter().map(|word| (*word).to_owned()).collect(),
-        body,
-        caller: context.caller.clone(),
-    };
-    let begun = Instant::now();
-    let asked = match ask(&context.home, Frame::Command, &call, PATIENCE) {
-        Err(ConnError::Absent) if settings.on("daemon.autostart") && start(context) => {
-            ask(&context.home, Frame::Command, &call, PATIENCE)
+/// How often a command that can be repeated is, when a daemon ends in the middle of it.
+const REPEATS: u32 = 5;
+
+/// How often a command that waits looks again where no daemon wakes it.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// One or more calls of a verb, over one connection.
+pub(super) struct Line<'a> {
+    context: &'a Context,
+    verb: &'static Verb,
+    settings: Arc<Settings>,
+    project: Arc<str>,
+    conn: Option<Conn>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn new(context: &'a Context, verb: &'static Verb) -> Self {
+        let (settings, project) = SettingsFiles::new(context.home.config()).around(dir(context));
+        for problem in &settings.problems {
+            ui::talk(&format!("warning: {problem} ({})\n", problem.hint));
         }
-        asked => asked,
-    };
-    if context.verbose {
-        let by = asked.as_ref().map_or_else(
-            |error| format!("no daemon ({})", error.name()),
-            |_| "the daemon".to_owned(),
-        );
-        ui::talk(&format!("{by}, after {} us\n", begun.elapsed().as_micros()));
+        Self { context, verb, settings, project, conn: None }
     }
-    match asked {
-        Ok((0, json)) => serde_json::from_slice(&json).map_err(|error| AppError::from_error(Kind::Internal, &error)),
-        Ok((_, json)) => Err(serde_json::from_slice(&json).map_err(|error| AppError::from_error(Kind::Internal, &error))?),
-        // Nothing was sent, or nothing came of it.
-        Err(ConnError::Absent | ConnError::Foreign) => here(context, verb, call.body, &settings),
-        // A read can be repeated; a write may have happened.
-        Err(_) if verb.access == Access::Read => here(context, verb, call.body, &settings),
-        Err(error) => Err(AppError::new(Kind::Daemon, format!("the daemon did not answer ({})", error.name()))
+
+    /// Runs the verb in the daemon, or here if there is none.
+    pub(super) fn call(&mut self, body: Value, request: &str) -> Result<Output> {
+        let caller = Caller { request: request.to_owned(), ..self.context.caller.clone() };
+        let path = self.verb.path.iter().map(|word| (*word).to_owned()).collect();
+        let call = Call { path, body, caller };
+        let begun = Instant::now();
+        let asked = self.asked(&call);
+        if self.context.verbose {
+            let by = asked.as_ref().map_or_else(
+                |error| format!("no daemon ({})", error.name()),
+                |_| "the daemon".to_owned(),
+            );
+            ui::talk(&format!("{by}, after {} us\n", begun.elapsed().as_micros()));
+        }
+        let internal = |error: serde_json::Error| AppError::from_error(Kind::Internal, &error);
+        match asked {
+            Ok((0, json)) => serde_json::from_slice(&json).map_err(internal),
+            Ok((_, json)) => Err(serde_json::from_slice(&json).map_err(internal)?),
+            // Nothing was sent, or nothing came of it.
+            Err(ConnError::Absent | ConnError::Foreign) => self.here(call),
+            // What can be repeated is; anything else may have happened.
+            Err(_) if self.verb.access == Access::Read || self.verb.repeatable => self.here(call),
+            Err(error) => Err(AppError::new(
+                Kind::Daemon,
+                format!("the daemon did not answer ({})", error.name()),
+            )
             .hint("it may have been done or not: look before you repeat it; `substrate daemon status` tells more")),
+        }
     }
+
+    /// Asks until there is an answer, or a reason to do without.
+    fn asked(&mut self, call: &Call) -> std::result::Result<(u8, Vec<u8>), ConnError> {
+        let json = serde_json::to_vec(call).map_err(|_| ConnError::Foreign)?;
+        let mut tries = 0;
+        loop {
+            let asked = self.ask_once(&json);
+            let may_start = self.settings.on("daemon.autostart");
+            match asked {
+                Err(ConnError::Absent) if tries == 0 && may_start && start(self.context) => {}
+                Err(ConnError::Broken) if self.verb.repeatable && tries < REPEATS => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                asked => return asked,
+            }
+            tries += 1;
+        }
+    }
+
+    fn ask_once(&mut self, json: &[u8]) -> std::result::Result<(u8, Vec<u8>), ConnError> {
+        let mut conn = match self.conn.take() {
+            Some(conn) => conn,
+            None => Conn::open(self.context.home.root(), CONNECT)?,
+        };
+        let answer = exchange(&mut conn, Frame::Command, json, PATIENCE)?;
+        self.conn = Some(conn);
+        Ok(answer)
+    }
+
+    /// The same verb in our own process, on the same database.
+    fn here(&self, mut call: Call) -> Result<Output> {
+        let home = &self.context.home;
+        home.ensure()?;
+        let mut writer = host::open(home, PATIENCE)?;
+        call.caller.project = self.project.as_ref().to_owned();
+        loop {
+            let output = self.run_here(&mut writer, &call.caller, call.body)?;
+            let Some(WaitFor { until_ms, body, .. }) = output.wait else { return Ok(output) };
+            pause(&mut writer, Timestamp(until_ms))?;
+            call.body = body;
+        }
+    }
+
+    fn run_here(&self, writer: &mut Writer, caller: &Caller, body: Value) -> Result<Output> {
+        let machine = Machine::default();
+        let run =
+            |db: &mut dyn Db| host::run_verb(db, &machine, &self.settings, self.verb, caller, body);
+        if self.verb.access == Access::Read {
+            let read = Readers::new(writer.path()).read(run);
+            return read.map(|(output, _)| output);
+        }
+        let mut tx = writer.begin(Durability::Full)?;
+        let (output, after) = run(&mut tx)?;
+        tx.commit()?;
+        // A daemon that has waiters notices by itself that somebody else has written.
+        let _keys = effects::carry_out(&self.context.home, after);
+        Ok(output)
+    }
+}
+
+/// Until somebody else has written, or that time.
+fn pause(writer: &mut Writer, until: Timestamp) -> Result<()> {
+    let seen = writer.foreign_writes()?;
+    while writer.foreign_writes()? == seen && clock::now() < until {
+        let left = u64::try_from(until.since(clock::now())).unwrap_or(0);
+        std::thread::sleep(LOOK.min(Duration::from_millis(left + 1)));
+    }
+    Ok(())
 }
 
 /// Asks the daemon about itself.
@@ -64,52 +152,42 @@ pub(super) fn control(
     ask_for: &Ask,
     patience: Duration,
 ) -> std::result::Result<(u8, Status), ConnError> {
-    let (exit, json) = ask(home, Frame::Control, ask_for, patience)?;
+    let json = to_json(ask_for)?;
+    let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
+    let (exit, json) = exchange(&mut conn, Frame::Control, &json, patience)?;
     Ok((exit, serde_json::from_slice(&json).map_err(|_| ConnError::Foreign)?))
 }
 
-fn ask(
-    home: &Home,
+fn to_json(body: &impl Serialize) -> std::result::Result<Vec<u8>, ConnError> {
+    serde_json::to_vec(body).map_err(|_| ConnError::Foreign)
+}
+
+fn exchange(
+    conn: &mut Conn,
     kind: Frame,
-    body: &impl Serialize,
-    patience: Duration,
+    json: &[u8],
+    mut patience: Duration,
 ) -> std::result::Result<(u8, Vec<u8>), ConnError> {
-    let json = serde_json::to_vec(body).map_err(|_| ConnError::Foreign)?;
-    let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
-    conn.send(kind, [&json], patience)?;
-    match conn.receive(patience)? {
-        (Frame::Reply, body) => Reply::read(&body)
-            .map(|reply| (reply.exit, reply.stdout.to_vec()))
-            .ok_or(ConnError::Foreign),
-        _ => Err(ConnError::Foreign),
+    conn.send(kind, [json], patience)?;
+    loop {
+        match conn.receive(patience)? {
+            (Frame::Reply, body) => {
+                return Reply::read(&body)
+                    .map(|reply| (reply.exit, reply.stdout.to_vec()))
+                    .ok_or(ConnError::Foreign);
+            }
+            (Frame::Wait, body) => {
+                let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+                patience = Duration::from_millis(u64::from(ms));
+            }
+            _ => return Err(ConnError::Foreign),
+        }
     }
 }
 
 fn start(context: &Context) -> bool {
     daemon::start(&context.env, &context.home).is_ok()
         && daemon::wait_until_up(&context.home, CONNECT).is_ok()
-}
-
-/// The same verb in our own process, on the same database.
-fn here(
-    context: &Context,
-    verb: &'static Verb,
-    body: Value,
-    settings: &substrate_core::Settings,
-) -> Result<Output> {
-    context.home.ensure()?;
-    let mut writer = host::open(&context.home, PATIENCE)?;
-    let run = |db: &mut dyn Db| {
-        let mut cx = Cx { now: clock::now(), db, settings, facts: &Facts::default() };
-        (verb.run)(&mut cx, &context.caller, body).map_err(AppError::from)
-    };
-    if verb.access == Access::Read {
-        return Readers::new(&context.home.database()).read(run);
-    }
-    let mut tx = writer.begin(Durability::Full)?;
-    let output = run(&mut tx)?;
-    tx.commit()?;
-    Ok(output)
 }
 
 pub(super) fn dir(context: &Context) -> &Path {

@@ -69,6 +69,12 @@ pub(super) fn stop(home: &Home) -> Result<()> {
         Ok((_, status)) => {
             wait_until_gone(home, &status)?;
             ui::talk("the daemon has stopped\n");
+            if status.n_waiting > 0 {
+                let n = status.n_waiting;
+                ui::talk(&format!(
+                    "{n} waited for mail and no longer do; an agent is reached at its next event\n"
+                ));
+            }
             Ok(())
         }
         // It may be just starting, or about to make its socket anew.
@@ -120,7 +126,7 @@ fn status(context: &Context) -> Result<()> {
         Ok((_, status)) => {
             let ago = Ago(clock::now().0 - status.started_ms);
             let text = format!(
-                "running   pid {}, version {}, for {ago}\nhome      {}\nprogram   {}\nserved    {} hooks and {} commands in {} commits, {} failed\n",
+                "running   pid {}, version {}, for {ago}\nhome      {}\nprogram   {}\nserved    {} hooks and {} commands in {} commits, {} failed\nwaiting   {}\n",
                 status.pid,
                 status.version,
                 status.home,
@@ -129,6 +135,7 @@ fn status(context: &Context) -> Result<()> {
                 status.n_commands,
                 status.n_commits,
                 status.n_failures,
+                status.n_waiting,
             );
             let mut json = serde_json::to_value(&status).unwrap_or_default();
             json["running"] = json!(true);

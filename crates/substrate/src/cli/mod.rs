@@ -7,6 +7,8 @@ mod daemon;
 mod db;
 mod doctor;
 mod hooks;
+mod lines;
+mod local;
 mod reference;
 mod setup;
 mod verbs;
@@ -18,7 +20,7 @@ use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
 use crate::error::Result;
-use crate::{clock, ui};
+use crate::{clock, proc, ui};
 
 /// What every command knows.
 pub(crate) struct Context {
@@ -144,7 +146,15 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
         inside_client: env.get("CLAUDECODE").is_some(),
+        // Whoever runs the verb knows its projects.
+        project: String::new(),
+        request: hex(proc::random_id()),
+        shells: local::shells(env),
     }
+}
+
+fn hex(id: [u8; 16]) -> String {
+    substrate_core::RequestId(id).to_string()
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use clap::{ArgMatches, Command};
 use serde_json::Value;
 use substrate_core::{Format, Output, Verb};
 
-use super::{Context, call};
+use super::call::Line;
+use super::local::ThisProcess;
+use super::{Context, lines};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -34,8 +36,13 @@ pub(super) fn add(mut root: Command) -> Command {
                     .iter()
                     .filter(move |verb| verb.path.len() == 2 && verb.path[0] == name)
             };
-            let mut group =
-                Command::new(name).about(feature.about).args_conflicts_with_subcommands(true);
+            let about = if name == feature.name {
+                feature.about.to_owned()
+            } else {
+                let all: Vec<&str> = members().map(|verb| verb.path[1]).collect();
+                format!("{}: {}", capital(name), all.join(", "))
+            };
+            let mut group = Command::new(name).about(about).args_conflicts_with_subcommands(true);
             group = match members().find(|verb| verb.default) {
                 Some(verb) => (verb.augment)(group),
                 None => group.subcommand_required(true).arg_required_else_help(true),
@@ -53,6 +60,11 @@ pub(super) fn add(mut root: Command) -> Command {
     root
 }
 
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
     let (verb, matches) = match matches.subcommand() {
         Some((second, inner)) => (all().find(|verb| verb.path == [name, second]), inner),
@@ -63,11 +75,17 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     };
     let verb =
         verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
-    let mut body =
-        (verb.body)(matches).map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    let mut body = (verb.body)(matches, &mut ThisProcess)?;
+    if let Some(source) = (verb.streams)(&body) {
+        return lines::run(context, verb, &source);
+    }
+    let mut line = Line::new(context, verb);
     loop {
-        let output = call::verb(context, verb, body)?;
+        let output = line.call(body, &context.caller.request)?;
         print(context.format, &output)?;
+        if let Some(after) = output.after {
+            line.call(after, &context.caller.request)?;
+        }
         match output.follow {
             Some(next) => body = next,
             None => return Ok(()),
@@ -86,10 +104,14 @@ fn print(format: Format, output: &Output) -> Result<()> {
             }
         }
         Format::Json => ui::data(&format!("{}\n", pretty(&output.json))),
-        Format::Hook => {
-            return Err(AppError::new(Kind::User, "this command has no hook format")
-                .hint("use `--format json`"));
-        }
+        Format::Hook => match &output.hook {
+            Some(Value::Null) => {}
+            Some(hook) => ui::data(&format!("{hook}\n")),
+            None => {
+                return Err(AppError::new(Kind::User, "this command has no hook format")
+                    .hint("use `--format json`"));
+            }
+        },
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use substrate_core::Settings;
 use substrate_core::settings::{Layer, Problem, Scope};
 
-use super::project::root_of;
+use super::project::{project_of, root_of};
 use crate::clock;
 
 /// Files are looked at again after so long; what a person changes is in force before they notice.
@@ -31,6 +31,7 @@ pub(crate) struct SettingsFiles {
 #[derive(Debug)]
 struct Known {
     root: PathBuf,
+    project: Arc<str>,
     looked_us: u64,
     stamps: [Stamp; 3],
     settings: Arc<Settings>,
@@ -46,14 +47,19 @@ impl SettingsFiles {
 
     /// The settings in force in that folder.
     pub(crate) fn at(&mut self, dir: &Path) -> Arc<Settings> {
+        self.around(dir).0
+    }
+
+    /// The settings in force in that folder, and which project it is.
+    pub(crate) fn around(&mut self, dir: &Path) -> (Arc<Settings>, Arc<str>) {
         let now = clock::micros();
         if let Some(known) = self.projects.get_mut(dir) {
             if now.saturating_sub(known.looked_us) < FRESH_US {
-                return Arc::clone(&known.settings);
+                return known.both();
             }
             known.looked_us = now;
             if stamps(&self.user, &known.root) == known.stamps {
-                return Arc::clone(&known.settings);
+                return known.both();
             }
         }
         let root = root_of(dir);
@@ -62,9 +68,17 @@ impl SettingsFiles {
         if self.projects.len() >= MAX_PROJECTS {
             self.projects.clear();
         }
-        let known = Known { root, looked_us: now, stamps, settings: Arc::clone(&settings) };
+        let project = project_of(&root).display().to_string().into();
+        let known = Known { root, project, looked_us: now, stamps, settings };
+        let both = known.both();
         self.projects.insert(dir.to_owned(), known);
-        settings
+        both
+    }
+}
+
+impl Known {
+    fn both(&self) -> (Arc<Settings>, Arc<str>) {
+        (Arc::clone(&self.settings), Arc::clone(&self.project))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which working tree a folder belongs to.
+//! Which working tree a folder belongs to, and which project a working tree.
 
 use std::path::{Path, PathBuf};
 
@@ -9,4 +9,55 @@ pub(crate) fn root_of(dir: &Path) -> PathBuf {
         .find(|folder| folder.join(".git").exists() || folder.join(".substrate.toml").exists())
         .unwrap_or(dir)
         .to_owned()
+}
+
+/// The project of a working tree: the same for all trees of one repository.
+pub(crate) fn project_of(root: &Path) -> PathBuf {
+    let common = common_dir(&root.join(".git")).and_then(|dir| dir.canonicalize().ok());
+    match common {
+        Some(dir) if dir.file_name().is_some_and(|name| name == ".git") => {
+            dir.parent().unwrap_or(&dir).to_owned()
+        }
+        Some(dir) => dir,
+        None => root.canonicalize().unwrap_or_else(|_| root.to_owned()),
+    }
+}
+
+/// Where a repository keeps what its working trees share. A tree's own `.git` is a file that leads there.
+fn common_dir(git: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_owned());
+    }
+    let text = std::fs::read_to_string(git).ok()?;
+    let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
+    let common = std::fs::read_to_string(own.join("commondir")).ok();
+    Some(common.map_or_else(|| own.clone(), |text| own.join(text.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fsx;
+
+    #[test]
+    fn two_trees_of_one_repository_are_one_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        let own = at("main/.git/worktrees/wt");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::create_dir_all(at("wt/src")).unwrap();
+        fsx::replace(&own.join("commondir"), b"../..\n", 0o600).unwrap();
+        let lead = format!("gitdir: {}\n", own.display());
+        fsx::replace(&at("wt/.git"), lead.as_bytes(), 0o600).unwrap();
+        let main = at("main").canonicalize().unwrap();
+        assert_eq!(project_of(&root_of(&at("wt/src"))), main);
+        assert_eq!(project_of(&root_of(&at("main"))), main);
+    }
+
+    #[test]
+    fn a_folder_without_git_is_its_own_project() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(project_of(folder.path()), folder.path().canonicalize().unwrap());
+        assert_eq!(project_of(Path::new("/nowhere/at/all")), Path::new("/nowhere/at/all"));
+    }
 }

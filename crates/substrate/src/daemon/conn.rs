@@ -1,4 +1,4 @@
-//! One connection: one request, one reply. While it waits it holds no buffer.
+//! One connection: one request, one reply; commands may go on. While it waits it holds no buffer.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,17 +9,18 @@ use ipc::frame::{HEADER_LEN, VERSION};
 use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use substrate_core::{Access, Caller, Cx, Facts, Timestamp, Verb, engine};
+use substrate_clients::Answer;
+use substrate_core::{Access, Caller, Facts, Output, RequestId, Timestamp, Verb, WaitFor, engine};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::control::Ask;
-use super::group::{Job, What, verb_reply};
+use super::group::{Job, Settled, What};
 use super::state::{Counted, How, State, count};
-use super::take_over;
+use super::{take_over, waiting};
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Decoded, Prepared};
+use crate::host::{self, Applied, Decoded, Prepared};
 use crate::{clock, gather, spool};
 
 /// Whoever says nothing for so long is gone.
@@ -30,6 +31,9 @@ const LONG: usize = 256 << 10;
 
 /// Facts that are not there after so long are not waited for.
 const GATHER: Duration = Duration::from_millis(300);
+
+/// How long a hook may take to print what it got and say so.
+const PRINTED: Duration = Duration::from_secs(5);
 
 /// A request of kind `Command`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,47 +52,113 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
             return tracing::warn!(%error, "a connection without credentials was turned away");
         }
     }
-    let Ok(Some((header, body))) = timeout(PATIENCE, read_frame(&state, &stream)).await else {
-        return;
-    };
-    let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
-    let begun_us = clock::micros();
-    let reply = if header.version == VERSION {
+    let mut stream = stream;
+    while let Ok(Some((header, body))) = timeout(PATIENCE, read_frame(&state, &stream)).await {
+        let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
         // On the heap, so that a connection that only waits stays small.
-        Box::pin(answer(&state, header.kind, body, begun_us)).await
-    } else {
-        None
-    };
-    let sent = match reply {
-        Some(reply) => write_frame(&stream, Kind::Reply, &reply).await,
-        None => write_frame(&stream, Kind::Refused, &[]).await,
-    };
-    if sent.is_err() {
-        // The caller did not wait for us: it may have hidden our socket.
-        state.look_for_socket.notify_one();
+        match Box::pin(answer(&state, stream, header, body)).await {
+            // Whoever sends commands may send more.
+            Some(same) => stream = same,
+            None => return,
+        }
+        drop(in_flight);
     }
-    drop(in_flight);
 }
 
-/// `None`: not a request that we understand.
-async fn answer(state: &Rc<State>, kind: Kind, body: Vec<u8>, begun_us: u64) -> Option<Vec<u8>> {
-    match kind {
+/// Answers one request. The connection comes back if another may follow.
+async fn answer(
+    state: &Rc<State>,
+    stream: UnixStream,
+    header: Header,
+    body: Vec<u8>,
+) -> Option<UnixStream> {
+    let begun_us = clock::micros();
+    let reply = match header.kind {
+        _ if header.version != VERSION => None,
         Kind::Hook => {
             count(&state.counts.hooks);
-            if host::is_waiter(&HookRequest::read(&body)?) {
-                return Some(Reply::default().bytes());
+            match prepare(state, body, begun_us, clock::now()).await {
+                Some(prepared) => {
+                    settle_hook(state, stream, prepared).await;
+                    return None;
+                }
+                None => None,
             }
-            let prepared = prepare(state, body, begun_us, clock::now()).await?;
-            committed(state, What::Hook(Box::new(prepared))).await
         }
         Kind::Command => {
             count(&state.counts.commands);
-            let call: Call = serde_json::from_slice(&body).ok()?;
-            Some(command(state, call).await)
+            match serde_json::from_slice(&body) {
+                Ok(call) => return settle_call(state, stream, call).await,
+                Err(_) => None,
+            }
         }
-        Kind::Control => Some(control(state, serde_json::from_slice(&body).ok()?).await),
-        Kind::Reply | Kind::Wait | Kind::Refused => None,
+        Kind::Control => match serde_json::from_slice(&body) {
+            Ok(ask) => Some(control(state, ask).await),
+            Err(_) => None,
+        },
+        Kind::Printed | Kind::Reply | Kind::Wait | Kind::Refused | Kind::Confirm => None,
+    };
+    match reply {
+        Some(reply) => send(state, &stream, Kind::Reply, &reply).await,
+        // Not a request that we understand.
+        None => send(state, &stream, Kind::Refused, &[]).await,
+    };
+    None
+}
+
+/// Whether somebody was there to read it.
+async fn send(state: &State, stream: &UnixStream, kind: Kind, body: &[u8]) -> bool {
+    let sent = write_frame(stream, kind, body).await.is_ok();
+    if !sent {
+        // The caller did not wait for us: it may have hidden our socket.
+        state.look_for_socket.notify_one();
     }
+    sent
+}
+
+/// Commits what a hook brought, and answers it, or parks it.
+async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) {
+    let request = prepared.decoded.request();
+    let settled = committed(state, What::Hook(Box::new(prepared))).await;
+    let Some(Settled::Hook { prepared, applied }) = settled else {
+        send(state, &stream, Kind::Refused, &[]).await;
+        return;
+    };
+    match applied.wait {
+        Some(wait) => waiting::park_hook(state, stream, prepared.decoded, wait).await,
+        None => answer_hook(state, &stream, request, applied).await,
+    }
+}
+
+/// Gives a hook its answer, and hears whether it was printed where somebody wants to know.
+pub(super) async fn answer_hook(
+    state: &State,
+    stream: &UnixStream,
+    request: RequestId,
+    applied: Applied,
+) {
+    let Answer { exit, stdout, stderr, .. } = &applied.answer;
+    let reply = Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes();
+    if !applied.receipt {
+        send(state, stream, Kind::Reply, &reply).await;
+        return;
+    }
+    let reached = send(state, stream, Kind::Confirm, &reply).await
+        && matches!(
+            timeout(PRINTED, read_frame(state, stream)).await,
+            Ok(Some((Header { kind: Kind::Printed, .. }, _)))
+        );
+    let told = committed(state, What::Printed { request, reached }).await;
+    if reached && told.is_some() {
+        send(state, stream, Kind::Reply, &Reply::default().bytes()).await;
+    }
+}
+
+/// A hook that has waited is asked about once more.
+pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: Decoded) {
+    let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
+    let prepared = surround(state, decoded).await;
+    settle_hook(state, stream, prepared).await;
 }
 
 async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> Option<Prepared> {
@@ -98,16 +168,31 @@ async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> 
     } else {
         decode(&body)?
     };
-    let settings = state.settings.borrow_mut().at(decoded.dir());
-    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
-    let facts = if needs.is_empty() {
-        Facts::default()
-    } else {
-        let gathered =
-            timeout(GATHER, tokio::task::spawn_blocking(move || gather::gather(needs))).await;
-        gathered.ok().and_then(Result::ok).unwrap_or_default()
-    };
-    Some(Prepared { decoded, settings, facts })
+    Some(surround(state, decoded).await)
+}
+
+/// An event with its settings, its project and the facts that features need.
+async fn surround(state: &State, decoded: Decoded) -> Prepared {
+    let mut prepared = surrounded(state, decoded);
+    let needs = engine::needs(substrate_features::ALL, &prepared.decoded.event, &prepared.settings);
+    if needs.is_empty() {
+        return prepared;
+    }
+    let needs = state.known.borrow().answer(needs, clock::micros(), &mut prepared.facts);
+    if !needs.is_empty() {
+        let looking = tokio::task::spawn_blocking(move || gather::gather(needs));
+        let gathered = timeout(GATHER, looking).await.ok().and_then(Result::ok).unwrap_or_default();
+        state.known.borrow_mut().keep(&gathered, clock::micros());
+        prepared.facts.extend(gathered);
+    }
+    prepared
+}
+
+/// The same without facts.
+pub(super) fn surrounded(state: &State, mut decoded: Decoded) -> Prepared {
+    let (settings, project) = state.settings.borrow_mut().around(decoded.dir());
+    decoded.event.project = project.as_ref().to_owned();
+    Prepared { decoded, settings, facts: Facts::default() }
 }
 
 /// Processes what hooks had to leave in the spool.
@@ -125,43 +210,72 @@ pub(super) async fn process_kept(state: &State) {
 }
 
 /// Hands a job to the next group, and waits for its commit.
-async fn committed(state: &State, what: What) -> Option<Vec<u8>> {
-    let (answer, answered) = oneshot::channel();
-    state.jobs.send(Job { what, answer }).ok()?;
-    answered.await.ok()
+async fn committed(state: &State, what: What) -> Option<Settled> {
+    let (settled, waiting) = oneshot::channel();
+    state.jobs.send(Job { what, settled }).ok()?;
+    waiting.await.ok()
 }
 
-async fn command(state: &Rc<State>, call: Call) -> Vec<u8> {
+/// Runs a command, and answers it, or parks it.
+async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
     let Call { path, body, caller } = call;
-    let Some(verb) = find(&path) else {
-        let error = AppError::new(
-            ErrorKindOfOurs::User,
-            format!("the daemon has no command `{}`", path.join(" ")),
-        )
-        .hint("`substrate daemon restart` makes it the same version as this command");
-        return verb_reply(&Err(error));
+    let result = command(state, &path, body, caller.clone()).await;
+    if let Ok(Output { wait: Some(wait), .. }) = &result {
+        let WaitFor { key, until_ms, body } = wait.clone();
+        let again = Call { path, body, caller };
+        waiting::park_call(state, stream, again, &key, Timestamp(until_ms)).await;
+        return None;
+    }
+    send(state, &stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
+}
+
+/// A verb's output, or its error, as JSON; the command renders it.
+pub(super) fn verb_reply(result: &Result<Output, AppError>) -> Vec<u8> {
+    let (exit, json) = match result {
+        Ok(output) => (0, serde_json::to_vec(output)),
+        Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
+    };
+    Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes()
+}
+
+/// A command that has waited is run once more.
+pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call) {
+    let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
+    let _one_is_enough = settle_call(state, stream, call).await;
+}
+
+async fn command(
+    state: &State,
+    path: &[String],
+    body: Value,
+    mut caller: Caller,
+) -> Result<Output, AppError> {
+    let Some(verb) = find(path) else {
+        let error = format!("the daemon has no command `{}`", path.join(" "));
+        return Err(AppError::new(ErrorKindOfOurs::User, error)
+            .hint("`substrate daemon restart` makes it the same version as this command"));
     };
     let dir = caller.project_dir.clone().unwrap_or_else(|| caller.cwd.clone());
-    let settings = state.settings.borrow_mut().at(Path::new(&dir));
+    let (settings, project) = state.settings.borrow_mut().around(Path::new(&dir));
+    caller.project = project.as_ref().to_owned();
+    let panicked = || {
+        let error = "the command panicked; the daemon's log says where";
+        AppError::new(ErrorKindOfOurs::Internal, error)
+    };
     if verb.access == Access::Write {
         let what = What::Verb { verb, caller: Box::new(caller), body, settings };
-        return committed(state, what).await.unwrap_or_default();
+        return match committed(state, what).await {
+            Some(Settled::Verb(result)) => result,
+            _ => Err(panicked()),
+        };
     }
-    let readers = std::sync::Arc::clone(&state.readers);
+    let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
-            let mut cx =
-                Cx { now: clock::now(), db, settings: &settings, facts: &Facts::default() };
-            (verb.run)(&mut cx, &caller, body).map_err(AppError::from)
+            host::run_verb(db, &machine, &settings, verb, &caller, body).map(|(output, _)| output)
         })
     });
-    let result = read.await.unwrap_or_else(|_| {
-        Err(AppError::new(
-            ErrorKindOfOurs::Internal,
-            "the command panicked; the daemon's log says where",
-        ))
-    });
-    verb_reply(&result)
+    read.await.unwrap_or_else(|_| Err(panicked()))
 }
 
 /// The verb of that path.
@@ -174,6 +288,7 @@ async fn control(state: &Rc<State>, ask: Ask) -> Vec<u8> {
     let exit = match ask {
         Ask::Ping => 0,
         Ask::Stop => {
+            waiting::let_all_go(state).await;
             state.end(How::Stop);
             0
         }

@@ -26,4 +26,6 @@ pub(crate) struct Status {
     pub(crate) n_commands: u64,
     pub(crate) n_commits: u64,
     pub(crate) n_failures: u64,
+    #[serde(default)]
+    pub(crate) n_waiting: usize,
 }

@@ -1,21 +1,23 @@
 //! Group commit: all requests that are ready go into one transaction, and are answered after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use ipc::{Reply, place};
+use ipc::place;
 use serde_json::Value;
-use substrate_clients::Answer;
 use substrate_core::engine::{HostKind, once};
-use substrate_core::{Caller, Cx, Db, DbError, Facts, Output, Verb};
+use substrate_core::{Caller, DbError, Effect, FeatureError, Output, RequestId, Settings, Verb};
 use substrate_store::{Durability, Tx};
 use tokio::sync::{mpsc, oneshot};
 
 use super::state::{State, count};
-use crate::clock;
+use super::waiting::{self, Woken};
 use crate::error::{AppError, Kind};
-use crate::host::{self, Prepared, Scope};
+use crate::host::{self, Applied, Prepared, Scope};
+use crate::{clock, effects};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
@@ -26,8 +28,7 @@ const CHECKPOINT_EVERY: usize = 2_000;
 /// Something that writes, and whoever waits for it.
 pub(super) struct Job {
     pub(super) what: What,
-    /// The body of the reply.
-    pub(super) answer: oneshot::Sender<Vec<u8>>,
+    pub(super) settled: oneshot::Sender<Settled>,
 }
 
 pub(super) enum What {
@@ -38,15 +39,27 @@ pub(super) enum What {
         verb: &'static Verb,
         caller: Box<Caller>,
         body: Value,
-        settings: std::sync::Arc<substrate_core::Settings>,
+        settings: Arc<Settings>,
     },
+    /// Whether the answer to that request reached its client.
+    Printed {
+        request: RequestId,
+        reached: bool,
+    },
+}
+
+/// What came of a job that was committed.
+pub(super) enum Settled {
+    Hook { prepared: Box<Prepared>, applied: Applied },
+    Verb(Result<Output, AppError>),
+    Printed,
 }
 
 impl What {
     /// What is acknowledged must be on disk; what nobody was promised need not.
     const fn durability(&self) -> Durability {
         match self {
-            Self::Hook(_) | Self::Kept(_) => Durability::Normal,
+            Self::Hook(_) | Self::Kept(_) | Self::Printed { .. } => Durability::Normal,
             Self::Verb { .. } => Durability::Full,
         }
     }
@@ -72,21 +85,30 @@ pub(super) async fn commit_groups(
 
 /// What came of one job, before anybody may know.
 enum Done {
-    Hook(Answer),
-    Verb(Result<Output, AppError>),
+    Hook(Applied),
+    Verb(Result<Output, AppError>, Vec<Effect>),
+    Printed(Vec<Effect>),
 }
 
-fn commit(state: &State, group: &mut Vec<Job>) {
+fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     let durability =
         group.iter().map(|job| job.what.durability()).max().unwrap_or(Durability::Normal);
     let mut done = Vec::with_capacity(group.len());
-    let committed = try_commit(state, group, durability, &mut done);
+    let mut woken = Vec::new();
+    let committed = try_commit(state, group, durability, &mut done, &mut woken);
     count(&state.counts.commits);
     match committed {
         Ok(()) => {
+            let mut keys = Vec::new();
             for (job, done) in group.drain(..).zip(done) {
-                let _caller_gone = job.answer.send(reply(done));
+                let (settled, effects) = settled(job.what, done);
+                keys.extend(effects::carry_out(&state.home, effects));
+                let _caller_gone = job.settled.send(settled);
             }
+            for one in woken {
+                keys.extend(waiting::tell(state, one));
+            }
+            waiting::wake(state, keys);
         }
         Err(error) => {
             count(&state.counts.failures);
@@ -95,16 +117,31 @@ fn commit(state: &State, group: &mut Vec<Job>) {
                 state.home.root(),
                 &format!("{} commit of {} requests failed: {error}\n", clock::now().0, group.len()),
             );
+            for one in woken {
+                waiting::put_back(state, one);
+            }
             let app: AppError = error.into();
             for job in group.drain(..) {
-                let body = match job.what {
-                    // No answer: the hook hands over and does what it can, what was kept stays in the spool.
-                    What::Hook(_) | What::Kept(_) => continue,
-                    What::Verb { .. } => reply(Done::Verb(Err(app.clone()))),
-                };
-                let _caller_gone = job.answer.send(body);
+                // A hook gets no answer: it hands over and does what it can. What was kept stays in the spool.
+                if let What::Verb { .. } = job.what {
+                    let _caller_gone = job.settled.send(Settled::Verb(Err(app.clone())));
+                }
             }
         }
+    }
+}
+
+/// What the caller gets, and what must happen besides. What the client reads happens here: before the answer.
+fn settled(what: What, done: Done) -> (Settled, Vec<Effect>) {
+    match (what, done) {
+        (What::Hook(prepared) | What::Kept(prepared), Done::Hook(mut applied)) => {
+            host::export(&applied.answer);
+            let effects = std::mem::take(&mut applied.effects);
+            (Settled::Hook { prepared, applied }, effects)
+        }
+        (_, Done::Verb(result, effects)) => (Settled::Verb(result), effects),
+        (_, Done::Printed(effects)) => (Settled::Printed, effects),
+        (_, Done::Hook(_)) => (Settled::Printed, Vec::new()),
     }
 }
 
@@ -113,19 +150,31 @@ fn try_commit(
     group: &[Job],
     durability: Durability,
     done: &mut Vec<Done>,
+    woken: &mut Vec<Woken>,
 ) -> Result<(), DbError> {
     let mut writer = state.writer.borrow_mut();
     let mut tx = writer.begin(durability)?;
     for job in group {
         // Features are contained by themselves; this is for a bug in what is around them.
         let result = catch_unwind(AssertUnwindSafe(|| run(state, &mut tx, &job.what)));
-        done.push(result.unwrap_or_else(|_| match job.what {
-            What::Hook(_) | What::Kept(_) => Ok(Done::Hook(Answer::default())),
-            What::Verb { .. } => Ok(Done::Verb(Err(AppError::new(
-                Kind::Internal,
-                "the command panicked; the daemon's log says where",
-            )))),
-        })?);
+        let result = result.unwrap_or_else(|_| match job.what {
+            What::Hook(_) | What::Kept(_) => Ok(Done::Hook(Applied::default())),
+            What::Printed { .. } => Ok(Done::Printed(Vec::new())),
+            What::Verb { .. } => {
+                let error = "the command panicked; the daemon's log says where";
+                Ok(Done::Verb(Err(AppError::new(Kind::Internal, error)), Vec::new()))
+            }
+        })?;
+        // Whom a command wakes is told by the same commit.
+        if let Done::Verb(Ok(_), effects) = &result {
+            for mut one in waiting::woken_by(state, effects) {
+                if let Done::Hook(applied) = run(state, &mut tx, &one.what)? {
+                    one.applied = applied;
+                }
+                woken.push(one);
+            }
+        }
+        done.push(result);
     }
     tx.commit()
 }
@@ -137,52 +186,40 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
             let done_already = match what {
                 // The same request may still wait in our own socket: whoever comes first takes it over.
                 What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
-                What::Hook(_) | What::Verb { .. } => once::was_taken_over(tx, request)?,
+                _ => once::was_taken_over(tx, request)?,
             };
             let Scope { digest, origin } = prepared.decoded.scope();
             let is_twin = state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
                 || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?;
             if done_already || is_twin {
-                return Ok(Done::Hook(Answer::default()));
+                return Ok(Done::Hook(Applied::default()));
             }
-            let answer = host::apply(tx, prepared, HostKind::Daemon);
-            let slot = state.slot.get();
-            state.slot.set(slot + 1);
-            once::keep(tx, slot, request, prepared.decoded.event.at, &host::given(&answer))?;
-            Ok(Done::Hook(answer))
+            let applied = host::apply(tx, prepared, &state.machine, HostKind::Daemon);
+            if applied.wait.is_none() {
+                let slot = state.slot.get();
+                state.slot.set(slot + 1);
+                let given = host::given(&applied.answer);
+                once::keep(tx, slot, request, prepared.decoded.event.at, &given)?;
+            }
+            Ok(Done::Hook(applied))
         }
         What::Verb { verb, caller, body, settings } => {
-            let db: &mut dyn Db = tx;
-            let result = db.savepoint(|db| {
-                let mut cx = Cx { now: clock::now(), db, settings, facts: &Facts::default() };
-                (verb.run)(&mut cx, caller, body.clone()).map_err(AppError::from)
-            });
-            Ok(Done::Verb(result))
+            let ran = host::run_verb(tx, &state.machine, settings, verb, caller, body.clone());
+            Ok(match ran {
+                Ok((output, effects)) => Done::Verb(Ok(output), effects),
+                Err(error) => Done::Verb(Err(error), Vec::new()),
+            })
         }
-    }
-}
-
-/// The reply's body. A hook's effects that its client reads happen here: after the commit, before the answer.
-fn reply(done: Done) -> Vec<u8> {
-    match done {
-        Done::Hook(answer) => {
-            host::carry_out(&answer);
-            Reply {
-                exit: answer.exit,
-                stdout: answer.stdout.as_bytes(),
-                stderr: answer.stderr.as_bytes(),
+        What::Printed { request, reached } => {
+            let settings = state.settings.borrow_mut().at(Path::new("/"));
+            match host::printed(tx, &state.machine, &settings, *request, *reached) {
+                Ok(effects) => Ok(Done::Printed(effects)),
+                Err(FeatureError::Db(error)) => Err(error),
+                Err(error) => {
+                    tracing::error!(%error, "a feature was not told what was printed");
+                    Ok(Done::Printed(Vec::new()))
+                }
             }
-            .bytes()
         }
-        Done::Verb(result) => verb_reply(&result),
     }
-}
-
-/// A verb's output, or its error, as JSON; the command renders it.
-pub(super) fn verb_reply(result: &Result<Output, AppError>) -> Vec<u8> {
-    let (exit, json) = match result {
-        Ok(output) => (0, serde_json::to_vec(output)),
-        Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
-    };
-    Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes()
 }

@@ -8,13 +8,16 @@ mod control;
 mod group;
 mod lock;
 mod log;
+mod lot;
 mod run;
+mod slim;
 mod socket;
 mod start;
 mod state;
 mod take_over;
 mod twins;
 mod upkeep;
+mod waiting;
 
 pub(crate) use conn::Call;
 pub(crate) use control::{Ask, Status};

@@ -13,10 +13,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
 use super::lock::Lock;
+use super::lot::Lot;
 use super::state::{Counted, Counts, Ending, How, State};
-use super::{conn, group, log, socket, start, take_over, upkeep};
+use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
+use crate::machine::Machine;
 use crate::{clock, host, ui};
 
 /// How the daemon was started.
@@ -86,6 +88,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
     let (jobs, queue) = mpsc::unbounded_channel();
+    let machine = Machine::default();
     let state = Rc::new(State {
         env,
         home: home.clone(),
@@ -100,6 +103,10 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
         slot: Cell::new(slot),
         twins: RefCell::default(),
+        lot: RefCell::new(Lot::new(machine.clone())),
+        machine,
+        known: RefCell::default(),
+        parked: Notify::new(),
         counts: Counts::default(),
         ending: Ending::default(),
         look_for_socket: Notify::new(),
@@ -122,9 +129,13 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         );
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue, checkpoint));
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
+        let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
         accept_all(&state).await;
         keeping_up.abort();
+        looking_after.abort();
+        // Those who wait are not answered but left: they ask whoever comes after us.
+        drop(state.lot.borrow_mut().all());
         signals.abort();
         last_replies(&state).await;
         committing.abort();

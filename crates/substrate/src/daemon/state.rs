@@ -14,9 +14,12 @@ use tokio::sync::{Notify, mpsc};
 use super::control::Status;
 use super::group::Job;
 use super::lock::Lock;
+use super::lot::Lot;
 use super::socket;
 use super::twins::Twins;
 use crate::config::{Env, Home, SettingsFiles};
+use crate::gather::Known;
+use crate::machine::Machine;
 
 pub(super) struct State {
     pub(super) env: Env,
@@ -34,6 +37,13 @@ pub(super) struct State {
     /// The next place in the ring of answers.
     pub(super) slot: Cell<i64>,
     pub(super) twins: RefCell<Twins>,
+    pub(super) machine: Machine,
+    /// Paths that were looked up lately.
+    pub(super) known: RefCell<Known>,
+    /// Those who wait.
+    pub(super) lot: RefCell<Lot>,
+    /// Told when somebody began to wait.
+    pub(super) parked: Notify,
     pub(super) counts: Counts,
     pub(super) ending: Ending,
     /// Told when the socket should be looked for at once.
@@ -128,6 +138,7 @@ impl State {
             n_commands: self.counts.commands.get(),
             n_commits: self.counts.commits.get(),
             n_failures: self.counts.failures.get(),
+            n_waiting: self.lot.borrow().len(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The same event from two scopes: the user's own registration and the project's both fire, and only one may act.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Two scopes' hooks of one event start within a moment of each other.
 const WINDOW_US: u64 = 10_000_000;
@@ -12,6 +12,8 @@ const MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Twins {
     seen: HashMap<u64, (u8, u64)>,
+    /// The digests in the order in which they came; those that were found are still in it.
+    order: VecDeque<u64>,
 }
 
 impl Twins {
@@ -24,12 +26,14 @@ impl Twins {
             self.seen.remove(&digest);
             return true;
         }
-        if self.seen.len() >= MAX {
-            self.seen.retain(|_, (_, at)| now_us.saturating_sub(*at) < WINDOW_US);
+        // The oldest goes: with so many in between it is hardly the one that is waited for.
+        if self.order.len() >= MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.seen.remove(&oldest);
         }
-        if self.seen.len() < MAX {
-            self.seen.insert(digest, (origin, now_us));
-        }
+        self.order.push_back(digest);
+        self.seen.insert(digest, (origin, now_us));
         false
     }
 }
@@ -56,7 +60,7 @@ mod tests {
         for n in 0..10_000 {
             twins.is_twin(n, 0, 0);
         }
-        assert!(twins.seen.len() <= MAX);
+        assert!(twins.seen.len() <= MAX && twins.order.len() <= MAX);
         assert!(!twins.is_twin(u64::MAX, 0, 2 * WINDOW_US));
         assert!(twins.is_twin(u64::MAX, 1, 2 * WINDOW_US));
     }

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use substrate_core::{Cx, Facts, FeatureError, engine};
+use substrate_core::{Cx, FeatureError, engine};
 use substrate_store::{Durability, Writer};
 
 use super::state::{How, State};
-use super::{conn, socket, take_over};
-use crate::clock;
+use super::{conn, socket, take_over, waiting};
+use crate::{clock, effects};
 
 /// How often the surroundings are looked at: three calls of `stat`.
 const LOOK: Duration = Duration::from_secs(5);
@@ -52,7 +52,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
 }
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.
-async fn housekeeping(state: &State) {
+async fn housekeeping(state: &Rc<State>) {
     let settings = state.settings.borrow_mut().at(Path::new("/"));
     let engine_done =
         in_transaction(state, |cx| Ok(engine::tick(cx.db, cx.now).map(|()| false)?), &settings);
@@ -71,15 +71,18 @@ async fn housekeeping(state: &State) {
 }
 
 fn in_transaction(
-    state: &State,
+    state: &Rc<State>,
     body: impl FnOnce(&mut Cx<'_>) -> Result<bool, FeatureError>,
     settings: &substrate_core::Settings,
 ) -> Result<bool, FeatureError> {
     let mut writer = state.writer.borrow_mut();
     let mut tx = writer.begin(Durability::Normal)?;
-    let more =
-        body(&mut Cx { now: clock::now(), db: &mut tx, settings, facts: &Facts::default() })?;
+    let mut cx = Cx { world: &state.machine, ..Cx::new(clock::now(), &mut tx, settings) };
+    let more = body(&mut cx)?;
+    let effects = cx.effects;
     tx.commit()?;
+    drop(writer);
+    waiting::wake(state, effects::carry_out(&state.home, effects));
     Ok(more)
 }
 

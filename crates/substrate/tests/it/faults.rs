@@ -169,7 +169,7 @@ fn a_home_that_cannot_be_written_stops_nobody() {
 fn bad_settings_stop_nobody_and_are_told_by_line() {
     let env = TestEnv::new();
     configure(&env, "[journal]\nmax_age = \"14 days\"\n[jurnal]\nx = 1\n= broken\n");
-    assert_eq!(env.hook("Stop", plain("a", "Stop")).success(), "");
+    assert_eq!(env.hook("SessionEnd", plain("a", "SessionEnd")).success(), "");
     let told = env.substrate(["config", "check"]).code(4);
     let file = env.state().join("config.toml").display().to_string();
     for line in ["2: `journal.max_age` must be a duration", "4: unknown key `jurnal.x`", "5: "] {
@@ -188,12 +188,12 @@ fn a_feature_that_fails_is_contained_and_recorded() {
     let env = TestEnv::new();
     configure(
         &env,
-        "[probe]\nrules = [\"PreToolUse panic: on purpose\", \"Stop fail: on purpose\"]\n",
+        "[probe]\nrules = [\"PreToolUse panic: on purpose\", \"Notification fail: on purpose\"]\n",
     );
     env.substrate(["daemon", "start"]).success();
     let pid = daemon_pid(&env);
     assert_eq!(timed(&env, "a").0.success(), "");
-    assert_eq!(env.hook("Stop", plain("a", "Stop")).success(), "");
+    assert_eq!(env.hook("Notification", plain("a", "Notification")).success(), "");
     let entries = journal(&env);
     assert_eq!(entries[0]["failures"][0]["feature"], "probe");
     assert_eq!(entries[0]["failures"][0]["panicked"], true);

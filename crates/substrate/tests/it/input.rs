@@ -22,10 +22,10 @@ fn no_input_breaks_a_hook() {
         b"{\"session_id\":\"\xff\xfe\"}".to_vec(),
         vec![0; 4_096],
         deep.into_bytes(),
-        json!({"session_id": "../../etc/passwd", "hook_event_name": "Stop"})
+        json!({"session_id": "../../etc/passwd", "hook_event_name": "Notification"})
             .to_string()
             .into_bytes(),
-        json!({"session_id": 7, "hook_event_name": ["Stop"], "tool_name": {}})
+        json!({"session_id": 7, "hook_event_name": ["Notification"], "tool_name": {}})
             .to_string()
             .into_bytes(),
         json!({"session_id": "a", "hook_event_name": "BrandNew", "x": 1}).to_string().into_bytes(),

@@ -21,4 +21,8 @@ mod real_client;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
+mod real_client_mail;
+#[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod waiting;

@@ -26,12 +26,16 @@ const LEFT_OUT: [EventKind; 5] = [
     EventKind::PostToolBatch,
 ];
 
+/// After these a session may be idle: beside each a waiter stays that can start a turn. A session that was just begun or
+/// cleared has had no Stop yet.
+const WAITERS: [EventKind; 2] = [EventKind::Stop, EventKind::SessionStart];
+
 /// A waiter stays as long as a session may be idle: a day.
 const WAITER_TIMEOUT_S: u32 = 86_400;
 /// The client's own default for prompts, said aloud.
 const PROMPT_TIMEOUT_S: u32 = 30;
 
-/// The hooks of our program: every event of the plan, and Stop once more as the waiter that wakes an idle session.
+/// The hooks of our program: every event of the plan, and some once more as the waiter that wakes an idle session.
 pub fn entries(form: Form<'_>) -> Vec<Entry> {
     calls()
         .map(|call| Entry {
@@ -68,8 +72,8 @@ struct Call {
 
 fn calls() -> impl Iterator<Item = Call> {
     let events = EventKind::ALL.iter().copied().filter(|event| !LEFT_OUT.contains(event));
-    let waiter = Call { event: EventKind::Stop, wakes: true };
-    events.map(|event| Call { event, wakes: false }).chain([waiter])
+    let waiters = WAITERS.map(|event| Call { event, wakes: true });
+    events.map(|event| Call { event, wakes: false }).chain(waiters)
 }
 
 impl Call {

@@ -18,6 +18,8 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         ("CLAUDE_PID", "22122"),
         ("CLAUDE_CODE_SESSION_ATTENDED", "0"),
         ("CLAUDE_CODE_SESSION_ID", "not-the-payloads"),
+        ("AGENT_ID", "NobleLion"),
+        ("SUBSTRATE_PERSIST", "wake"),
     ];
     let event = decode_with("PreToolUse", &stdin, &env).unwrap();
     let Detail::ToolBefore { call } = event.detail.clone() else { panic!("{event:?}") };
@@ -44,6 +46,11 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         attended: Some(false),
         env_file: None,
         block_cap: 8,
+        wanted_agent: Some("NobleLion".to_owned()),
+        wanted_persist: Some("wake".to_owned()),
+        tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
+        project: String::new(),
+        waiting_since: None,
         detail: Detail::ToolBefore { call },
         n_unknown_fields: 0,
         n_bytes: stdin.len(),
@@ -210,4 +217,15 @@ fn json_that_is_no_object_is_refused(#[case] stdin: &[u8]) {
 #[test]
 fn bytes_that_are_no_text_are_refused() {
     assert!(matches!(decode(b"{\"cwd\":\"\xff\"}"), Err(DecodeError::NotText)));
+}
+
+#[rstest]
+#[case::transcript(&[], Some("/home/dev/.claude/tasks/s1"))]
+#[case::config_folder(&[("CLAUDE_CONFIG_DIR", "/c/")], Some("/c/tasks/s1"))]
+#[case::other_list(&[("CLAUDE_CODE_TASK_LIST_ID", "team")], Some("/home/dev/.claude/tasks/team"))]
+#[case::hostile_list(&[("CLAUDE_CODE_TASK_LIST_ID", "../x")], Some("/home/dev/.claude/tasks/x-d6b96a97d147daaae49eb87a5ca7bfbc"))]
+fn the_clients_own_tasks_are_found(#[case] env: &[(&str, &str)], #[case] expected: Option<&str>) {
+    let stdin = br#"{"session_id":"s1","transcript_path":"/home/dev/.claude/projects/p/s1.jsonl"}"#;
+    let event = decode_with("Stop", stdin, env).unwrap();
+    assert_eq!(event.tasks_dir.as_deref(), expected);
 }

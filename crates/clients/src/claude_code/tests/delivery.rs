@@ -77,6 +77,7 @@ const TABLE: &[(EventKind, [Cell; 6])] = &[
     (K::FileChanged,        [Never,   Never,  Never, Never, Never, SAVE ]),
     (K::DirectoryAdded,     [Never,   Never,  Never, Never, SHOW,  Never]),
     (K::MessageDisplay,     [Never,   Never,  Never, Never, Never, Never]),
+    (K::Waiter,             [Never,   Never,  Never, EXIT2, Never, Never]),
     (K::Unknown,            [Never,   Never,  Never, Never, Never, Never]),
     (K::Malformed,          [Never,   Never,  Never, Never, Never, Never]),
 ];
@@ -84,7 +85,7 @@ const TABLE: &[(EventKind, [Cell; 6])] = &[
 #[test]
 fn the_table_has_every_event_once() {
     let mut kinds: Vec<_> = TABLE.iter().map(|(kind, _)| *kind).collect();
-    kinds.retain(|kind| !matches!(kind, K::Unknown | K::Malformed));
+    kinds.retain(|kind| !matches!(kind, K::Waiter | K::Unknown | K::Malformed));
     assert_eq!(kinds, K::ALL);
 }
 
@@ -154,6 +155,7 @@ fn words(wish: WishKind) -> &'static str {
         WishKind::Block => "the-block",
         WishKind::Notice => "the-notice",
         WishKind::Export => "the-export",
+        WishKind::Wait | WishKind::Receipt => "nothing that is said",
     }
 }
 
@@ -168,6 +170,7 @@ fn verdict(wishes: &[WishKind]) -> Verdict {
             WishKind::Block => out.block = Some(words),
             WishKind::Notice => out.notice = Some(words),
             WishKind::Export => out.exports.push(("AGENT_ID".to_owned(), words)),
+            WishKind::Wait | WishKind::Receipt => {}
         }
     }
     out

@@ -93,6 +93,7 @@ fn status() -> Status {
         n_commands: 1,
         n_commits: 1,
         n_failures: 0,
+        n_waiting: 0,
     }
 }
 

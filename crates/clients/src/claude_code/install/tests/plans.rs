@@ -8,10 +8,10 @@ use substrate_core::EventKind;
 use super::*;
 
 #[test]
-fn the_events_are_all_but_five_and_the_waiter() {
+fn the_events_are_all_but_five_and_the_waiters() {
     for form in [Form::Project, Form::User { program: "/p" }, Form::Scripts { folder: "/f" }] {
         let entries = plan::entries(form);
-        assert_eq!(entries.len(), 33 - 5 + 1);
+        assert_eq!(entries.len(), 33 - 5 + 2);
         let events: BTreeSet<_> = entries.iter().map(|entry| entry.event).collect();
         assert_eq!(events.len(), 28);
         for left_out in
@@ -41,8 +41,11 @@ fn what(form: Form<'_>, event: &str) -> What {
     plan::entries(form).into_iter().find(|entry| entry.event == event).unwrap().what
 }
 
+/// The waiter after Stop; the one after SessionStart is the last.
 fn waiter(form: Form<'_>) -> Entry {
-    plan::entries(form).pop().unwrap()
+    let mut entries = plan::entries(form);
+    assert_eq!(entries.pop().unwrap().event, "SessionStart");
+    entries.pop().unwrap()
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn each_script_hook_has_its_script() {
     assert_eq!(scripts.len(), entries.len());
     for (entry, (name, text)) in entries.iter().zip(&scripts) {
         let command = format!("'{folder}/{name}'");
-        let wakes = name == "stop_wake.sh";
+        let wakes = name.ends_with("_wake.sh");
         assert_eq!(entry.what, What::Shell { command, wakes });
         assert!(text.starts_with("#!/bin/sh\n# ") && text.ends_with("\"$@\"\n"), "{text}");
         assert_eq!(text.lines().count(), 3);
@@ -102,6 +105,7 @@ fn each_script_hook_has_its_script() {
         "subagent_stop",
         "pre_compact",
         "stop_wake",
+        "session_start_wake",
         "post_tool_use",
     ] {
         assert!(names.contains(format!("{name}.sh").as_str()), "{name}");

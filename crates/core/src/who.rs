@@ -1,0 +1,45 @@
+//! Who acts: the agent behind an event or a command, as the identity feature resolves it.
+
+use crate::event::Event;
+use crate::ids::SafeId;
+use crate::verb::Caller;
+
+/// An agent, or one of its subagents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The agent's row.
+    pub agent: i64,
+    /// Its durable name, e.g. `NobleLion`.
+    pub name: String,
+    /// A subagent's own name for mail, e.g. `reviewer-1`; empty for the agent itself.
+    pub sub: String,
+    pub session: Option<SafeId>,
+    /// The session's main thread has ended its turn, and nothing was heard of it since.
+    pub has_stopped: bool,
+}
+
+impl Who {
+    /// The name that mail is sent to: `NobleLion`, or `NobleLion/reviewer-1`.
+    pub fn address(&self) -> String {
+        if self.sub.is_empty() { self.name.clone() } else { format!("{}/{}", self.name, self.sub) }
+    }
+
+    /// What a waiter of this agent waits for.
+    pub fn wake_key(&self) -> String {
+        wake_key(self.agent)
+    }
+}
+
+/// What the waiters of an agent wait for.
+pub fn wake_key(agent: i64) -> String {
+    format!("agent {agent}")
+}
+
+/// Whose agent is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Asking<'a> {
+    /// An event's. A session that was never heard of gets an agent.
+    Event(&'a Event),
+    /// A command's. Nothing is made.
+    Caller(&'a Caller),
+}

@@ -1,0 +1,32 @@
+//! What can be asked about the machine while a transaction is open: only what is answered without waiting.
+
+/// The machine, as a feature may see it.
+pub trait World {
+    /// When that process began, in the system's own unit; `None` when there is no such process. A process id is used
+    /// again, the pair is not.
+    fn process_began(&self, pid: u32) -> Option<i64>;
+
+    /// When that file was last changed, in milliseconds since 1970; `None` when it is not there. For a few files at most.
+    fn changed_ms(&self, path: &str) -> Option<i64>;
+
+    /// Whether the session is waiting for mail right now, so that it can be reached at once.
+    fn is_waiting(&self, session: &str) -> bool;
+}
+
+/// A machine on which nothing runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+impl World for Nowhere {
+    fn process_began(&self, _pid: u32) -> Option<i64> {
+        None
+    }
+
+    fn changed_ms(&self, _path: &str) -> Option<i64> {
+        None
+    }
+
+    fn is_waiting(&self, _session: &str) -> bool {
+        false
+    }
+}

@@ -1,0 +1,288 @@
+//! The SQL of agents and their sessions.
+
+use substrate_core::{Db, DbError, Param, Row, SafeId, Timestamp, World};
+
+use super::names;
+use super::presence::{self, Present, Process, Status};
+
+/// What is known of a session, as every event of it needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) agent: i64,
+    pub(super) name: String,
+    pub(super) last: Timestamp,
+    pub(super) has_stopped: bool,
+    pub(super) has_ended: bool,
+    pub(super) pid: Option<i64>,
+}
+
+pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Known>, DbError> {
+    db.first(
+        "select s.agent, a.name, s.last_ms, s.stopped_ms, s.ended_ms, s.client_pid
+         from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
+        &[session.as_str().into()],
+        |row| {
+            Ok(Known {
+                agent: row.int(0)?,
+                name: row.text(1)?,
+                last: Timestamp(row.int(2)?),
+                has_stopped: row.opt_int(3)?.is_some(),
+                has_ended: row.opt_int(4)?.is_some(),
+                pid: row.opt_int(5)?,
+            })
+        },
+    )
+}
+
+/// A session about to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewSession<'a> {
+    pub(super) session: &'a SafeId,
+    pub(super) client: &'a str,
+    pub(super) project: &'a str,
+    pub(super) cwd: &'a str,
+    pub(super) process: Process,
+    pub(super) attended: Option<bool>,
+}
+
+pub(super) fn add_session(
+    db: &mut dyn Db,
+    new: &NewSession<'_>,
+    agent: i64,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into agent_sessions (session, agent, client, project, cwd, client_pid, client_began, attended,
+           started_ms, last_ms) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)",
+        &[
+            new.session.as_str().into(),
+            agent.into(),
+            new.client.into(),
+            new.project.into(),
+            new.cwd.into(),
+            new.process.pid.into(),
+            new.process.began.into(),
+            new.attended.map(i64::from).into(),
+            now.0.into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The session was heard of.
+pub(super) fn renew(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
+    let params = [session.as_str().into(), now.0.into()];
+    db.execute("update agent_sessions set last_ms = $2 where session = $1", &params)?;
+    Ok(())
+}
+
+/// Where the session runs now. What is not known leaves what was known before.
+pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError> {
+    db.execute(
+        "update agent_sessions set client_pid = $2, client_began = $3,
+           cwd = case when $4 = '' then cwd else $4 end,
+           project = case when $5 = '' then project else $5 end,
+           attended = coalesce($6, attended) where session = $1",
+        &[
+            new.session.as_str().into(),
+            new.process.pid.into(),
+            new.process.began.into(),
+            new.cwd.into(),
+            new.project.into(),
+            new.attended.map(i64::from).into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The main thread's turn has ended, or goes on (`None`).
+pub(super) fn set_stopped(
+    db: &mut dyn Db,
+    session: &SafeId,
+    at: Option<Timestamp>,
+) -> Result<(), DbError> {
+    let params = [session.as_str().into(), at.map(|at| at.0).into()];
+    db.execute("update agent_sessions set stopped_ms = $2 where session = $1", &params)?;
+    Ok(())
+}
+
+/// The session has ended, and why, or goes on (`None`).
+pub(super) fn set_ended(
+    db: &mut dyn Db,
+    session: &SafeId,
+    ended: Option<(Timestamp, &str)>,
+) -> Result<(), DbError> {
+    let (at, why) = (ended.map(|(at, _)| at.0), ended.map(|(_, why)| why));
+    db.execute(
+        "update agent_sessions set ended_ms = $2, ended_why = $3 where session = $1",
+        &[session.as_str().into(), at.into(), why.into()],
+    )?;
+    Ok(())
+}
+
+/// The newest other session of a client's process.
+pub(super) struct Sibling {
+    pub(super) agent: i64,
+    pub(super) name: String,
+    pub(super) began: Option<i64>,
+    pub(super) ended: Option<Timestamp>,
+    pub(super) why: Option<String>,
+}
+
+pub(super) fn sibling(db: &mut dyn Db, client: &str, pid: i64) -> Result<Option<Sibling>, DbError> {
+    db.first(
+        "select s.agent, a.name, s.client_began, s.ended_ms, s.ended_why
+         from agent_sessions s join agents a on a.id = s.agent
+         where s.client_pid = $1 and s.client = $2 order by s.last_ms desc, s.started_ms desc limit 1",
+        &[pid.into(), client.into()],
+        |row| {
+            Ok(Sibling {
+                agent: row.int(0)?,
+                name: row.text(1)?,
+                began: row.opt_int(2)?,
+                ended: row.opt_int(3)?.map(Timestamp),
+                why: row.opt_text(4)?,
+            })
+        },
+    )
+}
+
+/// Whether somebody is that agent in another session right now.
+pub(super) fn is_live_elsewhere(
+    db: &mut dyn Db,
+    world: &dyn World,
+    now: Timestamp,
+    agent: i64,
+    except: Option<&SafeId>,
+) -> Result<bool, DbError> {
+    let sessions = presence::of_agent(db, world, now, agent)?;
+    let is_other = |one: &Present| except.is_none_or(|session| session.as_str() != one.session);
+    Ok(sessions
+        .iter()
+        .any(|one| is_other(one) && (one.status != Status::Offline || one.is_running)))
+}
+
+/// The id of a new agent, or `None` when somebody has that name.
+pub(super) fn add_agent(
+    db: &mut dyn Db,
+    name: &str,
+    project: &str,
+    now: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    db.first(
+        "insert into agents (name, name_key, project, made_ms) values ($1, $2, $3, $4)
+         on conflict (name_key) do nothing returning id",
+        &[name.into(), names::key(name).as_str().into(), project.into(), now.0.into()],
+        |row| row.int(0),
+    )
+}
+
+/// Gives the agent another name; `false` when somebody else has it.
+pub(super) fn rename(db: &mut dyn Db, agent: i64, name: &str) -> Result<bool, DbError> {
+    let key = names::key(name);
+    let params: [Param<'_>; 3] = [agent.into(), name.into(), key.as_str().into()];
+    let n = db.execute(
+        "update agents set name = $2, name_key = $3
+         where id = $1 and not exists (select 1 from agents where name_key = $3 and id <> $1)",
+        &params,
+    )?;
+    Ok(n > 0)
+}
+
+/// Forgets the agent's sessions and frees its name. What it wrote keeps its sender.
+pub(super) fn delete_agent(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update agents set deleted_ms = $2, name_key = name_key || '#' || id where id = $1",
+        &[agent.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// What an identity file says.
+pub(super) struct Kept {
+    pub(super) session: String,
+    pub(super) agent: i64,
+    pub(super) name: String,
+    pub(super) project: String,
+    pub(super) client: String,
+    pub(super) started: Timestamp,
+}
+
+pub(super) fn kept(db: &mut dyn Db, session: &SafeId) -> Result<Option<Kept>, DbError> {
+    db.first(
+        "select s.session, s.agent, a.name, s.project, s.client, s.started_ms
+         from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
+        &[session.as_str().into()],
+        one_kept,
+    )
+}
+
+/// The files of all sessions of an agent, newest first.
+pub(super) fn kept_of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Kept>, DbError> {
+    db.rows(
+        "select s.session, s.agent, a.name, s.project, s.client, s.started_ms
+         from agent_sessions s join agents a on a.id = s.agent where s.agent = $1 order by s.last_ms desc",
+        &[agent.into()],
+        one_kept,
+    )
+}
+
+fn one_kept(row: &dyn Row) -> Result<Kept, DbError> {
+    Ok(Kept {
+        session: row.text(0)?,
+        agent: row.int(1)?,
+        name: row.text(2)?,
+        project: row.text(3)?,
+        client: row.text(4)?,
+        started: Timestamp(row.int(5)?),
+    })
+}
+
+/// Sessions not heard of since `before`, oldest first, each with the process it ran in.
+pub(super) fn silent_since(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<Vec<(String, Process)>, DbError> {
+    db.rows(
+        "select session, client_pid, client_began from agent_sessions
+         where last_ms < $1 and (ended_ms is null or ended_ms < $1) order by last_ms limit $2",
+        &[before.0.into(), limit.into()],
+        |row| Ok((row.text(0)?, Process { pid: row.opt_int(1)?, began: row.opt_int(2)? })),
+    )
+}
+
+/// Forgets a session with its subagents and shell calls.
+pub(super) fn forget(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
+    db.execute("delete from shell_calls where session = $1", &[session.into()])?;
+    db.execute("delete from agent_actors where session = $1", &[session.into()])?;
+    db.execute("delete from agent_sessions where session = $1", &[session.into()])?;
+    Ok(())
+}
+
+/// An agent as lists show it, whether or not it ever had a session.
+pub(super) struct Listed {
+    pub(super) agent: i64,
+    pub(super) name: String,
+    pub(super) project: String,
+    pub(super) last: Option<Timestamp>,
+}
+
+/// The newest agents, at most 1,000, by name.
+pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<Listed>, DbError> {
+    let mut rows = db.rows(
+        "select a.id, a.name, a.project, (select max(s.last_ms) from agent_sessions s where s.agent = a.id)
+         from agents a where a.deleted_ms is null and a.id > 2 order by a.id desc limit 1000",
+        &[],
+        |row| {
+            Ok(Listed {
+                agent: row.int(0)?,
+                name: row.text(1)?,
+                project: row.text(2)?,
+                last: row.opt_int(3)?.map(Timestamp),
+            })
+        },
+    )?;
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(rows)
+}

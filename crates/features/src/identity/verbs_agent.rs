@@ -1,0 +1,168 @@
+//! `substrate agent …`
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Output, VerbError};
+
+use super::book::{self, Address};
+use super::presence::{self, Status};
+use super::render::{self, Neighbour};
+use super::verbs_identity::{me, no_such_agent, who};
+use super::{actors, choose, files, ops};
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct List {
+    /// Also those who are offline
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+}
+
+impl VerbArgs for List {
+    const PATH: &'static [&'static str] = &["agent", "list"];
+    const ABOUT: &'static str = "Who is there";
+    const ACCESS: Access = Access::Read;
+    const DEFAULT: bool = true;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let mut agents = render::agents(presence::open(cx.db, cx.world, cx.now)?);
+        if self.all {
+            for listed in ops::agents(cx.db)? {
+                if agents.iter().all(|agent| agent.agent != listed.agent) {
+                    agents.push(listed.into());
+                }
+            }
+        } else {
+            agents.retain(|agent| agent.status != Status::Offline);
+        }
+        agents.sort_by(|a, b| (a.status, &a.name).cmp(&(b.status, &b.name)));
+        let json: Vec<Value> = agents.iter().map(render::agent_json).collect();
+        Ok(Output::new(render::agent_list(&agents, cx.now), json!(json)))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Show {
+    /// The agent's name
+    name: String,
+}
+
+impl VerbArgs for Show {
+    const PATH: &'static [&'static str] = &["agent", "show"];
+    const ABOUT: &'static str = "One agent: its sessions, subagents and project";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let wanted = self.name.split('/').next().unwrap_or_default();
+        let Some((agent, name)) = book::agent(cx.db, wanted)? else {
+            return Err(no_such_agent(cx, wanted)?);
+        };
+        let sessions = presence::of_agent(cx.db, cx.world, cx.now, agent)?;
+        let subs = actors::of_agent(cx.db, agent)?;
+        let text = render::one_agent(&name, &sessions, &subs, cx.now);
+        let status =
+            render::agents(sessions.clone()).first().map_or(Status::Offline, |one| one.status);
+        let json = json!({
+            "name": name,
+            "agent_id": agent,
+            "status": status.name(),
+            "sessions": sessions.iter().map(render::session_json).collect::<Vec<_>>(),
+            "subagents": subs.iter().map(|sub| render::sub_json(&name, sub)).collect::<Vec<_>>(),
+        });
+        Ok(Output::new(text, json))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Whoami {}
+
+impl VerbArgs for Whoami {
+    const PATH: &'static [&'static str] = &["agent", "whoami"];
+    const ABOUT: &'static str = "The name that others reach you by";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let me = me(cx, caller)?;
+        Ok(Output::new(render::me(&me), render::me_json(&me)))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Discover {}
+
+impl VerbArgs for Discover {
+    const PATH: &'static [&'static str] = &["agent", "discover"];
+    const ABOUT: &'static str = "Who else is in this project, and how to reach them";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        // Whoever is nobody may still look around.
+        let (own, project) = match me(cx, caller) {
+            Ok(me) => (me.who.address(), me.project),
+            Err(VerbError::User { .. }) => (String::new(), caller.project.clone()),
+            Err(error) => return Err(error),
+        };
+        let mut found: Vec<Neighbour> = Vec::new();
+        for agent in render::agents(presence::in_project(cx.db, cx.world, cx.now, &project)?) {
+            if agent.status == Status::Offline {
+                continue;
+            }
+            let subs = actors::of_agent(cx.db, agent.agent)?;
+            // One that somebody interrupted never says that it has ended.
+            let is_there =
+                |sub: &actors::Sub| !sub.has_ended && cx.now.since(sub.last) <= presence::IDLE_MS;
+            let subs = subs.into_iter().filter(is_there).map(|sub| sub.name);
+            for sub in std::iter::once(String::new()).chain(subs) {
+                let to = Address { agent: agent.agent, name: agent.name.clone(), sub }.text();
+                if to != own {
+                    found.push(Neighbour { to, agent: agent.clone() });
+                }
+            }
+        }
+        let json: Vec<Value> = found.iter().map(render::neighbour_json).collect();
+        Ok(Output::new(render::neighbours(&found), json!(json)))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(super) struct Delete {
+    /// The agent's name
+    name: String,
+}
+
+impl VerbArgs for Delete {
+    const PATH: &'static [&'static str] = &["agent", "delete"];
+    const ABOUT: &'static str = "Forget an agent and free its name";
+    const ACCESS: Access = Access::Write;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = who(cx, caller)?;
+        let Some((agent, name)) = choose::agent_named(cx, &self.name)? else {
+            if book::agent(cx.db, &self.name)?.is_some() {
+                return Err(VerbError::user(format!("{} always stays", self.name), ""));
+            }
+            return Err(no_such_agent(cx, &self.name)?);
+        };
+        let is_itself = who.agent == agent && who.sub.is_empty();
+        if !is_itself && who.agent != book::USER {
+            return Err(VerbError::user(
+                format!("only {name} itself or a person may delete {name}"),
+                format!("outside any client: `substrate agent delete {name}`"),
+            ));
+        }
+        let own = who.session.as_ref().filter(|_| is_itself);
+        if ops::is_live_elsewhere(cx.db, cx.world, cx.now, agent, own)? {
+            return Err(VerbError::user(
+                format!("{name} is at work"),
+                format!("end its session first; `substrate agent show {name}` shows it"),
+            ));
+        }
+        for kept in ops::kept_of_agent(cx.db, agent)? {
+            files::forget(cx, &kept.session)?;
+        }
+        ops::delete_agent(cx.db, agent, cx.now)?;
+        Ok(Output::new(format!("{name} is deleted; its name is free.\n"), json!({"deleted": name})))
+    }
+}

@@ -1,0 +1,260 @@
+//! The ledger of a delivery: queued, claimed by an answer, injected when the answer was printed, seen when the model
+//! was asked since; or lost, and then queued again. Also what changes by itself: snoozes, deadlines, old trash.
+
+use substrate_core::{Db, DbError, RequestId, Timestamp};
+
+use super::ops::Mailbox;
+
+/// In which answer a message goes out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim<'a> {
+    pub(super) request: RequestId,
+    pub(super) channel: &'a str,
+    pub(super) session: Option<&'a str>,
+    pub(super) actor: &'a str,
+    pub(super) at: Timestamp,
+}
+
+/// Something that was printed, and of which it is not known yet whether the model saw it.
+#[derive(Clone, Debug)]
+pub(super) struct Flying {
+    pub(super) message: i64,
+    pub(super) agent: i64,
+    pub(super) sub: String,
+    pub(super) channel: String,
+}
+
+pub(super) const FLYING: &str = "select message, agent, sub, channel from deliveries
+     where in_session = $1 and in_actor = $2 and injected_ms is not null and seen_ms is null limit 500";
+
+pub(super) const INJECTED: &str = "update deliveries set injected_ms = $2 where claim = $1 and claim is not null and injected_ms is null";
+
+pub(super) const LOST_ELSEWHERE: &str =
+    "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
+           in_session = null, in_actor = null
+         where agent = $1 and sub = '' and injected_ms is not null and seen_ms is null";
+
+pub(super) const NEXT_SNOOZE: &str =
+    "select min(snooze_ms) from deliveries where agent = $1 and snooze_ms is not null";
+
+pub(super) const OVERDUE: &str = "select message, agent, sub from deliveries
+         where deadline_ms is not null and deadline_ms <= $1 and acked_ms is null and overdue_told_ms is null
+           and replaced_by is null
+         order by deadline_ms limit $2";
+
+pub(super) const FORWARD: &str = "update deliveries set sub = '', was_for = sub, claim = null, claimed_ms = null, injected_ms = null,
+           channel = null, in_session = null, in_actor = null
+         where agent = $1 and sub = $2 and sub <> '' and seen_ms is null and replaced_by is null";
+
+pub(super) fn claim(
+    db: &mut dyn Db,
+    of: Mailbox<'_>,
+    message: i64,
+    claim: &Claim<'_>,
+) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set claim = $4, claimed_ms = $5, channel = $6, in_session = $7, in_actor = $8
+         where message = $1 and agent = $2 and sub = $3 and seen_ms is null and injected_ms is null",
+        &[
+            message.into(),
+            of.agent.into(),
+            of.sub.into(),
+            claim.request.to_string().as_str().into(),
+            claim.at.0.into(),
+            claim.channel.into(),
+            claim.session.into(),
+            claim.actor.into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The answer reached the client.
+pub(super) fn injected(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
+    db.execute(INJECTED, &[request.to_string().as_str().into(), now.0.into()])?;
+    Ok(())
+}
+
+/// The answer did not: its messages are free at once. Should it have arrived after all, the claim still finds them.
+/// The agents that they are for.
+pub(super) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, DbError> {
+    db.rows(
+        "update deliveries set claimed_ms = null where claim = $1 and claim is not null and injected_ms is null
+         returning agent",
+        &[request.to_string().as_str().into()],
+        |row| row.int(0),
+    )
+}
+
+/// What this actor was sent and may have seen.
+pub(super) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<Flying>, DbError> {
+    db.rows(FLYING, &[session.into(), actor.into()], |row| {
+        Ok(Flying {
+            message: row.int(0)?,
+            agent: row.int(1)?,
+            sub: row.text(2)?,
+            channel: row.opt_text(3)?.unwrap_or_default(),
+        })
+    })
+}
+
+pub(super) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set seen_ms = $4 where message = $1 and agent = $2 and sub = $3",
+        &[of.message.into(), of.agent.into(), of.sub.as_str().into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// It was never there: queued again.
+pub(super) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
+           in_session = null, in_actor = null
+         where message = $1 and agent = $2 and sub = $3",
+        &[of.message.into(), of.agent.into(), of.sub.as_str().into()],
+    )?;
+    Ok(())
+}
+
+/// A conversation begins: what an earlier one of this agent may or may not have seen is told again.
+pub(super) fn lost_elsewhere(db: &mut dyn Db, agent: i64) -> Result<(), DbError> {
+    db.execute(LOST_ELSEWHERE, &[agent.into()])?;
+    Ok(())
+}
+
+/// The subagents of an agent with mail that they never saw.
+pub(super) fn waiting_subs(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select distinct sub from deliveries
+         where agent = $1 and sub <> '' and seen_ms is null and replaced_by is null limit 500",
+        &[agent.into()],
+        |row| row.text(0),
+    )
+}
+
+/// A subagent has ended: what it never saw goes to its agent. How many that were.
+pub(super) fn forward(db: &mut dyn Db, agent: i64, sub: &str) -> Result<usize, DbError> {
+    // Where the agent got the same message, its own copy is enough.
+    db.execute(
+        "update deliveries set replaced_by = message
+         where agent = $1 and sub = $2 and sub <> '' and seen_ms is null and replaced_by is null and exists (
+           select 1 from deliveries o where o.message = deliveries.message and o.agent = $1 and o.sub = '')",
+        &[agent.into(), sub.into()],
+    )?;
+    db.execute(FORWARD, &[agent.into(), sub.into()])
+}
+
+/// A subagent was shown its agent's mail.
+pub(super) fn shown_to_sub(
+    db: &mut dyn Db,
+    agent: i64,
+    message: i64,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set shown_to_sub_ms = $3 where message = $1 and agent = $2 and sub = ''",
+        &[message.into(), agent.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// When the next snooze of an agent ends.
+pub(super) fn next_snooze(db: &mut dyn Db, agent: i64) -> Result<Option<Timestamp>, DbError> {
+    let first = db.first(NEXT_SNOOZE, &[agent.into()], |row| row.opt_int(0))?;
+    Ok(first.flatten().map(Timestamp))
+}
+
+/// Agents whose snoozes have ended.
+pub(super) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result<Vec<i64>, DbError> {
+    db.rows(
+        "select distinct agent from deliveries where snooze_ms is not null and snooze_ms <= $1 limit 500",
+        &[now.0.into()],
+        |row| row.int(0),
+    )
+}
+
+/// What an agent had put off until now is new again. `true`: there was something.
+pub(super) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<bool, DbError> {
+    if next_snooze(db, agent)?.is_none_or(|due| due > now) {
+        return Ok(false);
+    }
+    let n = db.execute(
+        "update deliveries set snooze_ms = null, seen_ms = null, read_ms = null, injected_ms = null,
+           channel = null, claim = null, claimed_ms = null, in_session = null, in_actor = null
+         where agent = $1 and snooze_ms is not null and snooze_ms <= $2",
+        &[agent.into(), now.0.into()],
+    )?;
+    Ok(n > 0)
+}
+
+/// A deadline that has passed without an ack.
+#[derive(Clone, Debug)]
+pub(super) struct Overdue {
+    pub(super) message: i64,
+    pub(super) agent: i64,
+    pub(super) sub: String,
+}
+
+pub(super) fn overdue(
+    db: &mut dyn Db,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<Overdue>, DbError> {
+    db.rows(OVERDUE, &[now.0.into(), limit.into()], |row| {
+        Ok(Overdue { message: row.int(0)?, agent: row.int(1)?, sub: row.text(2)? })
+    })
+}
+
+/// The sender knows: once is enough.
+pub(super) fn overdue_told(db: &mut dyn Db, of: &Overdue, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set overdue_told_ms = $4 where message = $1 and agent = $2 and sub = $3",
+        &[of.message.into(), of.agent.into(), of.sub.as_str().into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Messages of which the owner threw its copy away before then: the copies are gone. How many rows, and which
+/// messages nobody has any more.
+pub(super) fn empty_trash(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<(usize, Vec<i64>), DbError> {
+    let old = db.rows(
+        "select message, agent, sub from deliveries where box = 'trash' and boxed_ms < $1
+         order by boxed_ms limit $2",
+        &[before.0.into(), limit.into()],
+        |row| Ok((row.int(0)?, row.int(1)?, row.text(2)?)),
+    )?;
+    let mut gone = Vec::new();
+    for (message, agent, sub) in &old {
+        db.execute(
+            "delete from deliveries where message = $1 and agent = $2 and sub = $3",
+            &[(*message).into(), (*agent).into(), sub.as_str().into()],
+        )?;
+        // The newest number is kept, so that none is given twice.
+        let n = db.execute(
+            "delete from messages where id = $1 and id < (select max(id) from messages)
+               and not exists (select 1 from deliveries where message = $1)",
+            &[(*message).into()],
+        )?;
+        if n > 0 {
+            gone.push(*message);
+        }
+    }
+    Ok((old.len(), gone))
+}
+
+/// When the first claim on a mailbox runs out, if one is open.
+pub(super) fn next_free(db: &mut dyn Db, of: Mailbox<'_>) -> Result<Option<Timestamp>, DbError> {
+    let first = db.first(
+        "select min(claimed_ms) from (select claimed_ms from deliveries
+           where agent = $1 and sub = $2 and seen_ms is null and injected_ms is null and replaced_by is null
+             and box = 'inbox' and snooze_ms is null limit 200) as few",
+        &[of.agent.into(), of.sub.into()],
+        |row| row.opt_int(0),
+    )?;
+    Ok(first.flatten().map(|at| Timestamp(at).plus_ms(super::ops_box::CLAIM_MS)))
+}

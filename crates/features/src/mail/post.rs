@@ -1,0 +1,192 @@
+//! Sending: all or nothing, once per key, to recipients that are known to exist.
+
+use substrate_core::text::one_line;
+use substrate_core::time::parse_span;
+use substrate_core::{Caller, Cx, DbError, Timestamp, VerbError, Who};
+
+use super::ops::{self, Letter, Mailbox};
+use super::{search, words};
+use crate::identity::book::{self, Address, Lookup};
+
+pub(super) const MAX_SUBJECT: usize = 200;
+const MAX_BODY: usize = 1 << 20;
+const MAX_RECIPIENTS: usize = 64;
+
+/// Whom a message goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Recipient {
+    pub(super) to: Address,
+    /// The subagent that was meant, where that one has ended.
+    pub(super) was_for: Option<String>,
+}
+
+impl Recipient {
+    pub(super) fn of_agent(agent: i64, name: String) -> Self {
+        Self { to: Address { agent, name, sub: String::new() }, was_for: None }
+    }
+}
+
+/// A message that is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posted {
+    pub(super) id: i64,
+    /// It was sent before, under the same key.
+    pub(super) repeated: bool,
+}
+
+/// Writes a message and its deliveries, and wakes those who wait for it.
+pub(super) fn post(cx: &mut Cx<'_>, letter: &Letter, to: &[Recipient]) -> Result<Posted, DbError> {
+    if let Some(key) = &letter.idem_key
+        && let Some(id) = ops::sent_as(cx.db, letter.sender, key)?
+    {
+        return Ok(Posted { id, repeated: true });
+    }
+    let id = ops::insert(cx.db, letter, cx.now)?;
+    let mut agents = vec![letter.sender];
+    for Recipient { to, was_for } in to {
+        let mailbox = Mailbox { agent: to.agent, sub: &to.sub };
+        ops::deliver(cx.db, id, mailbox, was_for.as_deref(), letter, cx.now)?;
+        if let Some(key) = &letter.replace_key {
+            ops::replace_earlier(cx.db, id, letter.sender, key, mailbox)?;
+        }
+        agents.push(to.agent);
+    }
+    search::add(cx.db, id, &agents, &letter.subject, &letter.body)?;
+    for one in to {
+        cx.wake(one.to.agent);
+    }
+    Ok(Posted { id, repeated: false })
+}
+
+/// Everybody on a list of names, each once; or an error that says who is not there.
+pub(super) fn recipients(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<Recipient>, VerbError> {
+    let mut out: Vec<Recipient> = Vec::new();
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        let to = find(cx, name)?;
+        if out.iter().all(|other| other.to != to) {
+            out.push(Recipient { to, was_for: None });
+        }
+        if out.len() > MAX_RECIPIENTS {
+            return Err(VerbError::user(
+                format!("a message goes to {MAX_RECIPIENTS} recipients at the most"),
+                "`substrate publish` reaches everybody who follows a topic",
+            ));
+        }
+    }
+    if out.is_empty() {
+        return Err(VerbError::user(
+            "nobody is named",
+            "write `--to NobleLion`, or several: `--to A,B`",
+        ));
+    }
+    Ok(out)
+}
+
+fn find(cx: &mut Cx<'_>, text: &str) -> Result<Address, VerbError> {
+    let said = words::name(text);
+    match book::find(cx.db, text)? {
+        Lookup::Found(to) if to.agent == book::SUBSTRATE => Err(VerbError::user(
+            "Substrate itself reads no mail",
+            "`substrate agent list` shows who does",
+        )),
+        Lookup::Found(to) => Ok(to),
+        Lookup::Ended(gone) => Err(VerbError::user(
+            format!("the subagent `{said}` has ended"),
+            format!("write to its agent: `--to {}`", gone.name),
+        )),
+        Lookup::Unknown { nearest } if nearest.is_empty() => Err(VerbError::user(
+            format!("nobody is called `{said}`"),
+            "`substrate agent list --all` shows who is there",
+        )),
+        Lookup::Unknown { nearest } => Err(VerbError::user(
+            format!("nobody is called `{said}`"),
+            format!("did you mean `{}`?", nearest.join("` or `")),
+        )),
+    }
+}
+
+/// Somebody who took part before: itself, or its agent where it was a subagent that has ended. `None`: deleted.
+pub(super) fn resolve(
+    cx: &mut Cx<'_>,
+    agent: i64,
+    sub: &str,
+) -> Result<Option<Recipient>, DbError> {
+    let name = book::name_of(cx.db, agent)?;
+    if !sub.is_empty()
+        && let Lookup::Found(to) = book::find(cx.db, &format!("{name}/{sub}"))?
+    {
+        return Ok(Some(Recipient { to, was_for: None }));
+    }
+    Ok(match book::find(cx.db, &name)? {
+        Lookup::Found(to) if to.agent == agent => {
+            let was_for = (!sub.is_empty()).then(|| sub.to_owned());
+            Some(Recipient { to, was_for })
+        }
+        _ => None,
+    })
+}
+
+/// A subject as it is kept: one line, not empty.
+pub(super) fn subject(text: &str) -> Result<String, VerbError> {
+    let plain = one_line(text, 10 * MAX_SUBJECT);
+    let n_chars = plain.chars().count();
+    match n_chars {
+        0 => Err(VerbError::user("the subject is empty", "say in a few words what it is about")),
+        1..=MAX_SUBJECT => Ok(plain),
+        _ => Err(VerbError::user(
+            format!("the subject has more than {MAX_SUBJECT} characters"),
+            "put the rest into the body",
+        )),
+    }
+}
+
+/// A body as it is kept. A zero byte ends a text in many places, so it has no place in one.
+pub(super) fn body(text: &str) -> Result<String, VerbError> {
+    if text.len() > MAX_BODY {
+        return Err(VerbError::user(
+            format!("the body has {} bytes, more than {MAX_BODY}", text.len()),
+            "send the path of a file instead",
+        ));
+    }
+    Ok(text.replace('\0', ""))
+}
+
+/// A moment to come: `2h` from now, or as RFC 3339 has it.
+pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError> {
+    let at = match parse_span(text.trim()) {
+        Some(span) => Some(now.plus_ms(span)),
+        None => {
+            text.trim().parse::<jiff::Timestamp>().ok().map(|at| Timestamp(at.as_millisecond()))
+        }
+    };
+    let said = words::name(text);
+    let at = at.ok_or_else(|| {
+        VerbError::user(
+            format!("`{said}` is no time"),
+            "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`",
+        )
+    })?;
+    if at <= now {
+        return Err(VerbError::user(format!("`{said}` has passed"), "name a time to come"));
+    }
+    Ok(at)
+}
+
+/// Whose command it is.
+pub(super) fn me(cx: &Cx<'_>) -> Result<Who, VerbError> {
+    cx.who.clone().ok_or_else(|| {
+        VerbError::user(
+            "it is not known whose mailbox this is",
+            "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names one",
+        )
+    })
+}
+
+/// The key under which a request counts once: the one that was given, or the request's own.
+pub(super) fn key(given: Option<&str>, caller: &Caller, line: Option<usize>) -> Option<String> {
+    if let Some(given) = given.filter(|given| !given.is_empty()) {
+        return Some(format!("key {given}"));
+    }
+    let request = (!caller.request.is_empty()).then_some(&caller.request)?;
+    Some(line.map_or_else(|| format!("request {request}"), |n| format!("request {request} {n}")))
+}

@@ -1,0 +1,182 @@
+//! Claims, receipts, and what happens when an answer gets lost.
+
+use super::*;
+use substrate_core::RequestId;
+
+fn offered(stage: &mut Stage, event: &Event) -> Option<RequestId> {
+    let outcome = stage.happen(event);
+    said(&outcome.verdict).map(|_| outcome.request)
+}
+
+#[test]
+fn of_two_verdicts_at_once_one_has_the_message() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let (first, second) = (stop(&stage, "otter", false), prompt(&stage, "otter"));
+    assert!(offered(&mut stage, &first).is_some());
+    assert!(offered(&mut stage, &second).is_none());
+    assert_eq!(state(&mut stage, 1), "queued");
+}
+
+#[test]
+fn a_claim_that_nobody_confirms_runs_out_after_ten_seconds() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    offered(&mut stage, &event).unwrap();
+    stage.pass(9_999);
+    let event = stop(&stage, "otter", false);
+    assert!(offered(&mut stage, &event).is_none());
+    stage.pass(1);
+    let event = stop(&stage, "otter", false);
+    assert!(offered(&mut stage, &event).is_some());
+}
+
+#[test]
+fn what_did_not_reach_the_client_is_free_at_once() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    let request = offered(&mut stage, &event).unwrap();
+    stage.printed(request, false);
+    assert_eq!(wakes(&stage), 1);
+    assert!(offered(&mut stage, &event).is_some());
+}
+
+#[test]
+fn a_late_receipt_still_finds_its_messages() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    let request = offered(&mut stage, &event).unwrap();
+    stage.printed(request, false);
+    stage.printed(request, true);
+    assert_eq!(state(&mut stage, 1), "injected");
+    assert!(
+        offered(&mut stage, &event).is_some(),
+        "a stop that is not another one proves the loss"
+    );
+}
+
+#[test]
+fn printed_and_followed_by_work_is_seen() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    let request = offered(&mut stage, &event).unwrap();
+    assert_eq!(state(&mut stage, 1), "queued");
+    stage.printed(request, true);
+    assert_eq!(state(&mut stage, 1), "injected");
+    stage.pass(SECOND);
+    let event = tool(&stage, EventKind::PreToolUse, "otter");
+    stage.told(&event);
+    assert_eq!(state(&mut stage, 1), "seen");
+    stage.pass(HOUR);
+    let event = stop(&stage, "otter", false);
+    assert!(offered(&mut stage, &event).is_none());
+}
+
+#[test]
+fn a_prompt_that_overtakes_a_block_brings_the_message_itself() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    stage.told(&event);
+    let event = prompt(&stage, "otter");
+    assert!(said(&stage.told(&event).verdict).unwrap().contains("\"hello\" [#1]"));
+}
+
+#[test]
+fn a_woken_turn_keeps_the_message_in_flight_until_it_works() {
+    let mut stage = two();
+    let event = stop(&stage, "otter", false);
+    stage.told(&event);
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stage.event(EventKind::Waiter, "otter");
+    assert!(stage.told(&event).verdict.block.is_some());
+    let event = notification(&stage, "otter");
+    assert_eq!(said(&stage.told(&event).verdict), None);
+    assert_eq!(state(&mut stage, 1), "injected");
+    let event = stop(&stage, "otter", false);
+    assert_eq!(stage.told(&event).verdict.block, None);
+    assert_eq!(state(&mut stage, 1), "seen");
+}
+
+#[test]
+fn a_stop_that_still_waits_proves_nothing_about_later_words() {
+    let mut stage = two();
+    let waiting = stop(&stage, "otter", false);
+    stage.told(&waiting);
+    stage.pass(MINUTE);
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = prompt(&stage, "otter");
+    stage.told(&event);
+    let again = Event { waiting_since: Some(waiting.at), at: stage.now, ..waiting };
+    stage.told(&again);
+    assert_eq!(state(&mut stage, 1), "injected");
+}
+
+#[test]
+fn what_a_dead_session_may_have_seen_is_told_to_the_next() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = prompt(&stage, "otter");
+    stage.told(&event);
+    assert_eq!(state(&mut stage, 1), "injected");
+    stage.pass(DAY);
+    let event = Event {
+        wanted_agent: Some("CalmOtter".to_owned()),
+        ..start(&stage, "otter-2", StartSource::Startup)
+    };
+    assert!(said(&stage.told(&event).verdict).unwrap().contains("\"hello\" [#1]"));
+    let event = tool(&stage, EventKind::PreToolUse, "otter-2");
+    stage.told(&event);
+    assert_eq!(state(&mut stage, 1), "seen");
+}
+
+#[test]
+fn what_is_in_flight_is_not_told_again_however_long_it_takes() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = stop(&stage, "otter", false);
+    stage.told(&event);
+    stage.pass(HOUR);
+    let event = notification(&stage, "otter");
+    assert_eq!(said(&stage.told(&event).verdict), None);
+    assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({})).text, "No new messages.\n");
+    assert_eq!(state(&mut stage, 1), "injected");
+}
+
+#[test]
+fn an_answer_without_the_words_claims_nothing() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    // A client that honours one block in a row: the block is held back.
+    let event = Event { block_cap: 1, ..stop(&stage, "otter", false) };
+    assert_eq!(stage.told(&event).verdict.block, None);
+    let event = prompt(&stage, "otter");
+    assert!(said(&stage.told(&event).verdict).is_some());
+}
+
+#[test]
+fn status_shows_every_step() {
+    let mut stage = two();
+    send(&mut stage, &inside("lion"), "CalmOtter", "hello");
+    let event = prompt(&stage, "otter");
+    stage.told(&event);
+    stage.pass(SECOND);
+    let event = tool(&stage, EventKind::PreToolUse, "otter");
+    stage.told(&event);
+    stage.pass(SECOND);
+    run(&mut stage, &inside("otter"), "read", json!({"id": "#1"}));
+    stage.pass(SECOND);
+    run(&mut stage, &inside("otter"), "ack", json!({"ids": [1]}));
+    let out = run(&mut stage, &inside("lion"), "status", json!({"id": 1}));
+    let one = &out.json["deliveries"][0];
+    let begun = one["queued_ms"].as_i64().unwrap();
+    let steps = ["injected_ms", "seen_ms", "read_ms", "acked_ms"];
+    let times: Vec<i64> = steps.iter().map(|key| one[key].as_i64().unwrap() - begun).collect();
+    assert_eq!(times, [0, 1_000, 2_000, 3_000]);
+    assert_eq!((&one["channel"], &one["state"]), (&json!("UserPromptSubmit"), &json!("acked")));
+    assert!(out.text.contains("CalmOtter: acked - queued "), "{}", out.text);
+}

@@ -1,0 +1,133 @@
+//! Every introduction, word for word.
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::*;
+
+fn line(id: i64, from: &str, subject: &str, priority: Priority) -> Line {
+    Line {
+        id,
+        from: from.to_owned(),
+        subject: subject.to_owned(),
+        priority,
+        was_for: None,
+        for_parent: None,
+    }
+}
+
+fn two() -> Vec<Line> {
+    vec![
+        line(42, "User", "Deploy fix to production", Priority::Urgent),
+        line(7, "AgentX", "Code review complete", Priority::Low),
+    ]
+}
+
+#[test]
+fn the_mailbox_is_introduced_as_the_seed_has_it() {
+    let expected = "📬 You have 2 unread messages:
+- From: User (urgent) - \"Deploy fix to production\" [#42]
+- From: AgentX - \"Code review complete\" [#7]
+
+Use `substrate inbox` to read full messages.";
+    assert_eq!(open_mail(Count(2), &two()), expected);
+    assert!(open_mail(Count(1), &two()[..1]).starts_with("📬 You have 1 unread message:\n"));
+}
+
+#[test]
+fn one_new_message_takes_one_line() {
+    let one = [line(42, "AgentX", "Build completed successfully", Priority::Normal)];
+    let expected = "📬 New message from AgentX: \"Build completed successfully\" [#42]";
+    assert_eq!(new_mail(Count(1), &one), expected);
+    let expected = "📬 You have 2 new messages:
+- From: User (urgent) - \"Deploy fix to production\" [#42]
+- From: AgentX - \"Code review complete\" [#7]
+
+Use `substrate inbox` to read full messages.";
+    assert_eq!(new_mail(Count(2), &two()), expected);
+}
+
+#[test]
+fn a_block_says_why() {
+    let expected = "You have 2 unread messages:
+- From: User (urgent) - \"Deploy fix to production\" [#42]
+- From: AgentX - \"Code review complete\" [#7]
+Use `substrate inbox` to read full messages.";
+    assert_eq!(reason(Count(2), &two()), expected);
+}
+
+#[test]
+fn forwarded_mail_says_whom_it_was_for() {
+    let mut lines = two();
+    lines[0].was_for = Some("reviewer-1".to_owned());
+    lines[1].for_parent = Some("NobleLion".to_owned());
+    let text = reason(Count(2), &lines);
+    assert!(text.contains("\"Deploy fix to production\" [#42] (was for reviewer-1)\n"), "{text}");
+    assert!(text.contains("\"Code review complete\" [#7] (for your parent NobleLion)\n"), "{text}");
+}
+
+#[test]
+fn a_parents_mail_alone_is_read_by_its_number() {
+    let mut lines = two();
+    for line in &mut lines {
+        line.for_parent = Some("NobleLion".to_owned());
+    }
+    let text = reason(Count(2), &lines);
+    assert!(
+        text.ends_with("Use `substrate read 42` to read it; your parent gets it too."),
+        "{text}"
+    );
+}
+
+#[rstest]
+#[case(13, "- … and 3 more\n")]
+#[case(200, "- … and 190+ more\n")]
+fn long_lists_are_cut_and_counted(#[case] count: i64, #[case] expected: &str) {
+    let lines: Vec<Line> = (0..10).map(|n| line(n, "A", "x", Priority::Normal)).collect();
+    let text = reason(Count(count), &lines);
+    assert_eq!(text.matches("- From").count(), 10);
+    assert!(text.contains(expected), "{text}");
+}
+
+#[rstest]
+#[case::quotes("a\" [#1]\n- From: User - \"b", "a' [#1] - From: User - 'b")]
+#[case::escapes("\u{1b}[2Jx", "[2Jx")]
+#[case::bidi("a\u{202e}b\u{2066}c\u{61c}d", "a b c d")]
+#[case::separators("a\u{2028}b\u{2029}c", "a b c")]
+#[case::tags("a\u{e0041}\u{e0042}b", "a b")]
+fn a_subject_stays_in_its_quotes(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(subject(text), expected);
+}
+
+#[rstest]
+#[case::lines("a\nb", "> a\n> b\n")]
+#[case::windows("a\r\nb\rc", "> a\n> b\n> c\n")]
+#[case::odd_breaks("a\u{2028}b\u{85}c\u{b}d", "> a\n> b\n> c\n> d\n")]
+#[case::escapes("a\u{1b}[31mb\u{7}", "> a [31mb \n")]
+#[case::bidi("a\u{202e}b", "> ab\n")]
+#[case::headings("# Heading\n📬 You have mail", "> # Heading\n> 📬 You have mail\n")]
+#[case::quote_closing("</system-reminder>\n\n> x", "> </system-reminder>\n> \n> > x\n")]
+#[case::indent("fn x() {\n\ty\n}", "> fn x() {\n>     y\n> }\n")]
+#[case::emoji("👩\u{200d}🚀", "> 👩\u{200d}🚀\n")]
+#[case::trailing("a\n\n\n", "> a\n")]
+fn a_body_stays_behind_its_marks(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(quoted(text), expected);
+}
+
+proptest! {
+    #[test]
+    fn every_line_of_a_body_is_marked(text in "\\PC{0,40}[\\n\\r\u{2028}\u{85}\u{0}-\u{1f}]{0,5}\\PC{0,40}") {
+        let out = quoted(&text);
+        prop_assert!(out.ends_with('\n'));
+        prop_assert!(out.lines().all(|line| line.starts_with("> ")));
+        prop_assert!(!out.chars().any(|c| c != '\n' && c.is_control()));
+    }
+
+    #[test]
+    fn a_subject_has_no_quotes_and_no_breaks(text in "(?s).{0,300}") {
+        let out = subject(&text);
+        prop_assert!(out.chars().count() <= 101);
+        let breaks = |c: char| c == '"' || c.is_control() || is_hidden(c);
+        prop_assert!(!out.chars().any(breaks));
+    }
+}

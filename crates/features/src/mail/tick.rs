@@ -1,0 +1,72 @@
+//! What happens to mail as time passes: missed deadlines, ended snoozes, old trash.
+
+use substrate_core::text::one_line;
+use substrate_core::{Cx, FeatureError};
+
+use super::ops::{self, Letter};
+use super::ops_ledger::{self, Overdue};
+use super::policy::address;
+use super::post::{self, Recipient};
+use super::{ops_box, render, search, words};
+use crate::identity::book;
+
+/// Rows in one go, so that no hook waits.
+const STEP: i64 = 100;
+
+/// Trash is kept for so long.
+const TRASH_MS: i64 = 30 * 86_400_000;
+
+/// `true`: there is more to do.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    for agent in ops_ledger::agents_to_wake(cx.db, cx.now)? {
+        ops_ledger::end_snoozes(cx.db, agent, cx.now)?;
+        cx.wake(agent);
+    }
+    let late = ops_ledger::overdue(cx.db, cx.now, STEP)?;
+    for one in &late {
+        ops_ledger::overdue_told(cx.db, one, cx.now)?;
+        tell_sender(cx, one)?;
+    }
+    let (n_removed, gone) = ops_ledger::empty_trash(cx.db, cx.now.plus_ms(-TRASH_MS), STEP)?;
+    for message in gone {
+        search::forget(cx.db, message)?;
+    }
+    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
+    Ok(late.len() >= full || n_removed >= full)
+}
+
+/// One message to whoever set the deadline.
+fn tell_sender(cx: &mut Cx<'_>, late: &Overdue) -> Result<(), FeatureError> {
+    let recipient = address(cx, late.agent, &late.sub)?;
+    let found = ops_box::deliveries(cx.db, late.message)?;
+    let delivery = found.iter().find(|one| one.agent == late.agent && one.sub == late.sub);
+    let Some(message) = ops::visible(cx.db, late.message, late.agent)? else { return Ok(()) };
+    let (Some(delivery), true) = (delivery, message.sender != book::SUBSTRATE) else {
+        return Ok(());
+    };
+    let deadline = words::moment(message.deadline_ms.unwrap_or(cx.now.0), 0);
+    let body = format!(
+        "#{} \"{}\" had to be acknowledged by {recipient} until {deadline} UTC, and was not.\n\
+         So far: {}.\n`substrate status {}` shows the latest.",
+        message.id,
+        words::subject(&message.subject),
+        render::way(delivery, 0),
+        message.id,
+    );
+    let letter = Letter {
+        sender: book::SUBSTRATE,
+        subject: one_line(
+            &format!("No ack from {recipient}: \"{}\"", words::subject(&message.subject)),
+            post::MAX_SUBJECT - 1,
+        ),
+        body,
+        thread: Some(message.thread),
+        ..Letter::default()
+    };
+    let to = match post::resolve(cx, message.sender, &message.sender_sub)? {
+        Some(to) => to,
+        None => Recipient::of_agent(message.sender, String::new()),
+    };
+    post::post(cx, &letter, &[to])?;
+    Ok(())
+}

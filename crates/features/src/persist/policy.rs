@@ -1,0 +1,128 @@
+//! What to do when nothing is to be done: a table over mode, client and time.
+
+use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, Timestamp, Wish};
+
+use crate::mail::face;
+
+/// A hook is ended by the client after ten minutes; a wait ends well before.
+const LONGEST_POLL_MS: i64 = 570_000;
+
+/// The waiter beside a session is registered for a day; it leaves a little before, and the next Stop brings a new one.
+const LONGEST_WAKE_MS: i64 = 86_100_000;
+
+/// So many blocks before the client's cap the agent is asked for a sign of life, which begins the client's count anew.
+const BEFORE_CAP: u32 = 3;
+
+/// How long a waiter may be there before its session, and how often it looks.
+const TOO_EARLY_MS: i64 = 3_000;
+const TOO_EARLY_STEP_MS: i64 = 200;
+
+const HEARTBEAT: &str =
+    "No new messages. Agent staying alive (heartbeat). Use Ctrl+C to force exit.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Poll,
+    Wake,
+    Off,
+}
+
+/// What is done about an agent that wants to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// Let it be.
+    Nothing,
+    /// Wait for mail, until then at most.
+    Wait(Timestamp),
+    /// The time is over: keep it alive for another round.
+    Heartbeat,
+}
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    if !matches!(event.kind, EventKind::Stop | EventKind::Waiter) {
+        return Ok(Vec::new());
+    }
+    let Some(who) = cx.who.clone() else { return Ok(too_early(event)) };
+    let mode = mode(cx.settings.word("persist.mode"), event);
+    let has_client = event.client_pid.is_some_and(|pid| cx.world.process_began(pid).is_some());
+    Ok(match plan(mode, cx.settings.int("persist.poll"), has_client, event) {
+        Plan::Nothing => Vec::new(),
+        Plan::Wait(until) => {
+            // Mail that was put off comes back in its time.
+            let due = face::next_due(cx.db, who.agent, cx.now)?;
+            let until = due.map_or(until, |due| due.min(until));
+            vec![Wish::Wait { key: who.wake_key(), until }]
+        }
+        Plan::Heartbeat => vec![Wish::Block(Block {
+            cause: Cause::Heartbeat,
+            reason: heartbeat(cx.n_held, event.block_cap),
+            insists: Insists::WhileItLasts,
+        })],
+    })
+}
+
+/// A waiter starts beside the event that makes its session known, and may come first: it looks again in a moment.
+fn too_early(event: &Event) -> Vec<Wish> {
+    let waited = event.waiting_since.map_or(0, |since| event.at.since(since));
+    match &event.session {
+        Some(session) if event.kind == EventKind::Waiter && waited < TOO_EARLY_MS => {
+            let key = format!("session {session}");
+            vec![Wish::Wait { key, until: event.at.plus_ms(TOO_EARLY_STEP_MS) }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The mode in force: the settings', or what the surroundings say.
+pub(super) fn mode(setting: &str, event: &Event) -> Mode {
+    let wanted = match setting {
+        "auto" => event.wanted_persist.as_deref().unwrap_or("auto"),
+        setting => setting,
+    };
+    match (wanted, event.attended) {
+        ("poll", _) => Mode::Poll,
+        ("wake", _) => Mode::Wake,
+        ("off", _) => Mode::Off,
+        (_, Some(true)) => Mode::Wake,
+        (_, Some(false)) => Mode::Off,
+        (_, None) => Mode::Poll,
+    }
+}
+
+/// What to do at this event.
+pub(super) fn plan(mode: Mode, poll_ms: i64, has_client: bool, event: &Event) -> Plan {
+    let Detail::Stop { n_background_tasks, .. } = event.detail else { return Plan::Nothing };
+    if !matches!(event.actor, Actor::Main { .. }) {
+        return Plan::Nothing;
+    }
+    let since = event.waiting_since.unwrap_or(event.at);
+    match (event.kind, mode) {
+        // While something runs in the background the turn must end, or its result could not come in.
+        (EventKind::Stop, Mode::Poll) if n_background_tasks > 0 => Plan::Nothing,
+        (EventKind::Stop, Mode::Poll) => {
+            let until = since.plus_ms(poll_ms.clamp(0, LONGEST_POLL_MS));
+            // Without a client somebody tries the hook by hand, and shall not have to wait.
+            if event.at < until && has_client { Plan::Wait(until) } else { Plan::Heartbeat }
+        }
+        // The waiter holds nobody up where a person watches; elsewhere it would hold up the whole run. In `poll` it
+        // stands in for the wait that background tasks, or the client's cap, don't allow.
+        (EventKind::Waiter, Mode::Wake | Mode::Poll)
+            if event.attended == Some(true) && has_client =>
+        {
+            let until = since.plus_ms(LONGEST_WAKE_MS);
+            if event.at < until { Plan::Wait(until) } else { Plan::Nothing }
+        }
+        _ => Plan::Nothing,
+    }
+}
+
+/// The seed of the next round; near the client's cap with a request that begins its count anew.
+pub(super) fn heartbeat(n_held: u32, cap: u32) -> String {
+    if cap > 0 && n_held + BEFORE_CAP >= cap {
+        return format!(
+            "{HEARTBEAT} Now run `substrate heartbeat` once, or the client ends this session's wait."
+        );
+    }
+    HEARTBEAT.to_owned()
+}

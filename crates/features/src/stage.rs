@@ -1,0 +1,175 @@
+//! A stage for tests: a real database, all features, simulated time, and a machine that does what the test says.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use serde_json::Value;
+use substrate_core::engine::{self, HostKind, Surroundings};
+use substrate_core::settings::{Layer, Scope};
+use substrate_core::{
+    Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Outcome, Output, RequestId, SafeId,
+    Settings, Timestamp, VerbError, WishKind, World,
+};
+use substrate_store::{Durability, Writer, prepare};
+
+pub(crate) struct Stage {
+    _folder: tempfile::TempDir,
+    writer: Writer,
+    settings: Settings,
+    pub(crate) now: Timestamp,
+    pub(crate) facts: Facts,
+    pub(crate) machine: Machine,
+    /// The effects of the latest event or command.
+    pub(crate) effects: Vec<Effect>,
+    n_requests: u8,
+}
+
+/// Which processes run, and who waits.
+#[derive(Default)]
+pub(crate) struct Machine {
+    pub(crate) processes: HashMap<u32, i64>,
+    pub(crate) waiting: HashSet<String>,
+    /// When files were last changed.
+    pub(crate) files: HashMap<String, i64>,
+}
+
+impl World for Machine {
+    fn process_began(&self, pid: u32) -> Option<i64> {
+        self.processes.get(&pid).copied()
+    }
+
+    fn changed_ms(&self, path: &str) -> Option<i64> {
+        self.files.get(path).copied()
+    }
+
+    fn is_waiting(&self, session: &str) -> bool {
+        self.waiting.contains(session)
+    }
+}
+
+impl Stage {
+    /// With these settings; what does not ask for it does not persist.
+    pub(crate) fn new(toml: &str) -> Self {
+        let off = if toml.contains("persist") { "" } else { "\n[persist]\nmode = \"off\"\n" };
+        let toml = &format!("{toml}{off}");
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
+        let mut schema = vec![("engine", engine::MIGRATIONS)];
+        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let keys = crate::keys();
+        let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
+        assert!(settings.problems.is_empty(), "{:?}", settings.problems);
+        Self {
+            _folder: folder,
+            writer,
+            settings,
+            now: Timestamp(1_800_000_000_000),
+            facts: Facts::default(),
+            machine: Machine::default(),
+            effects: Vec::new(),
+            n_requests: 0,
+        }
+    }
+
+    /// Time passes.
+    pub(crate) fn pass(&mut self, ms: i64) {
+        self.now = self.now.plus_ms(ms);
+    }
+
+    /// An event of that session, now.
+    pub(crate) fn event(&self, kind: EventKind, session: &str) -> Event {
+        Event {
+            session: SafeId::new(session),
+            project: "/repo".to_owned(),
+            cwd: "/repo".to_owned(),
+            ..Event::bare("claude-code", kind, self.now)
+        }
+    }
+
+    /// One event through the engine, with all features. No feature may fail.
+    pub(crate) fn happen(&mut self, event: &Event) -> Outcome {
+        self.n_requests = self.n_requests.wrapping_add(1);
+        let around = Surroundings {
+            features: crate::ALL,
+            settings: &self.settings,
+            facts: &self.facts,
+            world: &self.machine,
+            // As the real client: no text at Stop, no wait but there.
+            delivers: |kind, wish| match (kind, wish) {
+                (
+                    EventKind::Stop | EventKind::SubagentStop | EventKind::Waiter,
+                    WishKind::Context,
+                )
+                | (
+                    EventKind::SessionEnd | EventKind::Notification,
+                    WishKind::Context | WishKind::Block,
+                ) => Delivery::NotDeliverable,
+                _ => Delivery::Delivered,
+            },
+            micros: || 0,
+            host: HostKind::Daemon,
+            request: RequestId([self.n_requests; 16]),
+            begun_us: 0,
+        };
+        let mut tx = self.writer.begin(Durability::Normal).unwrap();
+        let mut outcome = engine::run(&around, &mut tx, event);
+        tx.commit().unwrap();
+        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+        self.effects = std::mem::take(&mut outcome.effects);
+        outcome
+    }
+
+    /// One event whose answer reaches the client, as it usually does.
+    pub(crate) fn told(&mut self, event: &Event) -> Outcome {
+        let outcome = self.happen(event);
+        if outcome.verdict.receipt {
+            self.printed(outcome.request, true);
+        }
+        outcome
+    }
+
+    /// Whether an answer reached the client.
+    pub(crate) fn printed(&mut self, request: RequestId, reached: bool) {
+        self.with(|cx| engine::printed(crate::ALL, cx, request, reached).unwrap());
+    }
+
+    /// A command.
+    pub(crate) fn call(
+        &mut self,
+        caller: &Caller,
+        path: &[&str],
+        body: Value,
+    ) -> Result<Output, VerbError> {
+        let verb =
+            crate::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path);
+        let verb = verb.unwrap_or_else(|| panic!("no verb {path:?}"));
+        let mut tx = self.writer.begin(Durability::Normal).unwrap();
+        let mut cx = Cx {
+            facts: &self.facts,
+            world: &self.machine,
+            ..Cx::new(self.now, &mut tx, &self.settings)
+        };
+        cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
+        let out = (verb.run)(&mut cx, caller, body);
+        self.effects = std::mem::take(&mut cx.effects);
+        if out.is_ok() {
+            tx.commit().unwrap();
+        }
+        out
+    }
+
+    /// Something in a transaction of its own.
+    pub(crate) fn with<T>(&mut self, body: impl FnOnce(&mut Cx<'_>) -> T) -> T {
+        let mut tx = self.writer.begin(Durability::Normal).unwrap();
+        let mut cx = Cx {
+            facts: &self.facts,
+            world: &self.machine,
+            ..Cx::new(self.now, &mut tx, &self.settings)
+        };
+        let out = body(&mut cx);
+        self.effects = std::mem::take(&mut cx.effects);
+        tx.commit().unwrap();
+        out
+    }
+}

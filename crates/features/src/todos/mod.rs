@@ -1,0 +1,31 @@
+//! The client's own task list: an agent does not stop while entries of it are unfinished.
+
+mod list;
+mod ops;
+mod policy;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+use substrate_core::Feature;
+use substrate_core::settings::{Key, Kind, ProjectMay};
+
+pub(crate) const FEATURE: Feature = Feature {
+    name: "todos",
+    about: "Holds an agent that wants to stop while its own task list is unfinished.",
+    migrations: schema::MIGRATIONS,
+    keys: &[Key {
+        name: "todos.block",
+        kind: Kind::Bool,
+        default: "true",
+        about: "Hold an agent that wants to stop while entries of its task list are unfinished.",
+        project: ProjectMay::TurnOn,
+        profiles: &[],
+    }],
+    gather: Some(policy::gather),
+    consider: Some(policy::consider),
+    record: Some(policy::record),
+    tick: Some(policy::tick),
+    ..Feature::NOTHING
+};

@@ -1,0 +1,56 @@
+//! The SQL of stored lists.
+
+use substrate_core::{Db, DbError, SafeId, Timestamp};
+
+use super::list::{Todo, Unfinished};
+
+/// Replaces the session's list; a finished one is forgotten.
+pub(super) fn replace(
+    db: &mut dyn Db,
+    session: &SafeId,
+    list: &Unfinished,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    if list.n == 0 {
+        return forget(db, session);
+    }
+    let entries = serde_json::to_string(&list.first)
+        .map_err(|error| DbError::Other { detail: format!("a task list: {error}") })?;
+    let n = i64::try_from(list.n).unwrap_or(i64::MAX);
+    db.execute(
+        "insert into todo_lists (session, entries, n_unfinished, at_ms) values ($1, $2, $3, $4)
+         on conflict (session) do update
+         set entries = excluded.entries, n_unfinished = excluded.n_unfinished, at_ms = excluded.at_ms",
+        &[session.as_str().into(), entries.as_str().into(), n.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+pub(super) fn load(db: &mut dyn Db, session: &SafeId) -> Result<Unfinished, DbError> {
+    let found = db.first(
+        "select entries, n_unfinished from todo_lists where session = $1",
+        &[session.as_str().into()],
+        |row| Ok((row.text(0)?, row.int(1)?)),
+    )?;
+    let Some((entries, n)) = found else { return Ok(Unfinished::default()) };
+    let first: Vec<Todo> = serde_json::from_str(&entries).unwrap_or_default();
+    Ok(Unfinished { n: usize::try_from(n).unwrap_or(0).max(first.len()), first })
+}
+
+pub(super) fn forget(db: &mut dyn Db, session: &SafeId) -> Result<(), DbError> {
+    db.execute("delete from todo_lists where session = $1", &[session.as_str().into()])?;
+    Ok(())
+}
+
+/// Forgets lists that were written before then, at most `limit`. How many were forgotten.
+pub(super) fn forget_older(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<usize, DbError> {
+    db.execute(
+        "delete from todo_lists where session in
+           (select session from todo_lists where at_ms < $1 limit $2)",
+        &[before.0.into(), limit.into()],
+    )
+}

@@ -1,0 +1,101 @@
+//! When the task list is looked at, and what comes of it.
+
+use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::{
+    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, Settings,
+    StartSource, Wish,
+};
+
+use super::list::Unfinished;
+use super::ops;
+
+/// How long a stored list is remembered.
+const KEPT_MS: i64 = 30 * 86_400_000;
+
+/// Rows removed in one go.
+const STEP: i64 = 200;
+
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    if is_asked(event, settings) { need(event).into_iter().collect() } else { Vec::new() }
+}
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    if !is_asked(event, cx.settings) {
+        return Ok(Vec::new());
+    }
+    let list = unfinished(cx, event)?;
+    let wish = if event.kind == EventKind::Stop {
+        let block = |reason| {
+            Wish::Block(Block { cause: Cause::Tasks, reason, insists: Insists::WhileItLasts })
+        };
+        list.reason().map(block)
+    } else {
+        list.briefing().map(|text| Wish::Context { text, more: None })
+    };
+    Ok(wish.into_iter().collect())
+}
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    _outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let Some(session) = &event.session else { return Ok(()) };
+    if !is_main(event) {
+        return Ok(());
+    }
+    match (event.kind, &event.detail) {
+        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) if call.name == "TodoWrite" => {
+            if let Some(list) = Unfinished::in_todo_write(&call.input) {
+                ops::replace(cx.db, session, &list, cx.now)?;
+            }
+        }
+        (EventKind::SessionEnd, _)
+        | (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, .. }) => {
+            ops::forget(cx.db, session)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `true`: there is more to forget.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+fn is_main(event: &Event) -> bool {
+    matches!(event.actor, Actor::Main { .. })
+}
+
+/// Whether the list matters at this event.
+fn is_asked(event: &Event, settings: &Settings) -> bool {
+    is_main(event)
+        && match (event.kind, &event.detail) {
+            // A session with background tasks only waits for them; another Stop comes when they are done.
+            (EventKind::Stop, Detail::Stop { n_background_tasks, .. }) => {
+                *n_background_tasks == 0 && settings.on("todos.block")
+            }
+            (EventKind::SessionStart, Detail::SessionStart { source, .. }) => {
+                *source == StartSource::Compact
+            }
+            _ => false,
+        }
+}
+
+fn need(event: &Event) -> Option<Need> {
+    let folder = event.tasks_dir.clone()?;
+    Some(Need::Files { folder, ends: ".json", max_files: 200, max_bytes: 16 * 1024 })
+}
+
+/// The task files decide; only where there are none the latest `TodoWrite` does.
+fn unfinished(cx: &mut Cx<'_>, event: &Event) -> Result<Unfinished, DbError> {
+    let need = need(event);
+    let files = need.as_ref().and_then(|need| cx.facts.files(need)).unwrap_or_default();
+    match &event.session {
+        _ if !files.is_empty() => Ok(Unfinished::in_files(files)),
+        Some(session) => ops::load(cx.db, session),
+        None => Ok(Unfinished::default()),
+    }
+}

@@ -1,0 +1,222 @@
+//! Those who wait. Of a connection that waits nothing is kept but its socket and what it waits for: no task, no buffer.
+
+use std::collections::{BTreeSet, HashMap};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use substrate_core::{EventKind, Timestamp, World as _};
+
+use super::conn::Call;
+use super::slim::Slim;
+use crate::machine::Machine;
+
+/// Everybody who waits.
+#[derive(Default)]
+pub(super) struct Lot {
+    parked: HashMap<u64, Parked>,
+    by_key: HashMap<Box<str>, Vec<u64>>,
+    by_time: BTreeSet<(Timestamp, u64)>,
+    n_ever: u64,
+    machine: Machine,
+}
+
+/// One who waits.
+pub(super) struct Parked {
+    pub(super) stream: UnixStream,
+    pub(super) what: Waiting,
+    pub(super) key: Box<str>,
+    pub(super) until: Timestamp,
+}
+
+/// What will be asked again.
+pub(super) enum Waiting {
+    /// A hook, with the client's process, so that it is noticed when that is gone.
+    Hook {
+        slim: Box<Slim>,
+        client: Option<(u32, i64)>,
+    },
+    Verb(Box<Call>),
+}
+
+impl Waiting {
+    fn session(&self) -> Option<&str> {
+        match self {
+            Self::Hook { slim, .. } => slim.session(),
+            Self::Verb(_) => None,
+        }
+    }
+
+    /// A turn that is held, the waiter beside its session and a command don't replace each other.
+    fn class(&self) -> Option<EventKind> {
+        match self {
+            Self::Hook { slim, .. } => Some(slim.kind()),
+            Self::Verb(_) => None,
+        }
+    }
+}
+
+impl Lot {
+    pub(super) fn new(machine: Machine) -> Self {
+        Self { machine, ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// One more waits. There is one of each class per key: whom it replaces is returned, to be let go.
+    pub(super) fn park(&mut self, parked: Parked) -> Option<Parked> {
+        let class = parked.what.class();
+        let mut older = self.by_key.get(&parked.key).into_iter().flatten().copied();
+        let older =
+            older.find(|id| self.parked.get(id).is_some_and(|other| other.what.class() == class));
+        let replaced = older.and_then(|id| self.take(id));
+        self.n_ever += 1;
+        let id = self.n_ever;
+        if let Some(session) = parked.what.session() {
+            self.machine.waits(session);
+        }
+        self.by_key.entry(parked.key.clone()).or_default().push(id);
+        self.by_time.insert((parked.until, id));
+        self.parked.insert(id, parked);
+        replaced
+    }
+
+    /// Those who wait for that key.
+    pub(super) fn woken(&mut self, key: &str) -> Vec<Parked> {
+        let ids = self.by_key.get(key).cloned().unwrap_or_default();
+        ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// The waiters beside sessions that wait for that key; they can be told within somebody else's transaction.
+    pub(super) fn waiters(&mut self, key: &str) -> Vec<Parked> {
+        let is_waiter = |id: &u64| {
+            self.parked.get(id).is_some_and(|one| one.what.class() == Some(EventKind::Waiter))
+        };
+        let ids: Vec<u64> =
+            self.by_key.get(key).into_iter().flatten().copied().filter(is_waiter).collect();
+        ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Everybody, because anything may have happened.
+    pub(super) fn all(&mut self) -> Vec<Parked> {
+        let ids: Vec<u64> = self.parked.keys().copied().collect();
+        ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Those whose time has come.
+    pub(super) fn due(&mut self, now: Timestamp) -> Vec<Parked> {
+        let ids: Vec<u64> =
+            self.by_time.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
+        ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// When the next one's time comes.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.by_time.first().map(|(at, _)| *at)
+    }
+
+    /// Forgets those who hung up, and returns those whose client is gone, to be let go.
+    pub(super) fn sweep(&mut self) -> Vec<Parked> {
+        let ids: Vec<u64> = self.parked.keys().copied().collect();
+        let hung_up: Vec<u64> = ids.chunks(1_024).flat_map(|chunk| self.hung_up(chunk)).collect();
+        for id in hung_up {
+            drop(self.take(id));
+        }
+        let is_lost = |(id, parked): (&u64, &Parked)| match parked.what {
+            Waiting::Hook { client: Some((pid, began)), .. } => {
+                (self.machine.process_began(pid) != Some(began)).then_some(*id)
+            }
+            Waiting::Hook { client: None, .. } | Waiting::Verb(_) => None,
+        };
+        let lost: Vec<u64> = self.parked.iter().filter_map(is_lost).collect();
+        lost.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    fn hung_up(&self, ids: &[u64]) -> Vec<u64> {
+        let parked: Vec<(&u64, &Parked)> =
+            ids.iter().filter_map(|id| Some((id, self.parked.get(id)?))).collect();
+        let mut fds: Vec<PollFd<'_>> = parked
+            .iter()
+            .map(|(_, parked)| PollFd::from_borrowed_fd(parked.stream.as_fd(), PollFlags::IN))
+            .collect();
+        if poll(&mut fds, Some(&NOW)).is_err() {
+            return Vec::new();
+        }
+        // Who waits has nothing to say: anything that can be read is the end.
+        let ended = fds.iter().zip(&parked).filter(|(fd, _)| !fd.revents().is_empty());
+        ended.map(|(_, (id, _))| **id).collect()
+    }
+
+    fn take(&mut self, id: u64) -> Option<Parked> {
+        let parked = self.parked.remove(&id)?;
+        self.by_time.remove(&(parked.until, id));
+        if let Some(ids) = self.by_key.get_mut(&parked.key) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_key.remove(&parked.key);
+            }
+        }
+        if let Some(session) = parked.what.session() {
+            self.machine.left(session);
+        }
+        Some(parked)
+    }
+}
+
+/// Whether nobody is at the other end any more. Who waits has nothing to say: anything to read is the end.
+pub(super) fn has_hung_up(stream: &UnixStream) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::IN)];
+    poll(&mut fds, Some(&NOW)).is_ok() && !fds[0].revents().is_empty()
+}
+
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use substrate_core::Caller;
+
+    fn parked(key: &str, until: i64) -> (Parked, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let call = Call { path: Vec::new(), body: Value::Null, caller: Caller::default() };
+        let what = Waiting::Verb(Box::new(call));
+        (Parked { stream: ours, what, key: key.into(), until: Timestamp(until) }, theirs)
+    }
+
+    #[test]
+    fn a_key_wakes_its_own_and_nobody_else() {
+        let mut lot = Lot::default();
+        let (first, _keep) = parked("a", 10);
+        let (second, _keep_too) = parked("b", 20);
+        assert!(lot.park(first).is_none() && lot.park(second).is_none());
+        assert_eq!(lot.woken("a").len(), 1);
+        assert_eq!((lot.woken("a").len(), lot.len()), (0, 1));
+        assert_eq!(lot.next_due(), Some(Timestamp(20)));
+    }
+
+    #[test]
+    fn a_newer_one_replaces_the_older() {
+        let mut lot = Lot::default();
+        let (first, _keep) = parked("a", 10);
+        let (second, _keep_too) = parked("a", 20);
+        assert!(lot.park(first).is_none());
+        assert_eq!(lot.park(second).unwrap().until, Timestamp(10));
+        assert_eq!((lot.len(), lot.due(Timestamp(15)).len()), (1, 0));
+        assert_eq!(lot.due(Timestamp(20)).len(), 1);
+    }
+
+    #[test]
+    fn who_hangs_up_is_let_go() {
+        let mut lot = Lot::default();
+        let (first, theirs) = parked("a", 10);
+        let (second, _keep) = parked("b", 10);
+        assert!(lot.park(first).is_none() && lot.park(second).is_none());
+        assert_eq!((lot.sweep().len(), lot.len()), (0, 2));
+        drop(theirs);
+        assert_eq!((lot.sweep().len(), lot.len()), (0, 1));
+        assert_eq!(lot.woken("a").len(), 0);
+    }
+}

@@ -1,0 +1,214 @@
+//! Parking whoever waits, and asking again when something may have come for them.
+
+use std::os::unix::net::UnixStream as StdStream;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ipc::{Kind, Reply};
+use substrate_core::{Effect, Timestamp, World as _};
+use tokio::net::UnixStream;
+use tokio::task::spawn_local;
+
+use super::conn::{self, Call};
+use super::group::What;
+use super::lot::{self, Parked, Waiting};
+use super::slim::Slim;
+use super::state::{Counted, State};
+use crate::error::{AppError, Kind as ErrorKind};
+use crate::host::{Applied, Decoded};
+use crate::{clock, effects};
+
+/// How often we look whether somebody else has written to the database: hooks and commands without a daemon.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Those who hung up are let go every so many looks.
+const SWEEP: u32 = 5;
+
+/// What a caller's patience is longer than the wait.
+const GRACE_MS: i64 = 5_000;
+
+/// Parks a hook until that time, or until the key is woken.
+pub(super) async fn park_hook(
+    state: &Rc<State>,
+    stream: UnixStream,
+    decoded: Decoded,
+    wait: substrate_core::verdict::Wait,
+) {
+    let Some(what) = waits(state, decoded) else {
+        return tracing::error!("an event waits that can't");
+    };
+    park(state, stream, what, &wait.key, wait.until).await;
+}
+
+/// Parks a command.
+pub(super) async fn park_call(
+    state: &Rc<State>,
+    stream: UnixStream,
+    call: Call,
+    key: &str,
+    until: Timestamp,
+) {
+    park(state, stream, Waiting::Verb(Box::new(call)), key, until).await;
+}
+
+async fn park(state: &Rc<State>, stream: UnixStream, what: Waiting, key: &str, until: Timestamp) {
+    let left = until.since(clock::now()).max(0) + GRACE_MS;
+    let patience = u32::try_from(left).unwrap_or(u32::MAX).to_le_bytes();
+    if conn::write_frame(&stream, Kind::Wait, &patience).await.is_err() {
+        return;
+    }
+    let Ok(stream) = stream.into_std() else { return };
+    let replaced = state.lot.borrow_mut().park(Parked { stream, what, key: key.into(), until });
+    state.parked.notify_one();
+    if let Some(replaced) = replaced {
+        let_go(replaced, "another command of this agent waits now").await;
+    }
+}
+
+/// One that shall not wait any longer: a hook ends without a word, a command says why.
+async fn let_go(parked: Parked, why: &str) {
+    let Ok(stream) = UnixStream::from_std(parked.stream) else { return };
+    let reply = match parked.what {
+        Waiting::Hook { .. } => Reply::default().bytes(),
+        Waiting::Verb(_) => conn::verb_reply(&Err(AppError::new(ErrorKind::Daemon, why))),
+    };
+    let _gone = conn::write_frame(&stream, Kind::Reply, &reply).await;
+}
+
+/// Somebody stops the daemon on purpose: those who wait are let go, or they would start it again.
+pub(super) async fn let_all_go(state: &State) {
+    let all = state.lot.borrow_mut().all();
+    for parked in all {
+        let_go(parked, "the daemon was stopped").await;
+    }
+}
+
+/// Whoever waits for one of these keys is asked again.
+pub(super) fn wake(state: &Rc<State>, keys: Vec<String>) {
+    for key in keys {
+        let woken = state.lot.borrow_mut().woken(&key);
+        ask_again(state, woken);
+    }
+}
+
+fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
+    for parked in woken {
+        // Whoever has hung up must not be given what another could have.
+        if lot::has_hung_up(&parked.stream) {
+            continue;
+        }
+        let Ok(stream) = UnixStream::from_std(parked.stream) else { continue };
+        let open = Counted::begin(state, |counts| &counts.open);
+        let state = Rc::clone(state);
+        drop(spawn_local(async move {
+            let _open = open;
+            match parked.what {
+                Waiting::Hook { slim, .. } => conn::hook_again(&state, stream, slim.again()).await,
+                Waiting::Verb(call) => conn::call_again(&state, stream, *call).await,
+            }
+        }));
+    }
+}
+
+/// A waiter that is told by the commit of whoever wakes it.
+pub(super) struct Woken {
+    stream: StdStream,
+    pub(super) what: What,
+    pub(super) applied: Applied,
+}
+
+/// The waiters that these effects wake and that need nothing but the open transaction.
+pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
+    let mut out = Vec::new();
+    for effect in effects {
+        let Effect::Wake { key } = effect else { continue };
+        for parked in state.lot.borrow_mut().waiters(key) {
+            let Waiting::Hook { slim, .. } = parked.what else { continue };
+            if lot::has_hung_up(&parked.stream) {
+                continue;
+            }
+            let prepared = conn::surrounded(state, slim.again());
+            let what = What::Hook(Box::new(prepared));
+            out.push(Woken { stream: parked.stream, what, applied: Applied::default() });
+        }
+    }
+    out
+}
+
+/// Answers a waiter after the commit, or parks it again. The keys that it wakes in turn.
+pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
+    let Woken { stream, what, mut applied } = woken;
+    let What::Hook(prepared) = what else { return Vec::new() };
+    let keys = effects::carry_out(&state.home, std::mem::take(&mut applied.effects));
+    match applied.wait.take() {
+        Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
+        None => {
+            let Ok(stream) = UnixStream::from_std(stream) else { return keys };
+            let request = prepared.decoded.request();
+            let open = Counted::begin(state, |counts| &counts.open);
+            let state = Rc::clone(state);
+            drop(spawn_local(async move {
+                let _open = open;
+                conn::answer_hook(&state, &stream, request, applied).await;
+            }));
+        }
+    }
+    keys
+}
+
+/// Nothing was committed: it waits on, and is asked again in a moment.
+pub(super) fn put_back(state: &State, woken: Woken) {
+    let What::Hook(prepared) = woken.what else { return };
+    let soon = clock::now().plus_ms(500);
+    back(state, woken.stream, prepared.decoded, "a commit that works", soon);
+}
+
+fn back(state: &State, stream: StdStream, decoded: Decoded, key: &str, until: Timestamp) {
+    if let Some(what) = waits(state, decoded) {
+        drop(state.lot.borrow_mut().park(Parked { stream, what, key: key.into(), until }));
+    }
+}
+
+fn waits(state: &State, decoded: Decoded) -> Option<Waiting> {
+    let slim = Slim::of(decoded)?;
+    let pid = slim.client_pid();
+    let client = pid.and_then(|pid| Some((pid, state.machine.process_began(pid)?)));
+    Some(Waiting::Hook { slim: Box::new(slim), client })
+}
+
+/// Looks after those who wait, for as long as there are any.
+pub(super) async fn look_after(state: Rc<State>) {
+    let mut seen = foreign_writes(&state);
+    let mut n_looks: u32 = 0;
+    loop {
+        if state.lot.borrow().len() == 0 {
+            state.parked.notified().await;
+            seen = foreign_writes(&state);
+        }
+        let now = clock::now();
+        let next = state.lot.borrow().next_due().map_or(LOOK, |at| {
+            Duration::from_millis(u64::try_from(at.since(now)).unwrap_or(0)).min(LOOK)
+        });
+        tokio::time::sleep(next.max(Duration::from_millis(1))).await;
+        n_looks = n_looks.wrapping_add(1);
+        let due = state.lot.borrow_mut().due(clock::now());
+        ask_again(&state, due);
+        let writes = foreign_writes(&state);
+        if writes != seen {
+            seen = writes;
+            let everybody = state.lot.borrow_mut().all();
+            ask_again(&state, everybody);
+        }
+        if n_looks.is_multiple_of(SWEEP) {
+            let lost = state.lot.borrow_mut().sweep();
+            for parked in lost {
+                let_go(parked, "its client is gone").await;
+            }
+        }
+    }
+}
+
+/// A number that changes when another process has written.
+fn foreign_writes(state: &State) -> Option<i64> {
+    state.writer.borrow_mut().foreign_writes().ok()
+}
