@@ -165,10 +165,27 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         let Some(record) = feature.record else { continue };
         match contained(around, db, event, &known, |cx| record(cx, event, &out)) {
             Ok(((), effects)) => out.effects.extend(effects),
-            Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
+            Err(failure) => {
+                out.failures.push(Failure { feature: feature.name, ..failure });
+                withdraw(around, event, &cycle, &mut out, feature.name);
+            }
         }
     }
     out
+}
+
+/// Whoever wants to know what was printed, and could not note what it says, must not say it: nobody would know.
+fn withdraw(
+    around: &Surroundings<'_>,
+    event: &Event,
+    cycle: &StopCycle,
+    out: &mut Outcome,
+    feature: &'static str,
+) {
+    if out.wishes.contains(&(feature, Wish::Receipt)) {
+        out.wishes.retain(|(name, _)| *name != feature);
+        out.verdict = merge::merge(event, &out.wishes, around.delivers, cycle).verdict;
+    }
 }
 
 /// Tells the features whether the answer to that request reached the client. What can't be told is left: then the

@@ -103,6 +103,9 @@ pub struct Caller {
     pub cwd: String,
     /// The caller's clock against UTC, for times that people read.
     pub tz_offset_s: i32,
+    /// `agent` was typed; otherwise it may be inherited from wherever the client was started.
+    #[serde(default)]
+    pub agent_typed: bool,
     /// Inside a client nobody is the human.
     pub inside_client: bool,
     /// Which project it is, as `Event::project`.
@@ -143,7 +146,7 @@ pub struct Output {
     pub text: String,
     pub json: Value,
     /// The same as a client's own hook output; `None` where a verb has no such form, `Null` where it has nothing to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "said")]
     pub hook: Option<Value>,
     /// Ask again with this body after a pause; the mark of a verb that follows something.
     pub follow: Option<Value>,
@@ -153,6 +156,11 @@ pub struct Output {
     /// Not done yet: wait for something, and ask again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<WaitFor>,
+}
+
+/// A value that is there, even if it is `null`.
+fn said<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// What a verb waits for. The host parks the caller meanwhile.

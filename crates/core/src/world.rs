@@ -9,8 +9,9 @@ pub trait World {
     /// When that file was last changed, in milliseconds since 1970; `None` when it is not there. For a few files at most.
     fn changed_ms(&self, path: &str) -> Option<i64>;
 
-    /// Whether the session is waiting for mail right now, so that it can be reached at once.
-    fn is_waiting(&self, session: &str) -> bool;
+    /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
+    /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
+    fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 }
 
 /// A machine on which nothing runs.
@@ -26,7 +27,7 @@ impl World for Nowhere {
         None
     }
 
-    fn is_waiting(&self, _session: &str) -> bool {
+    fn is_waiting(&self, _session: &str, _has_stopped: bool) -> bool {
         false
     }
 }

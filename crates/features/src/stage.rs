@@ -29,6 +29,8 @@ pub(crate) struct Stage {
 pub(crate) struct Machine {
     pub(crate) processes: HashMap<u32, i64>,
     pub(crate) waiting: HashSet<String>,
+    /// Sessions beside which a waiter stands.
+    pub(crate) beside: HashSet<String>,
     /// When files were last changed.
     pub(crate) files: HashMap<String, i64>,
 }
@@ -42,8 +44,8 @@ impl World for Machine {
         self.files.get(path).copied()
     }
 
-    fn is_waiting(&self, session: &str) -> bool {
-        self.waiting.contains(session)
+    fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
+        self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
     }
 }
 
@@ -89,34 +91,39 @@ impl Stage {
 
     /// One event through the engine, with all features. No feature may fail.
     pub(crate) fn happen(&mut self, event: &Event) -> Outcome {
+        let mut outcome = self.run(event, true);
+        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+        self.effects = std::mem::take(&mut outcome.effects);
+        outcome
+    }
+
+    /// The same while somebody else holds the database: nothing can be written.
+    pub(crate) fn happen_reading(&mut self, event: &Event) -> Outcome {
+        self.run(event, false)
+    }
+
+    fn run(&mut self, event: &Event, writes: bool) -> Outcome {
         self.n_requests = self.n_requests.wrapping_add(1);
         let around = Surroundings {
             features: crate::ALL,
             settings: &self.settings,
             facts: &self.facts,
             world: &self.machine,
-            // As the real client: no text at Stop, no wait but there.
-            delivers: |kind, wish| match (kind, wish) {
-                (
-                    EventKind::Stop | EventKind::SubagentStop | EventKind::Waiter,
-                    WishKind::Context,
-                )
-                | (
-                    EventKind::SessionEnd | EventKind::Notification,
-                    WishKind::Context | WishKind::Block,
-                ) => Delivery::NotDeliverable,
-                _ => Delivery::Delivered,
-            },
+            delivers,
             micros: || 0,
             host: HostKind::Daemon,
             request: RequestId([self.n_requests; 16]),
             begun_us: 0,
         };
+        if !writes {
+            // As when a frozen daemon holds the database.
+            let mut other = Writer::open(self.writer.path(), Duration::ZERO).unwrap();
+            let _held = other.begin(Durability::Normal).unwrap();
+            return engine::run(&around, &mut self.writer.begin_reading().unwrap(), event);
+        }
         let mut tx = self.writer.begin(Durability::Normal).unwrap();
-        let mut outcome = engine::run(&around, &mut tx, event);
+        let outcome = engine::run(&around, &mut tx, event);
         tx.commit().unwrap();
-        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
-        self.effects = std::mem::take(&mut outcome.effects);
         outcome
     }
 
@@ -171,5 +178,16 @@ impl Stage {
         self.effects = std::mem::take(&mut cx.effects);
         tx.commit().unwrap();
         out
+    }
+}
+
+/// As the real client: no text at Stop, no block where nobody listens.
+fn delivers(kind: EventKind, wish: WishKind) -> Delivery {
+    match (kind, wish) {
+        (EventKind::Stop | EventKind::SubagentStop | EventKind::Waiter, WishKind::Context)
+        | (EventKind::SessionEnd | EventKind::Notification, WishKind::Context | WishKind::Block) => {
+            Delivery::NotDeliverable
+        }
+        _ => Delivery::Delivered,
     }
 }

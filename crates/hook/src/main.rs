@@ -196,7 +196,14 @@ fn confirmed(
     request: &HookRequest<'_>,
     body: &[u8],
 ) -> Result<u8, ConnError> {
-    let exit = print(body)?;
+    let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
+    let exit = reply.exit;
+    let printed = write_all(rustix::stdio::stderr(), reply.stderr)
+        & write_all(rustix::stdio::stdout(), reply.stdout);
+    if !printed {
+        // Nobody has it: the daemon hears nothing, and tells it again.
+        return Ok(exit);
+    }
     let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
     let heard = conn.send(Kind::Printed, [], patience).and_then(|()| conn.receive(patience));
     if !matches!(heard, Ok((Kind::Reply, _))) {
@@ -217,13 +224,14 @@ fn say(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Writes without std's buffers. A reader that went away is no reason to fail.
-fn write_all(fd: impl std::os::fd::AsFd, mut bytes: &[u8]) {
+/// Writes without std's buffers, and says whether all of it went out. A reader that went away is no reason to fail.
+fn write_all(fd: impl std::os::fd::AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         match rustix::io::write(&fd, bytes) {
             Ok(n) => bytes = &bytes[n..],
             Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
+            Err(_) => return false,
         }
     }
+    true
 }

@@ -3,7 +3,9 @@
 mod places;
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
@@ -92,7 +94,11 @@ fn look_up(need: &Need) -> Option<Found> {
 fn beginning(path: &str, max: usize) -> Option<String> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX);
-    std::fs::File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    // Opening a pipe would wait for its other end.
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).ok()?;
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    file.take(limit).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Decoded {
     request: RequestId,
     scope: Scope,
     begun_us: u64,
+    /// The hook asks again, because whoever let it wait has ended.
+    is_repeated: bool,
 }
 
 /// Whose request it is, and in whose words it is answered.
@@ -107,7 +109,8 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     if request.waited_ms > 0 {
         event.waiting_since = Some(at.plus_ms(-i64::from(request.waited_ms)));
     }
-    Decoded { event, client, request: RequestId(request.id), scope, begun_us }
+    let is_repeated = request.waited_ms > 0;
+    Decoded { event, client, request: RequestId(request.id), scope, begun_us, is_repeated }
 }
 
 /// A number that two hooks of one event share. Both ends of the payload have its ids; the middle may be a whole file.
@@ -149,7 +152,7 @@ impl Decoded {
     /// The opposite, at another time.
     pub(crate) fn join(event: Event, route: Route, begun_us: u64) -> Self {
         let Route { client, request, scope } = route;
-        Self { event, client, request, scope, begun_us }
+        Self { event, client, request, scope, begun_us, is_repeated: false }
     }
 
     /// This event has to wait, if it does not already.
@@ -164,6 +167,10 @@ impl Decoded {
 
     pub(crate) fn request(&self) -> RequestId {
         self.request
+    }
+
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.is_repeated
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -182,12 +189,31 @@ pub(crate) struct Applied {
     pub(crate) effects: Vec<Effect>,
 }
 
+impl Applied {
+    /// An answer that was given before. Whether somebody wants to know that it is printed is not kept; it does no harm to
+    /// say it.
+    pub(crate) fn again(given: once::Given) -> Self {
+        let once::Given { exit, stdout, stderr } = given;
+        let answer = Answer { exit, stdout, stderr, exports: None };
+        Self { answer, receipt: true, ..Self::default() }
+    }
+}
+
+/// Whether somebody waits for the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    Now,
+    /// It was answered long ago: whatever is said now reaches nobody, and must not count as told.
+    TooLate,
+}
+
 /// Considers the event in the open transaction. Whatever happens, there is an answer.
 pub(crate) fn apply(
     db: &mut dyn Db,
     prepared: &Prepared,
     machine: &Machine,
     host: HostKind,
+    when: When,
 ) -> Applied {
     let Decoded { event, client, request, begun_us, .. } = &prepared.decoded;
     let around = Surroundings {
@@ -195,7 +221,10 @@ pub(crate) fn apply(
         settings: &prepared.settings,
         facts: &prepared.facts,
         world: machine,
-        delivers: client.map_or(|_, _| Delivery::NotDeliverable, |client| client.delivers),
+        delivers: match (client, when) {
+            (Some(client), When::Now) => client.delivers,
+            _ => |_, _| Delivery::NotDeliverable,
+        },
         micros: clock::micros,
         host,
         request: *request,

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use ipc::frame::HEADER_LEN;
 use ipc::{Conn, ConnError, Header, HookRequest, Kind as Frame, place};
-use substrate_clients::Answer;
 use substrate_core::engine::{self, HostKind, once};
 use substrate_core::{DbError, RequestId, Settings};
 use substrate_store::{Durability, Writer};
@@ -22,7 +21,7 @@ use substrate_store::{Durability, Writer};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::host::{self, Applied, Decoded, Prepared};
+use crate::host::{self, Applied, Decoded, Prepared, When};
 use crate::machine::Machine;
 use crate::{clock, effects, gather, spool, ui};
 
@@ -93,6 +92,7 @@ fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
                 &prepared,
                 &Machine::default(),
                 HostKind::InProcess(why.name()),
+                When::Now,
             );
             let may_pass = matches!(error, DbError::Busy | DbError::Full);
             let kept = may_pass && spool::keep(home, prepared.decoded.request(), &body).is_ok();
@@ -133,9 +133,8 @@ fn finish(home: &Home, applied: &mut Applied) {
 
 /// Prints the answer, and tells the features that want to know.
 fn print(writer: &mut Writer, prepared: &Prepared, applied: &Applied) {
-    ui::talk(&applied.answer.stderr);
-    ui::data(&applied.answer.stdout);
-    if applied.receipt {
+    let printed = ui::talked(&applied.answer.stderr) && ui::printed(&applied.answer.stdout);
+    if applied.receipt && printed {
         let request = prepared.decoded.request();
         let _told_again = tell_printed(writer, &prepared.settings, request);
     }
@@ -166,14 +165,12 @@ fn recorded(
 ) -> std::result::Result<Applied, DbError> {
     let mut tx = writer.begin(Durability::Normal)?;
     // Only a daemon that was reached can have the request too.
-    if matches!(why, ConnError::TooSlow | ConnError::Broken)
+    let may_have = matches!(why, ConnError::TooSlow | ConnError::Broken);
+    if (may_have || prepared.decoded.is_repeated())
         && let Some(given) =
             once::take_over(&mut tx, prepared.decoded.request(), prepared.decoded.event.at)?
     {
-        let once::Given { exit, stdout, stderr } = given;
-        let answer = Answer { exit, stdout, stderr, exports: None };
-        // Whether somebody wants to know is not kept; it does no harm to say it.
-        return Ok(Applied { answer, receipt: true, ..Applied::default() });
+        return Ok(Applied::again(given));
     }
     let host::Scope { digest, origin } = prepared.decoded.scope();
     if once::is_twin(&mut tx, digest, origin, prepared.decoded.event.at)? {
@@ -182,7 +179,7 @@ fn recorded(
     }
     once::note_scope(&mut tx, digest, origin, prepared.decoded.event.at)?;
     let host = HostKind::InProcess(why.name());
-    let applied = host::apply(&mut tx, prepared, &Machine::default(), host);
+    let applied = host::apply(&mut tx, prepared, &Machine::default(), host, When::Now);
     tx.commit()?;
     Ok(applied)
 }

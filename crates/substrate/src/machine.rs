@@ -8,22 +8,38 @@ use substrate_core::World;
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
-    waiting: Arc<RwLock<HashMap<Box<str>, u32>>>,
+    waiting: Arc<RwLock<HashMap<Box<str>, Waits>>>,
+}
+
+/// How a session waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    /// Turns that are held.
+    n_held: u16,
+    /// Waiters beside it.
+    n_beside: u16,
+}
+
+impl Waits {
+    const fn of(&mut self, is_held: bool) -> &mut u16 {
+        if is_held { &mut self.n_held } else { &mut self.n_beside }
+    }
 }
 
 impl Machine {
-    /// A session waits (or one more of its hooks does).
-    pub(crate) fn waits(&self, session: &str) {
+    /// A session waits (or one more of its hooks does): its turn is held, or it has a waiter beside it.
+    pub(crate) fn waits(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
-        *waiting.entry(session.into()).or_default() += 1;
+        *waiting.entry(session.into()).or_default().of(is_held) += 1;
     }
 
     /// It does not wait any more.
-    pub(crate) fn left(&self, session: &str) {
+    pub(crate) fn left(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(n) = waiting.get_mut(session) {
-            *n -= 1;
-            if *n == 0 {
+        if let Some(waits) = waiting.get_mut(session) {
+            let n = waits.of(is_held);
+            *n = n.saturating_sub(1);
+            if waits.n_held == 0 && waits.n_beside == 0 {
                 waiting.remove(session);
             }
         }
@@ -41,8 +57,11 @@ impl World for Machine {
         i64::try_from(since.as_millis()).ok()
     }
 
-    fn is_waiting(&self, session: &str) -> bool {
-        self.waiting.read().unwrap_or_else(PoisonError::into_inner).contains_key(session)
+    fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
+        let waiting = self.waiting.read().unwrap_or_else(PoisonError::into_inner);
+        waiting
+            .get(session)
+            .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
     }
 }
 
@@ -79,12 +98,19 @@ mod tests {
     #[test]
     fn a_session_waits_until_the_last_of_its_hooks_has_left() {
         let machine = Machine::default();
-        machine.waits("s");
-        machine.waits("s");
-        machine.left("s");
-        assert!(machine.is_waiting("s"));
-        machine.left("s");
-        machine.left("s");
-        assert!(!machine.is_waiting("s"));
+        machine.waits("s", true);
+        machine.waits("s", true);
+        machine.left("s", true);
+        assert!(machine.is_waiting("s", false));
+        machine.left("s", true);
+        machine.left("s", true);
+        assert!(!machine.is_waiting("s", true));
+    }
+
+    #[test]
+    fn a_waiter_beside_a_session_that_works_reaches_nobody() {
+        let machine = Machine::default();
+        machine.waits("s", false);
+        assert!(machine.is_waiting("s", true) && !machine.is_waiting("s", false));
     }
 }

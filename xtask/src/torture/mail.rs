@@ -2,6 +2,8 @@
 //! nothing is told twice to a session that has seen it.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let mut receivers: Vec<Receiver> = (0..N_RECEIVERS).map(Receiver::new).collect();
     for receiver in &mut receivers {
-        receiver.hear(&sandbox, "SessionStart", &[], json!({"source": "startup"}))?;
+        receiver.hear(&sandbox, "SessionStart", json!({"source": "startup"}))?;
     }
     let names = names(&sandbox)?;
     let mut rng = setting.rng();
@@ -151,6 +153,8 @@ fn send_until(
 /// One session, as its client would drive it: every event a real hook process.
 struct Receiver {
     session: String,
+    /// A person watches it, so that it can be woken.
+    is_attended: bool,
     /// How often each message was introduced.
     told: HashMap<i64, usize>,
     /// Introduced by the latest answers, not followed by an event that shows that the model was asked.
@@ -164,6 +168,7 @@ impl Receiver {
     fn new(at: usize) -> Self {
         Self {
             session: format!("5e551011-0000-4000-8000-{at:012}"),
+            is_attended: at % 2 == 1,
             told: HashMap::new(),
             fresh: HashSet::new(),
             seen: HashSet::new(),
@@ -174,18 +179,24 @@ impl Receiver {
 
     /// A turn after the other.
     fn work_until(mut self, sandbox: &Sandbox, stop: &AtomicBool) -> Result<Self> {
+        let mut prompt = "go on";
         while !stop.load(Ordering::Relaxed) {
-            self.turn(sandbox)?;
+            self.turn(sandbox, prompt)?;
+            // Every other session is idle between its turns, with a waiter beside it.
+            prompt = "go on";
+            if self.is_attended && self.wait(sandbox, stop)? {
+                prompt = "<task-notification>";
+            }
             std::thread::sleep(Duration::from_millis(30));
         }
         Ok(self)
     }
 
-    fn turn(&mut self, sandbox: &Sandbox) -> Result<bool> {
+    fn turn(&mut self, sandbox: &Sandbox, prompt: &str) -> Result<bool> {
         let tool = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": "toolu_1"});
-        let mut told = self.hear(sandbox, "UserPromptSubmit", &[], json!({"prompt": "go on"}))?;
+        let mut told = self.hear(sandbox, "UserPromptSubmit", json!({"prompt": prompt}))?;
         self.sees(sandbox, "PreToolUse", &tool)?;
-        told |= self.hear(sandbox, "PostToolUse", &[], tool)?;
+        told |= self.hear(sandbox, "PostToolUse", tool)?;
         let mut again = false;
         // A block makes the model go on, and stop again.
         while self.sees(sandbox, "Stop", &json!({"stop_hook_active": again}))? {
@@ -195,10 +206,27 @@ impl Receiver {
         Ok(told)
     }
 
+    /// The waiter beside the session, until it starts a turn; whether it did.
+    fn wait(&mut self, sandbox: &Sandbox, stop: &AtomicBool) -> Result<bool> {
+        let mut hook = self.hook(sandbox, "Stop");
+        hook.arg("--wake").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = hook.spawn()?;
+        let payload = self.payload(sandbox, "Stop", json!({"stop_hook_active": false}));
+        child.stdin.take().context("no stdin")?.write_all(payload.as_bytes())?;
+        while child.try_wait()?.is_none() && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if child.try_wait()?.is_none() {
+            child.kill()?;
+        }
+        let out = child.wait_with_output()?;
+        Ok(self.heard("Waiter", &String::from_utf8_lossy(&out.stderr)))
+    }
+
     /// Until nothing new comes.
     fn drain(&mut self, sandbox: &Sandbox) -> Result<()> {
         for _ in 0..200 {
-            if !self.turn(sandbox)? {
+            if !self.turn(sandbox, "go on")? {
                 return Ok(());
             }
         }
@@ -208,31 +236,39 @@ impl Receiver {
     /// An event that shows that the model was asked since the last one.
     fn sees(&mut self, sandbox: &Sandbox, event: &str, with: &Value) -> Result<bool> {
         let before = std::mem::take(&mut self.fresh);
-        let told = self.hear(sandbox, event, &[], with.clone())?;
+        let told = self.hear(sandbox, event, with.clone())?;
         self.seen.extend(before);
         Ok(told)
     }
 
     /// One hook process. Whether it introduced anything.
-    fn hear(
-        &mut self,
-        sandbox: &Sandbox,
-        event: &str,
-        flags: &[&str],
-        with: Value,
-    ) -> Result<bool> {
-        let mut payload = json!({"session_id": self.session, "cwd": sandbox.path("project"), "hook_event_name": event});
+    fn hear(&mut self, sandbox: &Sandbox, event: &str, with: Value) -> Result<bool> {
+        let payload = self.payload(sandbox, event, with);
+        let ran = proc::feed(&mut self.hook(sandbox, event), payload.as_bytes())?;
+        self.n_failed += usize::from(!ran.ok());
+        Ok(self.heard(event, &String::from_utf8_lossy(&ran.stdout)))
+    }
+
+    fn hook(&self, sandbox: &Sandbox, event: &str) -> Command {
+        let mut hook = sandbox.as_hook(sandbox.program("substrate-hook"));
+        let attended = if self.is_attended { "1" } else { "0" };
+        hook.env("CLAUDE_CODE_SESSION_ATTENDED", attended).env_remove("AGENT_ID");
+        hook.args(["claude-code", event]);
+        hook
+    }
+
+    fn payload(&self, sandbox: &Sandbox, event: &str, with: Value) -> String {
+        let cwd = sandbox.path("project");
+        let mut payload = json!({"session_id": self.session, "cwd": cwd, "hook_event_name": event});
         if let (Value::Object(all), Value::Object(more)) = (&mut payload, with) {
             all.extend(more);
         }
-        let mut hook = sandbox.as_hook(sandbox.program("substrate-hook"));
-        hook.env("CLAUDE_CODE_SESSION_ATTENDED", "0").env_remove("AGENT_ID");
-        let ran = proc::feed(
-            hook.args(["claude-code", event]).args(flags),
-            payload.to_string().as_bytes(),
-        )?;
-        self.n_failed += usize::from(!ran.ok());
-        let ids = introduced(&String::from_utf8_lossy(&ran.stdout));
+        payload.to_string()
+    }
+
+    /// Notes what was introduced; whether anything was.
+    fn heard(&mut self, event: &str, text: &str) -> bool {
+        let ids = introduced(text);
         for id in &ids {
             *self.told.entry(*id).or_default() += 1;
             if self.seen.contains(id) {
@@ -240,7 +276,7 @@ impl Receiver {
             }
             self.fresh.insert(*id);
         }
-        Ok(!ids.is_empty())
+        !ids.is_empty()
     }
 }
 

@@ -96,17 +96,7 @@ pub fn take_over(
     now: Timestamp,
 ) -> Result<Option<Given>, DbError> {
     let id = request.to_string();
-    let given = db.first(
-        "select exit_code, stdout, stderr from answered where request = $1",
-        &[id.as_str().into()],
-        |row| {
-            Ok(Given {
-                exit: u8::try_from(row.int(0)?).unwrap_or(0),
-                stdout: row.text(1)?,
-                stderr: row.text(2)?,
-            })
-        },
-    )?;
+    let given = answer_to(db, request)?;
     if given.is_none() {
         db.execute(
             "insert into taken_over (request, at_ms) values ($1, $2) on conflict (request) do nothing",
@@ -114,6 +104,21 @@ pub fn take_over(
         )?;
     }
     Ok(given)
+}
+
+/// The answer that a daemon gave to that request, if it gave one and died before the hook had it.
+pub fn answer_to(db: &mut dyn Db, request: RequestId) -> Result<Option<Given>, DbError> {
+    db.first(
+        "select exit_code, stdout, stderr from answered where request = $1",
+        &[request.to_string().as_str().into()],
+        |row| {
+            Ok(Given {
+                exit: u8::try_from(row.int(0)?).unwrap_or(0),
+                stdout: row.text(1)?,
+                stderr: row.text(2)?,
+            })
+        },
+    )
 }
 
 /// Whether a hook of the other scope has processed this very event without a daemon. Usually there is none at all.

@@ -15,6 +15,9 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
         None => None,
     };
     let wanted = caller.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
+    // An inherited name says nothing of a session that we don't know: it may be its parent's.
+    let is_hearsay = caller.inside_client && !caller.agent_typed && of_session.is_none();
+    let wanted = wanted.filter(|_| !(is_hearsay && session.is_some()));
     let named = match wanted {
         Some(wanted) => by_name(cx, wanted, caller.inside_client)?,
         None => None,
@@ -26,6 +29,15 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
         (Some(who), Some(named)) if named.agent != who.agent && !caller.inside_client => {
             // Outside a client a name was typed, or set by a person: it wins over the session.
             Ok(Some(without_session(named)))
+        }
+        (Some(who), named) if caller.inside_client && caller.agent_typed && wanted.is_some() => {
+            match named {
+                Some(named) if named.agent == who.agent => Ok(Some(as_its_actor(cx, caller, who)?)),
+                _ => Err(FeatureError::Other(format!(
+                    "you are {}, and act for nobody else: leave `--agent` out",
+                    who.name
+                ))),
+            }
         }
         (Some(who), _) if caller.inside_client => Ok(Some(as_its_actor(cx, caller, who)?)),
         (Some(who), _) => Ok(Some(who)),

@@ -71,6 +71,23 @@ fn cleared(
     Ok((is_same_process && (is_announced || was_cleared)).then_some((before.agent, before.name)))
 }
 
+/// A session that comes back while its agent lives on elsewhere (it was cleared, or another session took the name) is
+/// another agent from now on.
+pub(super) fn of_resumed(
+    cx: &mut Cx<'_>,
+    new: &NewSession<'_>,
+    known: (i64, String),
+) -> Result<(i64, String), DbError> {
+    let session = Some(new.session);
+    if !ops::is_live_elsewhere(cx.db, cx.world, cx.now, known.0, session, new.process)? {
+        return Ok(known);
+    }
+    let (agent, name) = new_agent(cx, new)?;
+    ops::set_agent(cx.db, new.session, agent)?;
+    files::keep(cx, new.session)?;
+    Ok((agent, name))
+}
+
 /// The agent that the session's surroundings ask for, unless it is live elsewhere: a nested client inherits the wish.
 fn wanted(
     cx: &mut Cx<'_>,
@@ -80,8 +97,14 @@ fn wanted(
     let Some(name) = wanted.filter(|name| names::is_valid(name)) else { return Ok(None) };
     match agent_named(cx, name)? {
         Some((agent, name)) => {
-            let is_live =
-                ops::is_live_elsewhere(cx.db, cx.world, cx.now, agent, Some(new.session))?;
+            let is_live = ops::is_live_elsewhere(
+                cx.db,
+                cx.world,
+                cx.now,
+                agent,
+                Some(new.session),
+                new.process,
+            )?;
             Ok((!is_live).then_some((agent, name)))
         }
         None => {

@@ -3,7 +3,9 @@
 //! This runs at every event of every agent: one point select (two for a subagent), and no write unless something
 //! changed or a quarter of a minute has passed.
 
-use substrate_core::{Actor, Asking, Cx, DbError, Event, EventKind, FeatureError, SafeId, Who};
+use substrate_core::{
+    Actor, Asking, Cx, DbError, Detail, Event, EventKind, FeatureError, SafeId, StartSource, Who,
+};
 
 use super::ops::{self, Known, NewSession};
 use super::presence::Process;
@@ -31,7 +33,14 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
         None if is_waiter => return Ok(None),
         Some(known) => {
             let has_stopped = heard_again(cx, event, session, &known)?;
-            (known.agent, known.name, has_stopped)
+            let (agent, name) = match event.detail {
+                Detail::SessionStart { source: StartSource::Resume, .. } => {
+                    let new = new_session(cx, event, session);
+                    choose::of_resumed(cx, &new, (known.agent, known.name))?
+                }
+                _ => (known.agent, known.name),
+            };
+            (agent, name, has_stopped)
         }
         None => {
             let (agent, name) = choose::of_event(cx, event, &new_session(cx, event, session))?;

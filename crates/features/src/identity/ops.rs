@@ -95,6 +95,15 @@ pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError
     Ok(())
 }
 
+/// The session is another agent from now on.
+pub(super) fn set_agent(db: &mut dyn Db, session: &SafeId, agent: i64) -> Result<(), DbError> {
+    db.execute(
+        "update agent_sessions set agent = $2 where session = $1",
+        &[session.as_str().into(), agent.into()],
+    )?;
+    Ok(())
+}
+
 /// The main thread's turn has ended, or goes on (`None`).
 pub(super) fn set_stopped(
     db: &mut dyn Db,
@@ -154,9 +163,14 @@ pub(super) fn is_live_elsewhere(
     now: Timestamp,
     agent: i64,
     except: Option<&SafeId>,
+    process: Process,
 ) -> Result<bool, DbError> {
     let sessions = presence::of_agent(db, world, now, agent)?;
-    let is_other = |one: &Present| except.is_none_or(|session| session.as_str() != one.session);
+    // What the same process did before is no other life.
+    let is_same = |one: &Present| process.pid.is_some() && one.process == process;
+    let is_other = |one: &Present| {
+        except.is_none_or(|session| session.as_str() != one.session) && !is_same(one)
+    };
     Ok(sessions
         .iter()
         .any(|one| is_other(one) && (one.status != Status::Offline || one.is_running)))

@@ -38,6 +38,7 @@ pub(super) struct Present {
     pub(super) is_waiting: bool,
     /// Its client's process is known, and there: it may be silent for long, but it is somebody.
     pub(super) is_running: bool,
+    pub(super) process: Process,
     pub(super) status: Status,
 }
 
@@ -95,7 +96,8 @@ fn sessions(
     db.rows(&sql, &[param], |row| {
         let session = row.text(2)?;
         let last = Timestamp(row.int(6)?);
-        let is_waiting = world.is_waiting(&session);
+        let has_stopped = row.opt_int(7)?.is_some();
+        let is_waiting = world.is_waiting(&session, has_stopped);
         let ended = row.opt_int(8)?.is_some();
         let process = Process { pid: row.opt_int(9)?, began: row.opt_int(10)? };
         Ok(Present {
@@ -105,9 +107,10 @@ fn sessions(
             cwd: row.text(4)?,
             started: Timestamp(row.int(5)?),
             last,
-            has_stopped: row.opt_int(7)?.is_some(),
+            has_stopped,
             is_waiting,
             is_running: !ended && process.is_there(world),
+            process,
             status: status(now, last, ended, is_waiting, process.is_gone(world)),
             session,
         })
@@ -115,13 +118,16 @@ fn sessions(
 }
 
 /// The client's process as it was when the session was heard of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: Option<i64>,
     pub(super) began: Option<i64>,
 }
 
 impl Process {
+    /// Nobody says.
+    pub(super) const UNKNOWN: Self = Self { pid: None, began: None };
+
     /// The process of that id as it is now.
     pub(super) fn now(world: &dyn World, pid: Option<u32>) -> Self {
         Self { pid: pid.map(i64::from), began: pid.and_then(|pid| world.process_began(pid)) }

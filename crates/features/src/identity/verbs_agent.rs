@@ -153,7 +153,8 @@ impl VerbArgs for Delete {
             ));
         }
         let own = who.session.as_ref().filter(|_| is_itself);
-        if ops::is_live_elsewhere(cx.db, cx.world, cx.now, agent, own)? {
+        if ops::is_live_elsewhere(cx.db, cx.world, cx.now, agent, own, presence::Process::UNKNOWN)?
+        {
             return Err(VerbError::user(
                 format!("{name} is at work"),
                 format!("end its session first; `substrate agent show {name}` shows it"),

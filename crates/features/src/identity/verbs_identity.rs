@@ -85,7 +85,14 @@ impl VerbArgs for Restore {
         let Some((agent, name)) = choose::agent_named(cx, wanted)? else {
             return Err(no_such_agent(cx, wanted)?);
         };
-        if ops::is_live_elsewhere(cx.db, cx.world, cx.now, agent, Some(&session))? {
+        if ops::is_live_elsewhere(
+            cx.db,
+            cx.world,
+            cx.now,
+            agent,
+            Some(&session),
+            presence::Process::UNKNOWN,
+        )? {
             return Err(VerbError::user(
                 format!("{name} is at work in another session"),
                 "`substrate identity ensure` gives this session an agent of its own",

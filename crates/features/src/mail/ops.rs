@@ -156,7 +156,7 @@ pub(super) fn thread(
             columns!(),
             " from messages m where m.thread = $1 and (m.sender = $2 or exists (
                select 1 from deliveries d where d.message = m.id and d.agent = $2))
-             order by m.id limit $3"
+             order by m.id desc limit $3"
         ),
         &[thread.into(), agent.into(), limit.into()],
         message,

@@ -26,10 +26,6 @@ impl Part {
         self.from + i64::try_from(self.text.chars().count()).unwrap_or(0)
     }
 
-    pub(super) fn is_whole(&self) -> bool {
-        self.from == 0 && self.end() >= self.n_chars
-    }
-
     /// The quoted text, and where the rest is.
     pub(super) fn text(&self, id: i64) -> String {
         let mut out = if self.text.is_empty() { String::new() } else { quoted(&self.text) };

@@ -78,7 +78,7 @@ impl Words {
                 continue;
             }
             let plain: String =
-                word.chars().filter(|c| *c != '"' && !c.is_control()).take(64).collect();
+                word.chars().filter(|c| *c != '"' && !c.is_control()).take(256).collect();
             let star = if plain.ends_with('*') { " *" } else { "" };
             terms.push(format!("\"{}\"{star}", plain.trim_end_matches('*')));
         }

@@ -28,6 +28,8 @@ enum Channel {
 enum Sign {
     /// The model has answered, and wants a tool.
     Tool,
+    /// A call is done.
+    ToolDone,
     /// It wants to end: a new turn's end, or once more after a block.
     Stop {
         again: bool,
@@ -45,7 +47,9 @@ enum Sign {
 pub(super) fn settled(channel: &str, event: &Event) -> Settled {
     let Some(channel) = Channel::named(channel) else { return Settled::InFlight };
     match (channel, sign(event)) {
-        (_, Sign::Tool) => Settled::Seen,
+        // Calls of one message end one after the other, and no request is between them.
+        (Channel::Tool, Sign::ToolDone) => Settled::InFlight,
+        (_, Sign::Tool | Sign::ToolDone) => Settled::Seen,
         (_, Sign::Start | Sign::End) => Settled::Lost,
         // Had the block been honoured, the client would say that it stops again.
         (Channel::Stop, Sign::Stop { again: false }) => Settled::Lost,
@@ -75,13 +79,8 @@ impl Channel {
 
 fn sign(event: &Event) -> Sign {
     match (event.kind, &event.detail) {
-        (
-            EventKind::PreToolUse
-            | EventKind::PostToolUse
-            | EventKind::PostToolUseFailure
-            | EventKind::PermissionRequest,
-            _,
-        ) => Sign::Tool,
+        (EventKind::PreToolUse | EventKind::PermissionRequest, _) => Sign::Tool,
+        (EventKind::PostToolUse | EventKind::PostToolUseFailure, _) => Sign::ToolDone,
         (EventKind::Stop | EventKind::SubagentStop, Detail::Stop { again, .. }) => {
             Sign::Stop { again: *again }
         }
@@ -151,8 +150,8 @@ mod tests {
     #[rstest]
     #[case("SessionStart", "SSSS SS ff LfL ff")]
     #[case("UserPromptSubmit", "SSSS SS LL LfL ff")]
-    #[case("PostToolUse", "SSSS SS LL LfL ff")]
-    #[case("PostToolUseFailure", "SSSS SS LL LfL ff")]
+    #[case("PostToolUse", "SffS SS LL LfL ff")]
+    #[case("PostToolUseFailure", "SffS SS LL LfL ff")]
     #[case("Stop", "SSSS LS Lf LfL ff")]
     #[case("SubagentStop", "SSSS LS Lf LfL ff")]
     #[case("Waiter", "SSSS SS Lf LfL ff")]

@@ -39,17 +39,10 @@ pub(super) struct Inbox {
     /// Only look: nothing counts as seen or read
     #[arg(long)]
     peek: bool,
-    /// What was printed, as a whole or in part.
+    /// What was printed.
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    printed: Option<Printed>,
-}
-
-/// What a list has shown.
-#[derive(Serialize, Deserialize, Debug, Default)]
-pub(super) struct Printed {
-    whole: Vec<MessageId>,
-    part: Vec<MessageId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    printed: Vec<MessageId>,
 }
 
 impl VerbArgs for Inbox {
@@ -60,26 +53,22 @@ impl VerbArgs for Inbox {
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
-        if let Some(printed) = &self.printed {
-            let of = Mailbox { agent: who.agent, sub: &who.sub };
-            return printed.mark(cx, of);
+        if !self.printed.is_empty() {
+            return printed(cx, &who, &self.printed);
         }
         ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
         if self.all { self.list(cx, &who) } else { self.unread(cx, &who) }
     }
 }
 
-impl Printed {
-    /// What was shown as a whole is read, the rest is seen. Only now: a command that died before it printed has told nobody.
-    fn mark(&self, cx: &mut Cx<'_>, of: Mailbox<'_>) -> Result<Output, VerbError> {
-        for id in &self.whole {
-            ops_box::mark(cx.db, of, id.0, Mark::Read("inbox"), cx.now)?;
-        }
-        for id in &self.part {
-            ops_box::mark(cx.db, of, id.0, Mark::Seen("inbox"), cx.now)?;
-        }
-        Ok(Output::default())
+/// What was shown is read, also where a long body was cut: it says how to read on. Only now, since a command that died
+/// before it printed has told nobody.
+fn printed(cx: &mut Cx<'_>, who: &Who, ids: &[MessageId]) -> Result<Output, VerbError> {
+    let of = Mailbox { agent: who.agent, sub: &who.sub };
+    for id in ids {
+        ops_box::mark(cx.db, of, id.0, Mark::Read("inbox"), cx.now)?;
     }
+    Ok(Output::default())
 }
 
 impl Inbox {
@@ -91,7 +80,7 @@ impl Inbox {
             0 => "No unread messages.\n".to_owned(),
             _ => format!("{}.\n", count.of("unread")),
         };
-        let (mut list, mut printed) = (Vec::new(), Printed::default());
+        let mut list = Vec::new();
         for row in &rows {
             let from = address(cx, row.sender, &row.sender_sub)?;
             let part = Part {
@@ -105,8 +94,6 @@ impl Inbox {
                 let at = words::moment(at, 0);
                 let _infallible = writeln!(text, "(`substrate ack {}` until {at} UTC)", row.id);
             }
-            let shown = if part.is_whole() { &mut printed.whole } else { &mut printed.part };
-            shown.push(MessageId(row.id));
             let mut json = render::open_json(row, &from);
             json["n_chars"] = json!(part.n_chars);
             json["body"] = json!(part.text);
@@ -119,7 +106,8 @@ impl Inbox {
         }
         let mut out = Output::new(text, json!({"n_unread": count.0, "messages": list}));
         if !rows.is_empty() && !self.peek {
-            out.after = Some(json!({ "printed": printed }));
+            let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+            out.after = Some(json!({ "printed": ids }));
         }
         Ok(out)
     }

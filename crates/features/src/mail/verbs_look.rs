@@ -30,14 +30,24 @@ pub(super) struct Thread {
 
 impl VerbArgs for Thread {
     const PATH: &'static [&'static str] = &["thread"];
-    const ABOUT: &'static str = "A conversation from its beginning";
+    const ABOUT: &'static str = "A conversation, its latest 50 messages";
     const ACCESS: Access = Access::Read;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
         let thread = visible(cx, self.id, who.agent)?.thread;
         let (mut text, mut list) = (String::new(), Vec::new());
-        for message in ops::thread(cx.db, thread, who.agent, MAX_IN_THREAD)? {
+        let mut messages = ops::thread(cx.db, thread, who.agent, MAX_IN_THREAD + 1)?;
+        let is_cut = messages.len() > usize::try_from(MAX_IN_THREAD).unwrap_or(0);
+        messages.truncate(usize::try_from(MAX_IN_THREAD).unwrap_or(0));
+        if let (Some(first), true) = (messages.last(), is_cut) {
+            let _infallible = writeln!(
+                text,
+                "… older ones: `substrate search` finds them; this is {} and later\n",
+                first.id
+            );
+        }
+        for message in messages.into_iter().rev() {
             let part = Part {
                 text: ops::body(cx.db, message.id, 0, THREAD_CHARS)?,
                 from: 0,
@@ -49,7 +59,7 @@ impl VerbArgs for Thread {
             json["n_chars"] = json!(part.n_chars);
             list.push(json);
         }
-        Ok(Output::new(text, json!({"thread": thread, "messages": list})))
+        Ok(Output::new(text, json!({"thread": thread, "messages": list, "is_cut": is_cut})))
     }
 }
 

@@ -50,8 +50,8 @@ pub(super) fn record(
                 ops::replace(cx.db, session, &list, cx.now)?;
             }
         }
-        (EventKind::SessionEnd, _)
-        | (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, .. }) => {
+        // A session that ends may be resumed, and its list with it; a cleared one begins anew.
+        (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, .. }) => {
             ops::forget(cx.db, session)?;
         }
         _ => {}
@@ -86,7 +86,7 @@ fn is_asked(event: &Event, settings: &Settings) -> bool {
 
 fn need(event: &Event) -> Option<Need> {
     let folder = event.tasks_dir.clone()?;
-    Some(Need::Files { folder, ends: ".json", max_files: 200, max_bytes: 16 * 1024 })
+    Some(Need::Files { folder, ends: ".json", max_files: 200, max_bytes: 256 * 1024 })
 }
 
 /// The task files decide; only where there are none the latest `TodoWrite` does.

@@ -20,6 +20,9 @@ use crate::{clock, effects, host, ui};
 /// How long a command waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The same, for one that can be done without a daemon.
+const SHORT: Duration = Duration::from_secs(4);
+
 /// How long it waits for a daemon to take the connection, or to come up.
 const CONNECT: Duration = Duration::from_secs(2);
 
@@ -100,7 +103,10 @@ impl<'a> Line<'a> {
             Some(conn) => conn,
             None => Conn::open(self.context.home.root(), CONNECT)?,
         };
-        let answer = exchange(&mut conn, Frame::Command, json, PATIENCE)?;
+        // What can be done here as well does not wait long for a daemon that may hang.
+        let can_do_without = self.verb.access == Access::Read || self.verb.repeatable;
+        let patience = if can_do_without { SHORT } else { PATIENCE };
+        let answer = exchange(&mut conn, Frame::Command, json, patience)?;
         self.conn = Some(conn);
         Ok(answer)
     }
@@ -112,9 +118,11 @@ impl<'a> Line<'a> {
         let mut writer = host::open(home, PATIENCE)?;
         call.caller.project = self.project.as_ref().to_owned();
         loop {
+            // Before the look: whatever is written after it is looked at.
+            let seen = writer.foreign_writes()?;
             let output = self.run_here(&mut writer, &call.caller, call.body)?;
             let Some(WaitFor { until_ms, body, .. }) = output.wait else { return Ok(output) };
-            pause(&mut writer, Timestamp(until_ms))?;
+            pause(&mut writer, seen, Timestamp(until_ms))?;
             call.body = body;
         }
     }
@@ -137,8 +145,7 @@ impl<'a> Line<'a> {
 }
 
 /// Until somebody else has written, or that time.
-fn pause(writer: &mut Writer, until: Timestamp) -> Result<()> {
-    let seen = writer.foreign_writes()?;
+fn pause(writer: &mut Writer, seen: i64, until: Timestamp) -> Result<()> {
     while writer.foreign_writes()? == seen && clock::now() < until {
         let left = u64::try_from(until.since(clock::now())).unwrap_or(0);
         std::thread::sleep(LOOK.min(Duration::from_millis(left + 1)));

@@ -140,7 +140,9 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         matches.get_one::<String>(flag).cloned().or_else(from_env)
     };
     Caller {
-        session: given("session-id", &["CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"]),
+        // The client's own word first: what a start exported may be inherited from the client around this one.
+        session: given("session-id", &["CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"]),
+        agent_typed: matches.get_one::<String>("agent").is_some(),
         agent: given("agent", &["AGENT_ID"]),
         project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),

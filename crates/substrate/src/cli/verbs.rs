@@ -82,7 +82,11 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     let mut line = Line::new(context, verb);
     loop {
         let output = line.call(body, &context.caller.request)?;
-        print(context.format, &output)?;
+        let printed = print(context.format, &output)?;
+        if !printed && output.after.is_some() {
+            return Err(AppError::new(Kind::State, "the output could not be written")
+                .hint("nothing counts as seen or read; run the command again"));
+        }
         if let Some(after) = output.after {
             line.call(after, &context.caller.request)?;
         }
@@ -94,26 +98,29 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     }
 }
 
-fn print(format: Format, output: &Output) -> Result<()> {
-    match format {
-        Format::Text | Format::Context => ui::data(&output.text),
+/// Whether it went out.
+fn print(format: Format, output: &Output) -> Result<bool> {
+    Ok(match format {
+        Format::Text | Format::Context => ui::printed(&output.text),
         Format::Json if output.follow.is_some() => {
             // One object a line, so that a program can read as it comes.
-            for item in output.json.as_array().into_iter().flatten() {
-                ui::data(&format!("{item}\n"));
-            }
+            output
+                .json
+                .as_array()
+                .into_iter()
+                .flatten()
+                .all(|item| ui::printed(&format!("{item}\n")))
         }
-        Format::Json => ui::data(&format!("{}\n", pretty(&output.json))),
+        Format::Json => ui::printed(&format!("{}\n", pretty(&output.json))),
         Format::Hook => match &output.hook {
-            Some(Value::Null) => {}
-            Some(hook) => ui::data(&format!("{hook}\n")),
+            Some(Value::Null) => true,
+            Some(hook) => ui::printed(&format!("{hook}\n")),
             None => {
                 return Err(AppError::new(Kind::User, "this command has no hook format")
                     .hint("use `--format json`"));
             }
         },
-    }
-    Ok(())
+    })
 }
 
 pub(super) fn pretty(json: &Value) -> String {

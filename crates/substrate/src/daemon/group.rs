@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::state::{State, count};
 use super::waiting::{self, Woken};
 use crate::error::{AppError, Kind};
-use crate::host::{self, Applied, Prepared, Scope};
+use crate::host::{self, Applied, Prepared, Scope, When};
 use crate::{clock, effects};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
@@ -188,13 +188,19 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
                 What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
                 _ => once::was_taken_over(tx, request)?,
             };
+            if prepared.decoded.is_repeated()
+                && let Some(given) = once::answer_to(tx, request)?
+            {
+                return Ok(Done::Hook(Applied::again(given)));
+            }
             let Scope { digest, origin } = prepared.decoded.scope();
             let is_twin = state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
                 || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?;
             if done_already || is_twin {
                 return Ok(Done::Hook(Applied::default()));
             }
-            let applied = host::apply(tx, prepared, &state.machine, HostKind::Daemon);
+            let when = if matches!(what, What::Kept(_)) { When::TooLate } else { When::Now };
+            let applied = host::apply(tx, prepared, &state.machine, HostKind::Daemon, when);
             if applied.wait.is_none() {
                 let slot = state.slot.get();
                 state.slot.set(slot + 1);

@@ -75,7 +75,7 @@ impl Lot {
         self.n_ever += 1;
         let id = self.n_ever;
         if let Some(session) = parked.what.session() {
-            self.machine.waits(session);
+            self.machine.waits(session, parked.what.class() == Some(EventKind::Stop));
         }
         self.by_key.entry(parked.key.clone()).or_default().push(id);
         self.by_time.insert((parked.until, id));
@@ -159,7 +159,7 @@ impl Lot {
             }
         }
         if let Some(session) = parked.what.session() {
-            self.machine.left(session);
+            self.machine.left(session, parked.what.class() == Some(EventKind::Stop));
         }
         Some(parked)
     }

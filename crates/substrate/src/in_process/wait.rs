@@ -10,7 +10,7 @@ use substrate_store::{Durability, Writer};
 use super::{finish, print, surround, unreadable};
 use crate::config::Home;
 use crate::error::Result;
-use crate::host::{self, Applied, Prepared};
+use crate::host::{self, Applied, Prepared, When};
 use crate::machine::Machine;
 use crate::{clock, proc, ui};
 
@@ -28,21 +28,24 @@ pub(super) fn until_answered(
     mut prepared: Prepared,
     mut applied: Applied,
 ) -> Result<u8> {
-    let mut seen = writer.foreign_writes()?;
+    // From before the first look: whatever was written since is looked at.
+    let mut seen = None;
+    // Under a new id: the old one is known as taken over.
+    let id = proc::random_id();
     let client = prepared.decoded.event.client_pid;
     let began = client.and_then(|pid| Machine::default().process_began(pid));
     prepared.decoded.keep_waiting();
     while let Some(wait) = &applied.wait {
         let until = wait.until;
         std::thread::sleep(LOOK);
-        if let Some(exit) = asked(home, body, &prepared)? {
+        if let Some(exit) = asked(home, body, id, &prepared)? {
             return Ok(exit);
         }
         if client.is_some_and(|pid| Machine::default().process_began(pid) != began) {
             return Ok(0);
         }
         let now = clock::now();
-        let writes = writer.foreign_writes()?;
+        let writes = Some(writer.foreign_writes()?);
         if writes == seen && now < until {
             continue;
         }
@@ -52,7 +55,8 @@ pub(super) fn until_answered(
         prepared = surround(home, decoded);
         let mut tx = writer.begin(Durability::Normal)?;
         let machine = Machine::default();
-        applied = host::apply(&mut tx, &prepared, &machine, HostKind::InProcess("waiting"));
+        applied =
+            host::apply(&mut tx, &prepared, &machine, HostKind::InProcess("waiting"), When::Now);
         tx.commit()?;
         finish(home, &mut applied);
     }
@@ -61,16 +65,11 @@ pub(super) fn until_answered(
 }
 
 /// Lets the daemon wait, if there is one. `None`: there is none, or it ended meanwhile.
-fn asked(home: &Home, body: &[u8], prepared: &Prepared) -> Result<Option<u8>> {
+fn asked(home: &Home, body: &[u8], id: [u8; 16], prepared: &Prepared) -> Result<Option<u8>> {
     let Ok(mut conn) = Conn::open(home.root(), Duration::ZERO) else { return Ok(None) };
     let since = prepared.decoded.event.waiting_since.unwrap_or(prepared.decoded.event.at);
-    let waited_ms = u32::try_from(clock::now().since(since)).unwrap_or(0);
-    // Under a new id: the old one is known as taken over.
-    let request = HookRequest {
-        id: proc::random_id(),
-        waited_ms,
-        ..HookRequest::read(body).ok_or_else(unreadable)?
-    };
+    let waited_ms = u32::try_from(clock::now().since(since)).unwrap_or(0).max(1);
+    let request = HookRequest { id, waited_ms, ..HookRequest::read(body).ok_or_else(unreadable)? };
     if conn.send(Frame::Hook, [&request.bytes()], PATIENCE).is_err() {
         return Ok(None);
     }
@@ -84,9 +83,9 @@ fn asked(home: &Home, body: &[u8], prepared: &Prepared) -> Result<Option<u8>> {
             }
             Frame::Reply | Frame::Confirm => {
                 let reply = Reply::read(&body).ok_or_else(unreadable)?;
-                ui::talk(&String::from_utf8_lossy(reply.stderr));
-                ui::data(&String::from_utf8_lossy(reply.stdout));
-                if kind == Frame::Confirm {
+                let printed = ui::talked(&String::from_utf8_lossy(reply.stderr))
+                    && ui::printed(&String::from_utf8_lossy(reply.stdout));
+                if kind == Frame::Confirm && printed {
                     let heard = conn
                         .send(Frame::Printed, [], PATIENCE)
                         .and_then(|()| conn.receive(PATIENCE));

@@ -257,3 +257,39 @@ fn lines_are_sent_over_one_connection_and_each_has_its_answer() {
         "{inbox}"
     );
 }
+
+#[test]
+fn what_could_not_be_printed_was_not_delivered() {
+    let (env, client) = home();
+    let name = name(&env);
+    send(&env, "do not lose me");
+    let mut command = env.command("/bin/sh");
+    let inbox = "\"$0\" inbox --agent \"$1\" > /dev/full";
+    command.args(["-c", inbox, &bin("substrate").display().to_string(), &name]);
+    let run = Running::start(command, Vec::new()).finish(SOON).code(4);
+    assert!(run.stderr.contains("nothing counts as seen or read"), "{run:?}");
+    let mut command = env.command("/bin/sh");
+    command.env("CLAUDE_PID", client.running.pid().to_string()).env("CLAUDECODE", "1");
+    let hook = "\"$0\" claude-code UserPromptSubmit > /dev/full";
+    command.args(["-c", hook, &bin("substrate-hook").display().to_string()]);
+    let prompt =
+        json!({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"});
+    Running::start(command, prompt.to_string().into_bytes()).finish(SOON).success();
+    let told = env.hook("UserPromptSubmit", prompt).success();
+    assert!(told.contains("do not lose me"), "{told}");
+    assert!(
+        !env.hook("UserPromptSubmit", plain("s1", "UserPromptSubmit")).success().contains("[#2]")
+    );
+}
+
+#[test]
+fn a_poll_as_a_hook_says_nothing_when_there_is_nothing() {
+    let (env, _client) = home();
+    let poll = ["poll", "--session-id", "s1", "--format", "hook"];
+    assert_eq!(env.substrate(poll).success(), "");
+    send(&env, "now there is");
+    let said = json_of(env.substrate(poll));
+    assert_eq!(said["decision"], "block");
+    assert!(said["reason"].as_str().unwrap().contains("\"now there is\""), "{said}");
+    assert_eq!(env.substrate(poll).success(), "", "it was seen");
+}

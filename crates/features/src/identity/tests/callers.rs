@@ -32,7 +32,7 @@ const OUTSIDE: bool = false;
 #[case::a_subagent_that_is_none(INSIDE, Some("s1"), Some("Lead/reviewer-9"), Some("Lead"))]
 #[case::only_a_name(INSIDE, None, Some("Lead"), Some("Lead"))]
 #[case::an_unknown_session(INSIDE, Some("s9"), None, None)]
-#[case::an_unknown_session_with_a_name(INSIDE, Some("s9"), Some("Lead"), Some("Lead"))]
+#[case::a_nested_client_inherits_the_name(INSIDE, Some("s9"), Some("Lead"), None)]
 #[case::hostile(INSIDE, Some("../../x"), Some("x' or '1'='1"), None)]
 fn a_command_is(
     #[case] inside_client: bool,
@@ -54,6 +54,26 @@ fn a_command_is(
     };
     let found = who(&mut stage, &caller).map(|who| who.address());
     assert_eq!(found.as_deref(), expected);
+}
+
+#[test]
+fn a_name_that_was_typed_inside_a_client_counts_or_is_refused() {
+    let mut stage = stage();
+    begin_as(&mut stage, "s1", "Lead");
+    begin_as(&mut stage, "s2", "Other");
+    let typed = |session: &str, agent: &str| Caller {
+        agent: Some(agent.to_owned()),
+        agent_typed: true,
+        ..inside(session)
+    };
+    assert_eq!(who(&mut stage, &typed("s1", "Lead")).unwrap().name, "Lead");
+    assert_eq!(
+        who(&mut stage, &typed("s9", "Lead")).unwrap().name,
+        "Lead",
+        "a session without hooks"
+    );
+    let refused = asked(&mut stage, &typed("s1", "Other")).unwrap_err().to_string();
+    assert_eq!(refused, "you are Lead, and act for nobody else: leave `--agent` out");
 }
 
 #[test]

@@ -318,3 +318,26 @@ fn old_sessions_are_forgotten_in_small_steps() {
     assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
     assert_eq!(stage.effects.len(), 1);
 }
+
+#[test]
+fn a_session_that_comes_back_while_its_agent_lives_elsewhere_is_another_agent() {
+    let mut stage = stage();
+    let name = begin_in(&mut stage, "c1", 7);
+    end(&mut stage, "c1", "clear");
+    let cleared = Event { client_pid: Some(7), ..start(&stage, "c2", StartSource::Clear) };
+    stage.happen(&cleared);
+    assert_eq!(agent_of(&mut stage, "c2"), name, "a cleared session goes on as the same agent");
+    stage.machine.processes.insert(8, 80);
+    let resumed = |stage: &Stage, pid| Event {
+        client_pid: Some(pid),
+        ..start(stage, "c1", StartSource::Resume)
+    };
+    let event = resumed(&stage, 7);
+    stage.happen(&event);
+    assert_eq!(agent_of(&mut stage, "c1"), name, "in the same process nobody else is there");
+    end(&mut stage, "c1", "other");
+    let event = resumed(&stage, 8);
+    stage.happen(&event);
+    assert_ne!(agent_of(&mut stage, "c1"), name, "in another terminal there are two of them");
+    assert_eq!(agent_of(&mut stage, "c2"), name);
+}

@@ -45,7 +45,7 @@ fn a_long_body_is_read_in_parts() {
     send_with(&mut stage, &person(), "CalmOtter", "long", &json!({"body": body}));
     let out = run(&mut stage, &inside("otter"), "inbox", json!({}));
     assert!(out.text.ends_with("(18000 more characters: `substrate read 1 --from 2000`)\n"));
-    assert_eq!(state(&mut stage, 1), "seen", "only a part was shown");
+    assert_eq!(state(&mut stage, 1), "read", "and how to read on");
     let out = run(&mut stage, &inside("otter"), "read", json!({"id": 1}));
     assert!(out.text.ends_with("(4000 more characters: `substrate read 1 --from 16000`)\n"));
     assert_eq!(out.json["next_char"], 16_000);

@@ -180,3 +180,38 @@ fn status_shows_every_step() {
     assert_eq!((&one["channel"], &one["state"]), (&json!("UserPromptSubmit"), &json!("acked")));
     assert!(out.text.contains("CalmOtter: acked - queued "), "{}", out.text);
 }
+
+#[test]
+fn a_waiter_looks_again_when_a_claim_ends_that_nobody_printed() {
+    let mut stage = Stage::new("[persist]\nmode = \"wake\"\n");
+    begin_as(&mut stage, "otter", "CalmOtter");
+    stage.machine.processes.insert(7, 70);
+    let waiter = |stage: &Stage| {
+        let again = false;
+        let detail =
+            Detail::Stop { again, last_message: None, n_background_tasks: 0, transcript: None };
+        let event = stage.event(EventKind::Waiter, "otter");
+        Event { client_pid: Some(7), attended: Some(true), detail, ..event }
+    };
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = waiter(&stage);
+    let lost = stage.happen(&event);
+    assert!(lost.verdict.block.is_some(), "claimed, and never printed");
+    let event = waiter(&stage);
+    let parked = stage.happen(&event).verdict.wait.unwrap();
+    let left = parked.until.since(stage.now);
+    assert!((1..=10_001).contains(&left), "{left}");
+    stage.pass(left);
+    let event = waiter(&stage);
+    assert!(stage.told(&event).verdict.block.is_some(), "it is told after all");
+}
+
+#[test]
+fn what_can_not_be_noted_is_not_said() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let event = prompt(&stage, "otter");
+    let outcome = stage.happen_reading(&event);
+    assert!(outcome.verdict.is_silent(), "{:?}", outcome.verdict);
+    assert!(stage.told(&event).verdict.context.unwrap().contains("hello"));
+}
