@@ -34,6 +34,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench journal [--rows N]          cost per event with a long journal against a short one
   bench idle [--connections N]      memory and CPU of a daemon that does nothing
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
+  bench locks [--locks N]           the verdict on an edit with many leases against few
   bench                             all of them
   torture [NAME] [--short] [--rounds N] [--seed N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk";

@@ -9,4 +9,7 @@ pub enum Effect {
     Keep { path: String, text: String },
     /// Removes such a file.
     Forget { path: String },
+    /// Writes a file for people and other tools into a project, only below `.claude/coordination/` of the working tree
+    /// `root`: all of it at once, or (`append`) at the end of a file that the host keeps short.
+    Mirror { root: String, path: String, text: String, append: bool },
 }

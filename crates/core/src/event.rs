@@ -37,6 +37,8 @@ pub struct Event {
     pub wanted_persist: Option<String>,
     /// Where the client keeps the session's own to-do list, if it does.
     pub tasks_dir: Option<String>,
+    /// Where the client keeps what is the user's own (settings, skills), if it says so.
+    pub config_dir: Option<String>,
     /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
     pub project: String,
     /// Since when this very event is being answered, if it had to wait.
@@ -286,6 +288,7 @@ impl Event {
             wanted_agent: None,
             wanted_persist: None,
             tasks_dir: None,
+            config_dir: None,
             project: String::new(),
             waiting_since: None,
             detail: Detail::Plain,

@@ -16,6 +16,39 @@ pub enum Need {
     Files { folder: String, ends: &'static str, max_files: usize, max_bytes: usize },
     /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
     Place { path: String, cwd: String },
+    /// What is in a folder, `depth` levels deep, without what git ignores: at most `max` entries.
+    Tree { root: String, depth: usize, max: usize },
+    /// What git says about a folder.
+    Git { dir: String, what: GitQuestion },
+    /// The skills in these folders, each a folder with a `SKILL.md`. The first of a name counts.
+    Skills { folders: Vec<String> },
+}
+
+/// The questions that git is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GitQuestion {
+    /// The branch and what is changed, one file a line.
+    Status,
+    /// The latest `n` commits, one a line.
+    Log { n: usize },
+}
+
+/// A folder's entries, below each folder what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Relative to the root; a folder ends in `/`.
+    pub entries: Vec<String>,
+    /// How many others there are, as far as anybody counted.
+    pub n_more: usize,
+}
+
+/// A skill as it presents itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    /// Its `SKILL.md`.
+    pub path: String,
 }
 
 /// The one file that a path means, however it was written.
@@ -45,6 +78,8 @@ pub enum Found {
     /// Name and text of each file.
     Files(Vec<(String, String)>),
     Place(Place),
+    Tree(Tree),
+    Skills(Vec<Skill>),
 }
 
 impl Facts {
@@ -72,6 +107,30 @@ impl Facts {
             _ => None,
         }
     }
+    /// What git said.
+    pub fn git(&self, dir: &str, what: GitQuestion) -> Option<&str> {
+        match self.found.get(&Need::Git { dir: dir.to_owned(), what })? {
+            Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for a tree.
+    pub fn tree(&self, need: &Need) -> Option<&Tree> {
+        match self.found.get(need)? {
+            Found::Tree(tree) => Some(tree),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for skills.
+    pub fn skills(&self, need: &Need) -> Option<&[Skill]> {
+        match self.found.get(need)? {
+            Found::Skills(skills) => Some(skills),
+            _ => None,
+        }
+    }
+
     /// Every answer about a path, with its question.
     pub fn places(&self) -> impl Iterator<Item = (&Need, &Found)> {
         self.found.iter().filter(|(_, found)| matches!(found, Found::Place(_)))

@@ -7,6 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::db::DbError;
+use crate::facts::Place;
 use crate::feature::Cx;
 use crate::ids::SafeId;
 
@@ -92,6 +93,9 @@ impl Verb {
 pub trait Local {
     /// The text of a file; `-` is standard input.
     fn read(&mut self, path: &str) -> Result<String, VerbError>;
+
+    /// Which file a path means, seen from where the caller is.
+    fn place(&mut self, path: &str) -> Place;
 }
 
 /// Who calls a verb, and from where.

@@ -2,11 +2,14 @@
 //!
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
+mod agent_init;
 pub(crate) mod identity;
 pub mod journal;
+mod locks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
+mod skills;
 #[cfg(test)]
 mod stage;
 mod todos;
@@ -18,8 +21,11 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub const ALL: &[&Feature] = &[
     &probe::FEATURE,
     &identity::FEATURE,
+    &agent_init::FEATURE,
     &mail::FEATURE,
     &todos::FEATURE,
+    &locks::FEATURE,
+    &skills::FEATURE,
     &persist::FEATURE,
     &journal::FEATURE,
 ];

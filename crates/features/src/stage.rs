@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 use substrate_core::engine::{self, HostKind, Surroundings};
+use substrate_core::facts::{Found, Place};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Outcome, Output, RequestId, SafeId,
-    Settings, Timestamp, VerbError, WishKind, World,
+    Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Need, Outcome, Output, RequestId,
+    SafeId, Settings, Timestamp, VerbError, WishKind, World,
 };
 use substrate_store::{Durability, Writer, prepare};
 
 pub(crate) struct Stage {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     writer: Writer,
     settings: Settings,
     pub(crate) now: Timestamp,
@@ -63,7 +64,7 @@ impl Stage {
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty(), "{:?}", settings.problems);
         Self {
-            _folder: folder,
+            folder,
             writer,
             settings,
             now: Timestamp(1_800_000_000_000),
@@ -104,6 +105,7 @@ impl Stage {
 
     fn run(&mut self, event: &Event, writes: bool) -> Outcome {
         self.n_requests = self.n_requests.wrapping_add(1);
+        self.look_up(event);
         let around = Surroundings {
             features: crate::ALL,
             settings: &self.settings,
@@ -125,6 +127,22 @@ impl Stage {
         let outcome = engine::run(&around, &mut tx, event);
         tx.commit().unwrap();
         outcome
+    }
+
+    /// Answers which files are meant, by their words: `/repo` and `/other` are working trees, in which git ignores `target`.
+    fn look_up(&mut self, event: &Event) {
+        for need in engine::needs(crate::ALL, event, &self.settings) {
+            let Need::Place { path, cwd } = &need else { continue };
+            if self.facts.place(path, cwd).is_none() {
+                let found = Found::Place(place(path, cwd));
+                self.facts.insert(need, found);
+            }
+        }
+    }
+
+    /// The daemon is started anew on the same database.
+    pub(crate) fn reopen(&mut self) {
+        self.writer = Writer::open(&self.folder.path().join("db"), Duration::from_secs(5)).unwrap();
     }
 
     /// One event whose answer reaches the client, as it usually does.
@@ -190,4 +208,28 @@ fn delivers(kind: EventKind, wish: WishKind) -> Delivery {
         }
         _ => Delivery::Delivered,
     }
+}
+
+/// The file that a path means, by its words.
+pub(crate) fn place(path: &str, cwd: &str) -> Place {
+    let joined = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in joined.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let path = format!("/{}", parts.join("/"));
+    for root in ["/repo", "/other"] {
+        if let Some(relative) = path.strip_prefix(&format!("{root}/")) {
+            let (root, relative) = (root.to_owned(), relative.to_owned());
+            let is_ignored = relative.starts_with("target/");
+            return Place { path, root, relative, is_ignored };
+        }
+    }
+    Place { relative: path.clone(), path, ..Place::default() }
 }

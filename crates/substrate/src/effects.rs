@@ -1,6 +1,7 @@
 //! What features want done outside the database, after the commit.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -25,6 +26,11 @@ pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
                     let _maybe_gone = std::fs::remove_file(file);
                 }
             }
+            Effect::Mirror { root, path, text, append } => {
+                if let Err(error) = mirror(&root, &path, &text, append) {
+                    tracing::warn!(root, path, %error, "file could not be mirrored");
+                }
+            }
         }
     }
     woken
@@ -38,9 +44,85 @@ fn keep(home: &Home, path: &str, text: &str) -> std::io::Result<()> {
     fsx::mirror(&file, text.as_bytes())
 }
 
+/// Where a project has its mirrors; nowhere else is anything written into it.
+const MIRRORS: &str = ".claude/coordination";
+
+/// A log that is longer begins anew; the one before it is kept beside it.
+const MAX_LOG: u64 = 4 << 20;
+
+/// Writes a file of a project, or the end of one. A project comes from outside: nothing is written through its links.
+fn mirror(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<()> {
+    let refused = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
+    let name = Path::new(path).strip_prefix(MIRRORS).map_err(|_| refused())?;
+    let mut parts = name.components();
+    let is_plain = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
+    if !is_plain || !Path::new(root).is_absolute() || !Path::new(root).is_dir() {
+        return Err(refused());
+    }
+    let is_link =
+        |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let folder = Path::new(root).join(MIRRORS);
+    let file = folder.join(name);
+    if [&folder, &Path::new(root).join(".claude"), &file].iter().any(|path| is_link(path)) {
+        return Err(refused());
+    }
+    DirBuilder::new().recursive(true).create(&folder)?;
+    if !append {
+        return fsx::mirror(&file, text.as_bytes());
+    }
+    if std::fs::metadata(&file).is_ok_and(|found| found.len() > MAX_LOG) {
+        std::fs::rename(&file, file.with_extension("log.old"))?;
+    }
+    OpenOptions::new().append(true).create(true).open(&file)?.write_all(text.as_bytes())
+}
+
 /// The file of that name below the state home; nothing else has a name.
 fn below(home: &Home, path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
     is_plain.then(|| home.root().join(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mirror_is_written_whole_or_at_its_end() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        mirror(&at, ".claude/coordination/file-locks.json", "{}", false).unwrap();
+        mirror(&at, ".claude/coordination/file-locks.json", "{1}", false).unwrap();
+        mirror(&at, ".claude/coordination/hook-debug.log", "a\n", true).unwrap();
+        mirror(&at, ".claude/coordination/hook-debug.log", "b\n", true).unwrap();
+        let read =
+            |name: &str| std::fs::read_to_string(root.path().join(MIRRORS).join(name)).unwrap();
+        assert_eq!(read("file-locks.json"), "{1}");
+        assert_eq!(read("hook-debug.log"), "a\nb\n");
+    }
+
+    #[test]
+    fn nothing_else_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        for path in [
+            ".claude/settings.json",
+            ".claude/coordination/../settings.json",
+            ".claude/coordination/x/y",
+            ".claude/coordination",
+            "/etc/passwd",
+        ] {
+            assert!(mirror(&at, path, "x", true).is_err(), "{path}");
+        }
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(other.path(), root.path().join(".claude")).unwrap();
+        let at = root.path().display().to_string();
+        assert!(mirror(&at, ".claude/coordination/hook-debug.log", "x", true).is_err());
+        assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    }
 }

@@ -1,20 +1,30 @@
 //! Looking up the facts that features need, before any transaction is open.
 
+mod git;
 mod places;
+mod skills;
+mod tree;
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::{Duration, Instant};
 
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
+
+pub(crate) use places::place;
 
 /// What a path means hardly changes from one moment to the next.
 const FRESH_US: u64 = 2_000_000;
 
 /// How many paths are remembered.
 const MAX_KNOWN: usize = 4_096;
+
+/// How long everything together may take; the daemon waits a little longer. What is slow gives up by itself, so that
+/// one slow answer does not cost all the others.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Paths that were looked up lately, so that an agent that works on a file does not wait for the disk each time.
 #[derive(Debug, Default)]
@@ -50,16 +60,17 @@ impl Known {
 
 /// Looks everything up; what fails is left out.
 pub(crate) fn gather(needs: Vec<Need>) -> Facts {
+    let deadline = Instant::now() + PATIENCE;
     let mut facts = Facts::default();
     for need in needs {
-        if let Some(found) = look_up(&need) {
+        if let Some(found) = look_up(&need, deadline) {
             facts.insert(need, found);
         }
     }
     facts
 }
 
-fn look_up(need: &Need) -> Option<Found> {
+fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     match need {
         Need::File { path, max } => beginning(path, *max).map(Found::Text),
         Need::Folder { path, max } => {
@@ -72,7 +83,7 @@ fn look_up(need: &Need) -> Option<Found> {
             names.sort();
             Some(Found::Names(names))
         }
-        Need::Place { path, cwd } => Some(Found::Place(places::place(path, cwd))),
+        Need::Place { path, cwd } => Some(Found::Place(place(path, cwd))),
         Need::Files { folder, ends, max_files, max_bytes } => {
             let mut names: Vec<String> = std::fs::read_dir(folder)
                 .ok()?
@@ -88,6 +99,11 @@ fn look_up(need: &Need) -> Option<Found> {
                 names.into_iter().filter_map(text).map(|(text, name)| (name, text)).collect(),
             ))
         }
+        Need::Tree { root, depth, max } => {
+            tree::tree(root, *depth, *max, deadline).map(Found::Tree)
+        }
+        Need::Git { dir, what } => git::ask(dir, *what, deadline).map(Found::Text),
+        Need::Skills { folders } => Some(Found::Skills(skills::skills(folders, deadline))),
     }
 }
 

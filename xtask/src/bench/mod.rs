@@ -7,6 +7,7 @@ mod events;
 mod hook;
 mod idle;
 mod journal;
+mod locks;
 mod mail;
 mod subjects;
 
@@ -31,10 +32,13 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         Some("journal") => journal::run(args),
         Some("idle") => idle::run(args),
         Some("mail") => mail::run(args),
-        Some(other) => bail!("there is no bench `{other}`: hook, events, journal, idle, mail"),
+        Some("locks") => locks::run(args),
+        Some(other) => {
+            bail!("there is no bench `{other}`: hook, events, journal, idle, mail, locks")
+        }
         None => {
             args.end()?;
-            let all = [hook::run, events::run, journal::run, idle::run, mail::run];
+            let all = [hook::run, events::run, journal::run, idle::run, mail::run, locks::run];
             all.into_iter().try_fold(true, |ok, bench| Ok(bench(Args::default())? && ok))
         }
     }

@@ -9,6 +9,7 @@ mod freeze;
 mod fuzz;
 mod garbage;
 mod kill;
+mod locks;
 mod mail;
 mod mounts;
 mod report;
@@ -51,7 +52,7 @@ impl Setting {
 
 type Case = fn(&Setting) -> Result<Report>;
 
-const CASES: [(&str, Case); 8] = [
+const CASES: [(&str, Case); 9] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
@@ -60,6 +61,7 @@ const CASES: [(&str, Case); 8] = [
     ("upgrade", upgrade::run),
     ("disk", disk::run),
     ("mail", mail::run),
+    ("locks", locks::run),
 ];
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {

@@ -53,6 +53,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_agent: variable(input, "AGENT_ID").map(str::to_owned),
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
         tasks_dir: tasks_dir(&payload, input),
+        config_dir: config_dir(&payload, input),
         project: String::new(),
         waiting_since: None,
         detail: detail(kind, &payload),
@@ -73,10 +74,15 @@ fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
     let list = variable(input, "CLAUDE_CODE_TASK_LIST_ID")
         .and_then(SafeId::new)
         .or_else(|| session(payload, input))?;
-    let transcript = payload.transcript_path.some_text();
+    Some(format!("{}/tasks/{list}", config_dir(payload, input)?))
+}
+
+/// What the environment says, or else the folder that the transcript is in: `<config>/projects/…`.
+fn config_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
+    let transcript = payload.transcript_path.text();
     let config = variable(input, "CLAUDE_CONFIG_DIR")
         .or_else(|| Some(transcript.as_deref()?.rsplit_once("/projects/")?.0))?;
-    Some(format!("{}/tasks/{list}", config.trim_end_matches('/')))
+    Some(config.trim_end_matches('/').to_owned())
 }
 
 /// The first name that we know: the payload's own, or else the hook's argument. If we know none, the first that is

@@ -2,7 +2,7 @@
 //!
 //! This is the one face of identity; its other modules are its own business.
 
-use substrate_core::{Db, DbError, World};
+use substrate_core::{Db, DbError, Timestamp, Who, World};
 
 use super::{near, presence};
 
@@ -81,7 +81,7 @@ pub(crate) fn name_of(db: &mut dyn Db, agent: i64) -> Result<String, DbError> {
 pub(crate) fn reachable_in(
     db: &mut dyn Db,
     world: &dyn World,
-    now: substrate_core::Timestamp,
+    now: Timestamp,
     project: &str,
     except: i64,
 ) -> Result<Vec<Address>, DbError> {
@@ -94,4 +94,71 @@ pub(crate) fn reachable_in(
         }
     }
     Ok(out)
+}
+
+/// The latest sign of life of an actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pulse {
+    /// When it was last heard of, at most a quarter of a minute too early. The main thread is heard of with any actor
+    /// of its session.
+    pub(crate) last: Timestamp,
+    /// It has ended, or its client's process is gone.
+    pub(crate) is_over: bool,
+}
+
+pub(crate) const PULSE: &str =
+    "select s.last_ms, s.ended_ms, s.client_pid, s.client_began, a.last_ms, a.ended_ms
+     from agent_sessions s left join agent_actors a on a.session = s.session and a.actor = $2
+     where s.session = $1";
+
+/// Whether an actor is there; `None` when nobody remembers it.
+pub(crate) fn pulse(
+    db: &mut dyn Db,
+    world: &dyn World,
+    session: &str,
+    actor: &str,
+) -> Result<Option<Pulse>, DbError> {
+    let found = db.first(PULSE, &[session.into(), actor.into()], |row| {
+        let process = presence::Process { pid: row.opt_int(2)?, began: row.opt_int(3)? };
+        let last = if actor == MAIN { row.opt_int(0)? } else { row.opt_int(4)? };
+        let has_ended = row.opt_int(1)?.is_some() || row.opt_int(5)?.is_some();
+        Ok(last.map(|last| Pulse {
+            last: Timestamp(last),
+            is_over: has_ended || process.is_gone(world),
+        }))
+    })?;
+    Ok(found.flatten())
+}
+
+/// The main thread's name among the actors of a session.
+pub(crate) const MAIN: &str = "main";
+
+pub(crate) const PROCESS: &str =
+    "select client_pid, client_began from agent_sessions where session = $1";
+
+/// The process that a session's client runs in, where it is known: its number, and when it began.
+pub(crate) fn process(db: &mut dyn Db, session: &str) -> Result<Option<(i64, i64)>, DbError> {
+    let found =
+        db.first(PROCESS, &[session.into()], |row| Ok(row.opt_int(0)?.zip(row.opt_int(1)?)))?;
+    Ok(found.flatten())
+}
+
+/// The session and the actor that somebody acts as, if they have one: where only an agent is known, its newest session.
+pub(crate) fn seat(db: &mut dyn Db, who: &Who) -> Result<Option<(String, String)>, DbError> {
+    if !who.sub.is_empty() {
+        return db.first(
+            "select session, actor from agent_actors where agent = $1 and name = $2",
+            &[who.agent.into(), who.sub.as_str().into()],
+            |row| Ok((row.text(0)?, row.text(1)?)),
+        );
+    }
+    if let Some(session) = &who.session {
+        return Ok(Some((session.as_str().to_owned(), MAIN.to_owned())));
+    }
+    db.first(
+        "select session from agent_sessions where agent = $1 and ended_ms is null
+         order by last_ms desc limit 1",
+        &[who.agent.into()],
+        |row| Ok((row.text(0)?, MAIN.to_owned())),
+    )
 }

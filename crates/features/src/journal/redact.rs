@@ -154,7 +154,7 @@ static COMPILED: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() };
 static DOTENV_COMPILED: OnceLock<Regex> = OnceLock::new();
 
 /// Whether the text names a `.env` file.
-pub(super) fn names_dotenv(text: &str) -> bool {
+pub(crate) fn names_dotenv(text: &str) -> bool {
     text.match_indices(".env").any(|(at, found)| {
         let next = text.as_bytes().get(at + found.len());
         !next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
@@ -162,7 +162,7 @@ pub(super) fn names_dotenv(text: &str) -> bool {
 }
 
 /// The beginning of `text`, at most `max` bytes of it, without its secrets.
-pub(super) fn redacted(text: &str, max: usize, is_dotenv: bool) -> Cow<'_, str> {
+pub(crate) fn redacted(text: &str, max: usize, is_dotenv: bool) -> Cow<'_, str> {
     let window = cut(text, max + BEYOND_THE_CUT);
     let mut out = Cow::Borrowed(window.as_bytes());
     let suspected = suspected(window);

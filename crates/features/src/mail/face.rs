@@ -1,9 +1,11 @@
 //! What other features may ask about mail.
 
-use substrate_core::{Db, DbError, Timestamp};
+use substrate_core::text::one_line;
+use substrate_core::{Cx, Db, DbError, Timestamp};
 
-use super::ops::Mailbox;
-use super::ops_ledger;
+use super::ops::{Letter, Mailbox};
+use super::{ops_ledger, post};
+use crate::identity::book;
 
 /// When mail comes back by itself: the end of the agent's earliest snooze, or of a claim whose answer was not printed;
 /// also if that has passed.
@@ -17,4 +19,23 @@ pub(crate) fn next_due(
     // A claim that has just ended counts from the next millisecond on.
     let due = snooze.into_iter().chain(claim.map(|at| at.plus_ms(1))).min();
     Ok(due.map(|due| due.max(now.plus_ms(1))))
+}
+
+/// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended.
+pub(crate) fn note(
+    cx: &mut Cx<'_>,
+    agent: i64,
+    sub: &str,
+    subject: &str,
+    body: String,
+) -> Result<(), DbError> {
+    let Some(to) = post::resolve(cx, agent, sub)? else { return Ok(()) };
+    let letter = Letter {
+        sender: book::SUBSTRATE,
+        subject: one_line(subject, post::MAX_SUBJECT - 1),
+        body,
+        ..Letter::default()
+    };
+    post::post(cx, &letter, &[to])?;
+    Ok(())
 }

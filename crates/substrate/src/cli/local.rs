@@ -2,9 +2,11 @@
 
 use std::io::Read;
 
+use substrate_core::facts::Place;
 use substrate_core::{Local, VerbError};
 
 use crate::config::Env;
+use crate::gather;
 
 /// No text that anybody passes on is longer than this.
 const MAX: u64 = 4 << 20;
@@ -28,6 +30,11 @@ impl Local for ThisProcess {
         text.map_err(|error| {
             VerbError::user(format!("`{path}` could not be read: {error}"), "`-` is standard input")
         })
+    }
+
+    fn place(&mut self, path: &str) -> Place {
+        let here = std::env::current_dir().unwrap_or_default();
+        gather::place(path, &here.display().to_string())
     }
 }
 

@@ -6,6 +6,7 @@ mod config;
 mod daemon;
 mod db;
 mod doctor;
+mod guard;
 mod hooks;
 mod lines;
 mod local;
@@ -61,6 +62,11 @@ fn run(matches: &ArgMatches) -> Result<()> {
         Some(("db", matches)) => db::run(&context, matches),
         Some(("config", matches)) => config::run(&context, matches),
         Some(("hooks", matches)) => hooks::run(&context, matches),
+        // The one command of the group that is about git's files and not about the database.
+        Some(("locks", matches)) if matches.subcommand_name() == Some("guard") => {
+            let inner = matches.subcommand_matches("guard").unwrap_or(matches);
+            guard::run(&context, inner)
+        }
         Some(("up", matches)) => setup::up(&context, matches),
         Some(("down", _)) => setup::down(&context),
         Some(("uninstall", matches)) => setup::uninstall(&context, matches),
@@ -99,7 +105,7 @@ pub(crate) fn command() -> Command {
         )
         .subcommand(doctor::command())
         .subcommand(Command::new("__reference").hide(true));
-    verbs::add(root)
+    verbs::add(root).mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
 }
 
 fn completions(matches: &ArgMatches) {

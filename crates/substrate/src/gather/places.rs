@@ -9,7 +9,7 @@ use substrate_core::facts::Place;
 use crate::config::root_of;
 
 /// Looks a path up. It always means something, even where nothing is.
-pub(super) fn place(path: &str, cwd: &str) -> Place {
+pub(crate) fn place(path: &str, cwd: &str) -> Place {
     let real = real(&Path::new(cwd).join(path));
     let folder = real.parent().unwrap_or(&real);
     let root = root_of(folder);

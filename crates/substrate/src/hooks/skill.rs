@@ -27,6 +27,8 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | write to the person | `--to User` |
 | know what became of your message | `substrate status 42` |
 | be told of a message later | `substrate snooze 42 --until 1h` |
+| wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
+| see who holds what | `substrate locks` |
 | find old mail | `substrate search WORDS`, `substrate thread 42` |
 | see what happened, what was refused | `substrate journal`, `substrate journal list --verdict deny` |
 | know whether Substrate works | `substrate doctor` |

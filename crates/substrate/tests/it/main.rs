@@ -9,6 +9,8 @@ mod doctor;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod house;
@@ -21,8 +23,12 @@ mod real_client;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
+mod real_client_locks;
+#[cfg(test)]
 mod real_client_mail;
 #[cfg(test)]
 mod settings;
+#[cfg(test)]
+mod start;
 #[cfg(test)]
 mod waiting;

@@ -49,6 +49,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         wanted_agent: Some("NobleLion".to_owned()),
         wanted_persist: Some("wake".to_owned()),
         tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
+        config_dir: Some("/home/dev/.claude".to_owned()),
         project: String::new(),
         waiting_since: None,
         detail: Detail::ToolBefore { call },
@@ -228,4 +229,18 @@ fn the_clients_own_tasks_are_found(#[case] env: &[(&str, &str)], #[case] expecte
     let stdin = br#"{"session_id":"s1","transcript_path":"/home/dev/.claude/projects/p/s1.jsonl"}"#;
     let event = decode_with("Stop", stdin, env).unwrap();
     assert_eq!(event.tasks_dir.as_deref(), expected);
+}
+
+#[rstest]
+#[case::transcript(&[], "/home/dev/.claude/projects/p/s1.jsonl", Some("/home/dev/.claude"))]
+#[case::variable(&[("CLAUDE_CONFIG_DIR", "/c/")], "/home/dev/.claude/projects/p/s1.jsonl", Some("/c"))]
+#[case::neither(&[], "/elsewhere/s1.jsonl", None)]
+fn the_clients_own_folder_is_found(
+    #[case] env: &[(&str, &str)],
+    #[case] transcript: &str,
+    #[case] expected: Option<&str>,
+) {
+    let stdin = format!(r#"{{"session_id":"s1","transcript_path":"{transcript}"}}"#);
+    let event = decode_with("UserPromptSubmit", stdin.as_bytes(), env).unwrap();
+    assert_eq!(event.config_dir.as_deref(), expected);
 }

@@ -11,6 +11,10 @@ impl Local for Files {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
         Ok(format!("the text of {path}"))
     }
+
+    fn place(&mut self, path: &str) -> substrate_core::facts::Place {
+        substrate_core::facts::Place { path: path.to_owned(), ..Default::default() }
+    }
 }
 
 /// The body of a command line.

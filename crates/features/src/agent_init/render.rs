@@ -1,0 +1,71 @@
+//! The words. File names, branches and commits are anybody's: each is one line, and each is indented, so that none can
+//! pass for a heading.
+
+use std::fmt::Write as _;
+
+use substrate_core::facts::Tree;
+use substrate_core::text::one_line;
+
+/// Characters of the project's structure, of its status and of its commits. Together they leave room for the features
+/// that speak after this one.
+const MAX_TREE: usize = 4_000;
+const MAX_STATUS: usize = 1_500;
+const MAX_LOG: usize = 700;
+
+/// Lines of the status.
+const MAX_STATUS_LINES: usize = 30;
+
+/// The longest line, in characters.
+const MAX_LINE: usize = 120;
+
+/// The structure; `None` for an empty folder.
+pub(super) fn tree(tree: &Tree) -> Option<String> {
+    let line = |entry: &String| {
+        let depth = entry.trim_end_matches('/').matches('/').count();
+        let name = entry.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let end = if entry.ends_with('/') { "/" } else { "" };
+        format!("{:width$}{}{end}", "", one_line(name, MAX_LINE), width = 2 * depth + 2)
+    };
+    let lines = tree.entries.iter().map(line);
+    listed("Project structure (depth 2):", lines, tree.entries.len() + tree.n_more, MAX_TREE)
+}
+
+/// The branch and the changed files.
+pub(super) fn status(text: &str) -> Option<String> {
+    let lines = text.lines().take(MAX_STATUS_LINES).map(indented);
+    listed("Git status:", lines, text.lines().count(), MAX_STATUS)
+}
+
+/// The latest commits.
+pub(super) fn log(text: &str) -> Option<String> {
+    listed("Recent commits:", text.lines().map(indented), text.lines().count(), MAX_LOG)
+}
+
+/// A changed file may begin with a space: ` M src/lib.rs`.
+fn indented(line: &str) -> String {
+    let gap = if line.starts_with(' ') { "   " } else { "  " };
+    format!("{gap}{}", one_line(line, MAX_LINE))
+}
+
+/// A heading and as many lines as fit; of `n` the others are counted.
+fn listed(
+    heading: &str,
+    lines: impl Iterator<Item = String>,
+    n: usize,
+    max: usize,
+) -> Option<String> {
+    let mut out = heading.to_owned();
+    let (mut n_chars, mut n_told) = (heading.chars().count(), 0);
+    for line in lines {
+        n_chars += line.chars().count() + 1;
+        if n_chars > max {
+            break;
+        }
+        n_told += 1;
+        let _infallible = write!(out, "\n{line}");
+    }
+    if n > n_told {
+        let _infallible = write!(out, "\n  … and {} more", n - n_told);
+    }
+    (n > 0).then_some(out)
+}

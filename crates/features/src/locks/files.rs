@@ -1,0 +1,90 @@
+//! Which files an event is about, and which of them are leased at all.
+
+use substrate_core::facts::Place;
+use substrate_core::{Cx, Event, EventKind, Need, Settings, ToolClass};
+
+use super::{globs, sweep};
+
+/// More files than this no call names.
+const MAX_FILES: usize = 64;
+
+/// The name of a file that need not be there: its working tree is that of the folder.
+const ANY: &str = "-";
+
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    let is_off = settings.word("locks.mode") == "off";
+    let Some(call) = event.tool().filter(|_| is_tool_event(event)) else { return Vec::new() };
+    let mut out = Vec::new();
+    match call.class {
+        ToolClass::Edit if !is_off => {
+            out.extend(call.files.iter().take(MAX_FILES).map(|file| need(event, file)));
+        }
+        ToolClass::Shell
+            if event.kind == EventKind::PreToolUse
+                && !is_off
+                && settings.word("locks.git") != "off" =>
+        {
+            for swept in sweep::sweeps(call.command.as_deref().unwrap_or_default()) {
+                out.push(need(event, &swept.inside(ANY)));
+                out.extend(swept.paths.iter().map(|path| need(event, &swept.inside(path))));
+            }
+        }
+        _ => {}
+    }
+    // The log of the mirror has a line for every tool.
+    if settings.on("locks.mirror") {
+        out.push(need(event, ANY));
+    }
+    out
+}
+
+fn is_tool_event(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::PreToolUse | EventKind::PostToolUse | EventKind::PostToolUseFailure
+    )
+}
+
+fn need(event: &Event, path: &str) -> Need {
+    Need::Place { path: path.to_owned(), cwd: event.cwd.clone() }
+}
+
+/// The files of an edit that are leased, each once.
+pub(super) fn leased(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
+    let mut out: Vec<Place> = Vec::new();
+    let call = event.tool().filter(|call| call.class == ToolClass::Edit);
+    let Some(call) = call.filter(|_| cx.settings.word("locks.mode") != "off") else { return out };
+    for file in call.files.iter().take(MAX_FILES) {
+        if let Some(place) = cx.facts.place(file, &event.cwd)
+            && is_leased(cx.settings, place)
+            && out.iter().all(|other| other.path != place.path)
+        {
+            out.push(place.clone());
+        }
+    }
+    out
+}
+
+/// Whether a file is one of those that are leased.
+pub(super) fn is_leased(settings: &Settings, place: &Place) -> bool {
+    if place.root.is_empty() || place.is_ignored {
+        return false;
+    }
+    let wanted = settings.texts("locks.files");
+    wanted.is_empty() || globs::any_matches(wanted, &place.relative)
+}
+
+/// The working tree of a folder, where that was looked up.
+pub(super) fn root_of(cx: &Cx<'_>, event: &Event, swept: &sweep::Sweep) -> Option<String> {
+    root(cx, event, &swept.inside(ANY))
+}
+
+/// The working tree that the event happens in, where that was looked up.
+pub(super) fn root_here(cx: &Cx<'_>, event: &Event) -> Option<String> {
+    root(cx, event, ANY)
+}
+
+fn root(cx: &Cx<'_>, event: &Event, path: &str) -> Option<String> {
+    let place = cx.facts.place(path, &event.cwd)?;
+    (!place.root.is_empty()).then(|| place.root.clone())
+}

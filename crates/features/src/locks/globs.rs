@@ -1,0 +1,117 @@
+//! Globs over the paths of a working tree. `*` stays inside a folder, `**` does not, and a glob without `/` is a name
+//! that may be anywhere.
+
+use std::borrow::Cow;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Whether somebody typed a glob, and not the name of a file: `[id].tsx` is a name.
+pub(super) fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '{']) || text.ends_with('/')
+}
+
+/// Whether the glob is one at all.
+pub(super) fn is_valid(glob: &str) -> bool {
+    built(glob).is_some()
+}
+
+pub(super) fn matches(glob: &str, relative: &str) -> bool {
+    built(glob).is_some_and(|glob| glob.compile_matcher().is_match(relative))
+}
+
+/// Whether any of the globs matches. One that is none matches nothing.
+pub(super) fn any_matches(globs: &[String], relative: &str) -> bool {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs.iter().filter_map(|glob| built(glob)) {
+        set.add(glob);
+    }
+    set.build().unwrap_or_else(|_| GlobSet::empty()).is_match(relative)
+}
+
+/// Whether some path may match both. Says so too often rather than too rarely.
+pub(super) fn may_overlap(a: &str, b: &str) -> bool {
+    let (a, b) = (whole(a), whole(b));
+    if let (Some(x), Some(y)) = (ending(&a), ending(&b))
+        && x != y
+    {
+        return false;
+    }
+    let (x, y) = (fixed(&a), fixed(&b));
+    x.starts_with(y) || y.starts_with(x)
+}
+
+fn built(glob: &str) -> Option<globset::Glob> {
+    if glob.is_empty() {
+        return None;
+    }
+    GlobBuilder::new(&whole(glob)).literal_separator(true).build().ok()
+}
+
+/// As the matcher reads it. `./name` is a file of the root itself.
+fn whole(glob: &str) -> Cow<'_, str> {
+    match (glob.strip_prefix("./"), glob.contains('/'), glob.ends_with('/')) {
+        (_, _, true) => Cow::Owned(format!("{}**", glob.trim_start_matches("./"))),
+        (Some(rooted), _, false) => Cow::Borrowed(rooted),
+        (None, true, false) => Cow::Borrowed(glob),
+        (None, false, false) => Cow::Owned(format!("**/{glob}")),
+    }
+}
+
+/// What every match begins with.
+fn fixed(glob: &str) -> &str {
+    let end = glob.find(['*', '?', '{', '[', '\\']).unwrap_or(glob.len());
+    &glob[..end]
+}
+
+/// The plain extension that every match ends with, e.g. `rs` of `src/**/*.rs`.
+fn ending(glob: &str) -> Option<&str> {
+    let (_, ending) = glob.rsplit_once("*.")?;
+    ending.chars().all(char::is_alphanumeric).then_some(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("**/*.ts", "a.ts", true)]
+    #[case("**/*.ts", "src/deep/a.ts", true)]
+    #[case("**/*.ts", "src/a.tsx", false)]
+    #[case("*.ts", "src/deep/a.ts", true)]
+    #[case("src/*.ts", "src/a.ts", true)]
+    #[case("src/*.ts", "src/deep/a.ts", false)]
+    #[case("src/api/**", "src/api/x/y.rs", true)]
+    #[case("src/api/", "src/api/x/y.rs", true)]
+    #[case("src/api/**", "src/apis.rs", false)]
+    #[case("./src/*.{rs,ts}", "src/a.rs", true)]
+    #[case("./a.rs", "a.rs", true)]
+    #[case("./a.rs", "src/a.rs", false)]
+    #[case("a[", "a[", false)]
+    #[case("", "a", false)]
+    fn a_glob_matches(#[case] glob: &str, #[case] relative: &str, #[case] expected: bool) {
+        assert_eq!(matches(glob, relative), expected);
+        assert_eq!(any_matches(&["nothing".to_owned(), glob.to_owned()], relative), expected);
+    }
+
+    #[rstest]
+    #[case("src/**", "src/api/**", true)]
+    #[case("src/api/**", "src/web/**", false)]
+    #[case("src/**/*.rs", "src/**/*.ts", false)]
+    #[case("**/*.rs", "src/lib.rs", true)]
+    #[case("*.rs", "docs/**", true)]
+    #[case("docs/a.md", "docs/a.md", true)]
+    fn globs_overlap(#[case] a: &str, #[case] b: &str, #[case] expected: bool) {
+        assert_eq!(may_overlap(a, b), expected);
+        assert_eq!(may_overlap(b, a), expected);
+    }
+
+    #[rstest]
+    #[case("src/[id].tsx", false)]
+    #[case("src/lib.rs", false)]
+    #[case("src/", true)]
+    #[case("src/**", true)]
+    fn a_name_is_no_glob(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_glob(text), expected);
+    }
+}

@@ -1,0 +1,112 @@
+//! The files that show leases to people and other tools: who has what, and a log of tools and decisions.
+
+use serde_json::{Map, Value, json};
+use substrate_core::text::one_line;
+use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome};
+
+use super::ops::{self, Lease};
+use super::ops_history::What;
+use super::{files, words};
+use crate::journal::{names_dotenv, redacted};
+
+const LOCKS: &str = ".claude/coordination/file-locks.json";
+const LOG: &str = ".claude/coordination/hook-debug.log";
+
+/// Leases that the file shows at the most.
+const MAX_SHOWN: i64 = 1_000;
+
+/// How much of a tool's input or result a line of the log shows.
+const MAX_TEXT: usize = 500;
+
+/// Writes the list of a working tree again.
+pub(super) fn changed(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
+    if !cx.settings.on("locks.mirror") || root.is_empty() {
+        return Ok(());
+    }
+    let mut all = Map::new();
+    for lease in ops::in_root(cx.db, root, MAX_SHOWN)? {
+        let entry = json!({
+            "agentId": lease.claim.owner.address(cx)?,
+            "acquiredAt": words::iso(lease.claim.acquired),
+            "lastModified": words::iso(lease.modified),
+        });
+        all.insert(lease.relative, entry);
+    }
+    let is_older = |effect: &Effect| matches!(effect, Effect::Mirror { root: other, append: false, .. } if other == root);
+    cx.effects.retain(|effect| !is_older(effect));
+    cx.effects.push(Effect::Mirror {
+        root: root.to_owned(),
+        path: LOCKS.to_owned(),
+        text: format!("{:#}\n", Value::Object(all)),
+        append: false,
+    });
+    Ok(())
+}
+
+/// Leases that are gone.
+pub(super) fn released(cx: &mut Cx<'_>, leases: &[Lease], what: What) -> Result<(), DbError> {
+    if !cx.settings.on("locks.mirror") {
+        return Ok(());
+    }
+    let mut roots: Vec<&str> = leases.iter().map(|lease| lease.root.as_str()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for root in roots {
+        let of_root = || leases.iter().filter(|lease| lease.root == root);
+        let n = of_root().count();
+        if let Some(lease) = of_root().next() {
+            let who = lease.claim.owner.address(cx)?;
+            let plural = if n == 1 { "" } else { "s" };
+            line(cx, root, &who, &format!("{} {n} lock{plural}", what.name()));
+        }
+        changed(cx, root)?;
+    }
+    Ok(())
+}
+
+/// A decision about a file.
+pub(super) fn decided(cx: &mut Cx<'_>, root: &str, who: &str, what: What, relative: &str) {
+    if cx.settings.on("locks.mirror") {
+        line(cx, root, who, &format!("{} {}", what.name(), words::path(relative)));
+    }
+}
+
+/// A tool before and after.
+pub(super) fn tool(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
+    let (true, Some(call)) = (cx.settings.on("locks.mirror"), event.tool()) else { return };
+    let Some(root) = files::root_here(cx, event) else { return };
+    let who = cx.who.as_ref().map_or_else(|| "nobody".to_owned(), substrate_core::Who::address);
+    let is_dotenv = names_dotenv(&call.input);
+    let kept = |text: &str| one_line(&redacted(text, MAX_TEXT, is_dotenv), MAX_TEXT);
+    let after = match &event.detail {
+        Detail::ToolAfter { response, .. } => {
+            format!("\"tool_response\":{}", value(&kept(response)))
+        }
+        Detail::ToolFailed { error, .. } => format!("\"error\":{}", value(&kept(error))),
+        _ if event.kind == EventKind::PreToolUse => {
+            format!("\"verdict\":\"{}\"", outcome.verdict.word())
+        }
+        _ => return,
+    };
+    let (name, input) = (json!(call.name), value(&kept(&call.input)));
+    let said = format!("{{\"tool_name\":{name},\"tool_input\":{input},{after}}}");
+    line(cx, &root, &who, &format!("{} {said}", event.kind.name()));
+}
+
+/// JSON as it is, and anything else (JSON that was cut, too) as a JSON string.
+fn value(text: &str) -> String {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => json!(text).to_string(),
+    }
+}
+
+fn line(cx: &mut Cx<'_>, root: &str, who: &str, text: &str) {
+    let text = format!("{} [{}] {text}\n", words::iso(cx.now), one_line(who, 80));
+    cx.effects.push(Effect::Mirror {
+        root: root.to_owned(),
+        path: LOG.to_owned(),
+        text,
+        append: true,
+    });
+}

@@ -1,0 +1,227 @@
+//! The SQL of leases.
+
+use substrate_core::{Db, DbError, Row, Timestamp};
+
+use super::life::Claim;
+use super::owner::Owner;
+
+/// A lease on one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lease {
+    pub(super) path: String,
+    pub(super) root: String,
+    /// The path below `root`.
+    pub(super) relative: String,
+    pub(super) project: String,
+    /// When its owner last changed the file, as far as that was seen.
+    pub(super) modified: Timestamp,
+    pub(super) claim: Claim,
+}
+
+macro_rules! columns {
+    () => {
+        "path, root, relative, project, session, actor, agent, sub, pid, began, reason, acquired_ms,
+         confirmed_ms, modified_ms, expires_ms, ttl_ms"
+    };
+}
+
+pub(super) const ONE: &str = concat!("select ", columns!(), " from leases where path = $1");
+pub(super) const BELOW: &str = concat!(
+    "select ",
+    columns!(),
+    " from leases where path >= $1 and path < $2 order by path limit $3"
+);
+pub(super) const IN_ROOT: &str = concat!(
+    "select ",
+    columns!(),
+    " from leases where root = $1 order by acquired_ms desc limit $2"
+);
+pub(super) const IN_PROJECT: &str = concat!(
+    "select ",
+    columns!(),
+    " from leases where project = $1 order by acquired_ms desc limit $2"
+);
+pub(super) const OF_OWNER: &str = concat!(
+    "select ",
+    columns!(),
+    " from leases where session = $1 and actor = $2 order by acquired_ms desc limit $3"
+);
+pub(super) const EXPIRED: &str = concat!(
+    "select ",
+    columns!(),
+    " from leases where expires_ms <= $1 order by expires_ms limit $2"
+);
+
+pub(super) fn one(db: &mut dyn Db, path: &str) -> Result<Option<Lease>, DbError> {
+    db.first(ONE, &[path.into()], lease)
+}
+
+/// The leases below a folder.
+pub(super) fn below(db: &mut dyn Db, folder: &str, limit: i64) -> Result<Vec<Lease>, DbError> {
+    let folder = folder.trim_end_matches('/');
+    // `0` is the character after `/`.
+    let (from, to) = (format!("{folder}/"), format!("{folder}0"));
+    db.rows(BELOW, &[from.as_str().into(), to.as_str().into(), limit.into()], lease)
+}
+
+/// The newest leases of a working tree.
+pub(super) fn in_root(db: &mut dyn Db, root: &str, limit: i64) -> Result<Vec<Lease>, DbError> {
+    db.rows(IN_ROOT, &[root.into(), limit.into()], lease)
+}
+
+/// The newest leases of a project, in whichever working tree.
+pub(super) fn in_project(db: &mut dyn Db, name: &str, limit: i64) -> Result<Vec<Lease>, DbError> {
+    db.rows(IN_PROJECT, &[name.into(), limit.into()], lease)
+}
+
+/// The newest leases of all.
+pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Lease>, DbError> {
+    let sql =
+        concat!("select ", columns!(), " from leases order by root, acquired_ms desc limit $1");
+    db.rows(sql, &[limit.into()], lease)
+}
+
+pub(super) fn of_owner(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+    limit: i64,
+) -> Result<Vec<Lease>, DbError> {
+    db.rows(OF_OWNER, &[session.into(), actor.into(), limit.into()], lease)
+}
+
+/// Everybody who holds a file or a glob.
+pub(super) fn owners(db: &mut dyn Db) -> Result<Vec<(String, String)>, DbError> {
+    db.rows(
+        "select session, actor from leases group by session, actor
+         union select session, actor from lease_globs group by session, actor",
+        &[],
+        |row| Ok((row.text(0)?, row.text(1)?)),
+    )
+}
+
+/// Leases whose written time is over. Their owners may have been heard of since.
+pub(super) fn expired(db: &mut dyn Db, now: Timestamp, n: i64) -> Result<Vec<Lease>, DbError> {
+    db.rows(EXPIRED, &[now.0.into(), n.into()], lease)
+}
+
+/// Takes the file, from whomever had it.
+pub(super) fn take(db: &mut dyn Db, lease: &Lease) -> Result<(), DbError> {
+    let Lease { path, root, relative, project, modified, claim } = lease;
+    let owner = &claim.owner;
+    let confirmed = (!claim.is_provisional).then_some(modified.0);
+    db.execute(
+        concat!(
+            "insert into leases (",
+            columns!(),
+            ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+             on conflict (path) do update set root = excluded.root, relative = excluded.relative,
+               project = excluded.project, session = excluded.session, actor = excluded.actor,
+               agent = excluded.agent, sub = excluded.sub, pid = excluded.pid, began = excluded.began,
+               reason = excluded.reason, acquired_ms = excluded.acquired_ms,
+               confirmed_ms = excluded.confirmed_ms, modified_ms = excluded.modified_ms,
+               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms"
+        ),
+        &[
+            path.as_str().into(),
+            root.as_str().into(),
+            relative.as_str().into(),
+            project.as_str().into(),
+            owner.session.as_str().into(),
+            owner.actor.as_str().into(),
+            owner.agent.into(),
+            owner.sub.as_str().into(),
+            owner.pid.into(),
+            owner.began.into(),
+            claim.reason.as_str().into(),
+            claim.acquired.0.into(),
+            confirmed.into(),
+            modified.0.into(),
+            claim.expires.0.into(),
+            claim.ttl_ms.into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// A later end.
+pub(super) fn prolong(db: &mut dyn Db, path: &str, expires: Timestamp) -> Result<(), DbError> {
+    let params = [path.into(), expires.0.into()];
+    db.execute("update leases set expires_ms = $2 where path = $1", &params)?;
+    Ok(())
+}
+
+/// The owner's edit has happened.
+pub(super) fn confirm(
+    db: &mut dyn Db,
+    path: &str,
+    now: Timestamp,
+    ttl_ms: i64,
+) -> Result<(), DbError> {
+    // A time that was asked for is not made shorter by an edit.
+    db.execute(
+        "update leases set confirmed_ms = coalesce(confirmed_ms, $2), modified_ms = $2,
+           expires_ms = case when expires_ms > $3 then expires_ms else $3 end,
+           ttl_ms = case when confirmed_ms is null then $4 else ttl_ms end where path = $1",
+        &[path.into(), now.0.into(), now.plus_ms(ttl_ms).0.into(), ttl_ms.into()],
+    )?;
+    Ok(())
+}
+
+/// The file was seen changed then; that is not told again.
+pub(super) fn modified(db: &mut dyn Db, path: &str, at: Timestamp) -> Result<(), DbError> {
+    db.execute("update leases set modified_ms = $2 where path = $1", &[path.into(), at.0.into()])?;
+    Ok(())
+}
+
+pub(super) fn remove(db: &mut dyn Db, path: &str) -> Result<(), DbError> {
+    db.execute("delete from leases where path = $1", &[path.into()])?;
+    Ok(())
+}
+
+/// Removes the leases of an actor, and says which they were.
+pub(super) fn remove_of(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Vec<Lease>, DbError> {
+    db.rows(
+        concat!("delete from leases where session = $1 and actor = $2 returning ", columns!()),
+        &[session.into(), actor.into()],
+        lease,
+    )
+}
+
+/// Removes the leases of a whole session.
+pub(super) fn remove_of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Lease>, DbError> {
+    db.rows(
+        concat!("delete from leases where session = $1 returning ", columns!()),
+        &[session.into()],
+        lease,
+    )
+}
+
+fn lease(row: &dyn Row) -> Result<Lease, DbError> {
+    Ok(Lease {
+        path: row.text(0)?,
+        root: row.text(1)?,
+        relative: row.text(2)?,
+        project: row.text(3)?,
+        modified: Timestamp(row.int(13)?),
+        claim: Claim {
+            owner: Owner {
+                session: row.text(4)?,
+                actor: row.text(5)?,
+                agent: row.int(6)?,
+                sub: row.text(7)?,
+                pid: row.opt_int(8)?,
+                began: row.opt_int(9)?,
+            },
+            reason: row.text(10)?,
+            acquired: Timestamp(row.int(11)?),
+            is_provisional: row.opt_int(12)?.is_none(),
+            expires: Timestamp(row.int(14)?),
+            ttl_ms: row.int(15)?,
+        },
+    })
+}

@@ -1,0 +1,143 @@
+//! What an event means for leases: edits of what others hold are refused, edits that happened are confirmed.
+
+use substrate_core::facts::Place;
+use substrate_core::{
+    Cx, DbError, Detail, Event, EventKind, FeatureError, StartSource, ToolClass, Wish,
+};
+
+use super::life::{self, Claim, PROVISIONAL_MS};
+use super::ops::{self, Lease};
+use super::ops_history::{self, What};
+use super::owner::Owner;
+use super::standing::{self, Standing};
+use super::{bypass, files, git, mirror, words};
+
+/// Files that the briefing names.
+const MAX_NAMED: i64 = 5;
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    if cx.settings.word("locks.mode") == "off" {
+        return Ok(Vec::new());
+    }
+    let class = event.tool().map(|call| call.class);
+    Ok(match (event.kind, class) {
+        (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event)?,
+        (EventKind::PreToolUse, Some(ToolClass::Shell)) => git::before_shell(cx, event)?,
+        (EventKind::PostToolUse, Some(ToolClass::Edit)) => after_edit(cx, event)?,
+        // A command that failed may have changed files before it did.
+        (EventKind::PostToolUse | EventKind::PostToolUseFailure, Some(ToolClass::Shell)) => {
+            bypass::after_shell(cx, event)?
+        }
+        (EventKind::SessionStart, _) => briefing(cx, event)?,
+        _ => Vec::new(),
+    })
+}
+
+fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+    let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
+    let mut out = Vec::new();
+    for place in files::leased(cx, event) {
+        let Standing::Taken(holder) = standing::of(cx, &me, &place)? else { continue };
+        let reason = words::held(cx, &place.relative, &holder)?;
+        let next = words::next(cx, &place.relative, &holder)?;
+        out.push(match cx.settings.word("locks.mode") {
+            "enforce" => Wish::Deny { rule: "locks".to_owned(), reason, next },
+            _ => Wish::Context {
+                text: format!(
+                    "{reason} Nothing keeps you off it, but you may overwrite each other. {next}"
+                ),
+                more: Some(format!("substrate locks show {}", words::path(&place.relative))),
+            },
+        });
+    }
+    Ok(out)
+}
+
+/// The edit has happened: the lease is real now. Whoever had to wait so long for a person's consent that the lease was
+/// over gets it again, unless somebody else has it.
+fn after_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+    let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
+    let ttl_ms = cx.settings.int("locks.ttl");
+    let mut out = Vec::new();
+    for place in files::leased(cx, event) {
+        match standing::of(cx, &me, &place)? {
+            Standing::Own(lease) => {
+                ops::confirm(cx.db, &lease.path, cx.now, ttl_ms)?;
+                mirror::changed(cx, &lease.root)?;
+            }
+            Standing::Free { before } => {
+                take(cx, event, &me, &place, before.as_ref(), Some(ttl_ms))?;
+            }
+            Standing::Taken(holder) if cx.settings.word("locks.mode") == "enforce" => {
+                let claim = &holder.claim;
+                out.push(bypass::tell(cx, &me, claim, &place.path, &place.relative, "your edit")?);
+            }
+            Standing::Taken(_) => {}
+        }
+    }
+    Ok(out)
+}
+
+/// Takes a file that is free. Without a time to live it is only for the edit that is about to happen.
+pub(super) fn take(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    me: &Owner,
+    place: &Place,
+    before: Option<&Lease>,
+    ttl_ms: Option<i64>,
+) -> Result<(), DbError> {
+    let lease = Lease {
+        path: place.path.clone(),
+        root: place.root.clone(),
+        relative: place.relative.clone(),
+        project: event.project.clone(),
+        modified: cx.now,
+        claim: Claim {
+            owner: me.with_process(cx)?,
+            reason: String::new(),
+            acquired: cx.now,
+            is_provisional: ttl_ms.is_none(),
+            expires: cx.now.plus_ms(ttl_ms.unwrap_or(PROVISIONAL_MS)),
+            ttl_ms: ttl_ms.unwrap_or(PROVISIONAL_MS),
+        },
+    };
+    taken(cx, &lease, before)
+}
+
+/// Writes the lease, with all that follows from it.
+pub(super) fn taken(cx: &mut Cx<'_>, lease: &Lease, before: Option<&Lease>) -> Result<(), DbError> {
+    ops::take(cx.db, lease)?;
+    let me = &lease.claim.owner;
+    let who = me.address(cx)?;
+    let other = before.filter(|before| !before.claim.owner.is_same(me));
+    let (what, detail) = match other {
+        Some(before) => (What::TakenOver, format!("from {}", before.claim.owner.address(cx)?)),
+        None => (What::Acquired, String::new()),
+    };
+    ops_history::add(cx.db, &lease.path, &who, what, &detail, cx.now)?;
+    mirror::decided(cx, &lease.root, &who, what, &lease.relative);
+    mirror::changed(cx, &lease.root)
+}
+
+/// What the agent holds, after its conversation was cut short.
+fn briefing(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+    let is_compact =
+        matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
+    let Some(me) = Owner::of_event(cx, event).filter(|_| is_compact) else {
+        return Ok(Vec::new());
+    };
+    let mut held = Vec::new();
+    for lease in ops::of_owner(cx.db, &me.session, &me.actor, 100)? {
+        if life::until(cx, &lease.claim)?.is_some() {
+            held.push(lease.relative);
+        }
+    }
+    if held.is_empty() {
+        return Ok(Vec::new());
+    }
+    let n = held.len();
+    held.truncate(usize::try_from(MAX_NAMED).unwrap_or(5));
+    let text = words::you_hold(&held, n);
+    Ok(vec![Wish::Context { text, more: Some("substrate locks".to_owned()) }])
+}

@@ -1,0 +1,107 @@
+//! What came of an event: files taken by edits that may happen, and let go by turns that have ended.
+
+use substrate_core::verdict::Permission;
+use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Outcome, ToolClass};
+
+use super::life::PROVISIONAL_MS;
+use super::ops_history::{self, What};
+use super::owner::Owner;
+use super::standing::{self, Holder, Standing};
+use super::{files, mirror, ops, policy, release, words};
+use crate::mail::face;
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let class = event.tool().map(|call| call.class);
+    if cx.settings.word("locks.mode") != "off" {
+        match (event.kind, class) {
+            (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event, outcome)?,
+            (EventKind::PostToolUseFailure, Some(ToolClass::Edit)) => failed_edit(cx, event)?,
+            // A turn that waits for mail is over as well: nobody shall wait for who waits.
+            (EventKind::Stop | EventKind::SubagentStop, _) if outcome.verdict.block.is_none() => {
+                stopped(cx, event)?;
+            }
+            (EventKind::SessionEnd, _) => {
+                if let Some(session) = &event.session {
+                    release::of_session(cx, session.as_str())?;
+                }
+            }
+            _ => {}
+        }
+    }
+    mirror::tool(cx, event, outcome);
+    Ok(())
+}
+
+/// The files of an edit that nothing refuses are taken; whoever holds one that is refused learns who wants it.
+fn before_edit(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
+    let Some(me) = Owner::of_event(cx, event) else { return Ok(()) };
+    let is_denied = matches!(outcome.verdict.permission, Some(Permission::Deny { .. }));
+    for place in files::leased(cx, event) {
+        match standing::of(cx, &me, &place)? {
+            Standing::Taken(holder) => {
+                let what = (&*place.path, &*place.relative);
+                wanted(cx, &me, &holder, what, is_denied.then_some(&*place.root))?;
+            }
+            Standing::Free { before } if !is_denied => {
+                policy::take(cx, event, &me, &place, before.as_ref(), None)?;
+            }
+            Standing::Own(lease) if !is_denied && lease.claim.is_provisional => {
+                ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS))?;
+            }
+            Standing::Free { .. } | Standing::Own(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Tells a holder, once, that somebody wants the file. `root` is given where that one was refused it.
+pub(super) fn wanted(
+    cx: &mut Cx<'_>,
+    me: &Owner,
+    holder: &Holder,
+    (path, relative): (&str, &str),
+    root: Option<&str>,
+) -> Result<(), DbError> {
+    let who = me.address(cx)?;
+    let is_new = ops_history::waits(cx.db, path, me, holder.claim.acquired, cx.now)?;
+    if let Some(root) = root {
+        mirror::decided(cx, root, &who, What::Denied, relative);
+    }
+    if !is_new {
+        return Ok(());
+    }
+    let owner = &holder.claim.owner;
+    if root.is_some() {
+        let detail = format!("held by {}", owner.address(cx)?);
+        ops_history::add(cx.db, path, &who, What::Denied, &detail, cx.now)?;
+    }
+    let (subject, body) = words::waits(&who, relative);
+    face::note(cx, owner.agent, &owner.sub, &subject, body)
+}
+
+/// Nothing was changed, so a lease that was only for this edit goes.
+fn failed_edit(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
+    let Some(me) = Owner::of_event(cx, event) else { return Ok(()) };
+    for place in files::leased(cx, event) {
+        if let Some(lease) = ops::one(cx.db, &place.path)?
+            && lease.claim.owner.is_same(&me)
+            && lease.claim.is_provisional
+        {
+            release::these(cx, &[lease], &[], What::Released)?;
+        }
+    }
+    Ok(())
+}
+
+fn stopped(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
+    let Some(session) = &event.session else { return Ok(()) };
+    // The compaction fork is nobody, and has nothing.
+    if !event.actor.is_compaction_fork() {
+        release::of_actor(cx, session.as_str(), event.actor.key(), What::Released)?;
+    }
+    Ok(())
+}

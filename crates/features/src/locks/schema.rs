@@ -1,0 +1,67 @@
+//! The tables of leases. An event looks a file up by its path, so that ten thousand leases cost what ten cost.
+
+use substrate_core::Migration;
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "leases on files, reserved globs, who waits for whom, and what happened to a file",
+    sql: "create table leases (
+            path text primary key,
+            root text not null,
+            relative text not null,
+            project text not null,
+            session text not null,
+            actor text not null,
+            agent bigint not null,
+            sub text not null,
+            pid bigint,
+            began bigint,
+            reason text not null,
+            acquired_ms bigint not null,
+            confirmed_ms bigint,
+            modified_ms bigint not null,
+            expires_ms bigint not null,
+            ttl_ms bigint not null
+          );
+          create index leases_owner on leases (session, actor);
+          create index leases_root on leases (root, acquired_ms);
+          create index leases_project on leases (project, acquired_ms);
+          create index leases_expires on leases (expires_ms);
+          create table lease_globs (
+            id integer primary key,
+            root text not null,
+            glob text not null,
+            is_shared bigint not null,
+            project text not null,
+            session text not null,
+            actor text not null,
+            agent bigint not null,
+            sub text not null,
+            pid bigint,
+            began bigint,
+            reason text not null,
+            acquired_ms bigint not null,
+            expires_ms bigint not null,
+            ttl_ms bigint not null
+          );
+          create unique index lease_globs_root on lease_globs (root, session, actor, glob);
+          create index lease_globs_owner on lease_globs (session, actor);
+          create table lease_waiters (
+            path text not null,
+            session text not null,
+            actor text not null,
+            since_ms bigint not null,
+            at_ms bigint not null,
+            primary key (path, session, actor)
+          );
+          create index lease_waiters_at on lease_waiters (at_ms);
+          create table lease_history (
+            id integer primary key,
+            path text not null,
+            who text not null,
+            what text not null,
+            detail text not null,
+            at_ms bigint not null
+          );
+          create index lease_history_path on lease_history (path, id);
+          create index lease_history_at on lease_history (at_ms);",
+}];

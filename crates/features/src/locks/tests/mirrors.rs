@@ -1,0 +1,78 @@
+//! The files in the project that show leases.
+
+use super::*;
+
+const LOCKS: &str = ".claude/coordination/file-locks.json";
+
+fn mirrored(stage: &Stage) -> Option<Value> {
+    stage.effects.iter().find_map(|effect| match effect {
+        Effect::Mirror { root, path, text, append: false } if path == LOCKS && root == "/repo" => {
+            Some(serde_json::from_str(text).unwrap())
+        }
+        _ => None,
+    })
+}
+
+fn log(stage: &Stage) -> String {
+    stage
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Mirror { text, append: true, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn without_the_setting_a_project_is_left_alone() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    stop(&mut stage, LION);
+    assert_eq!((mirrored(&stage), log(&stage).as_str()), (None, ""));
+}
+
+#[test]
+fn the_profile_of_seed_4_shows_who_has_what() {
+    let mut stage = with("profile = \"locks\"\n");
+    edit(&mut stage, LION, "src/a.rs");
+    assert_eq!(
+        mirrored(&stage).unwrap(),
+        json!({"src/a.rs": {
+            "agentId": "NobleLion",
+            "acquiredAt": "2027-01-15T08:00:00.000Z",
+            "lastModified": "2027-01-15T08:00:00.000Z",
+        }})
+    );
+    stage.pass(1_500);
+    edited(&mut stage, LION, "src/a.rs");
+    let after = mirrored(&stage).unwrap();
+    assert_eq!(after["src/a.rs"]["acquiredAt"], "2027-01-15T08:00:00.000Z");
+    assert_eq!(after["src/a.rs"]["lastModified"], "2027-01-15T08:00:01.500Z");
+    stop(&mut stage, LION);
+    assert_eq!(mirrored(&stage).unwrap(), json!({}));
+    assert_eq!(log(&stage), "2027-01-15T08:00:01.500Z [NobleLion] released 1 lock\n");
+}
+
+#[test]
+fn the_log_has_every_tool_and_every_decision_and_no_secret() {
+    let mut stage = with("profile = \"locks\"\n");
+    edit(&mut stage, LION, "a.rs");
+    assert_eq!(
+        log(&stage),
+        "2027-01-15T08:00:00.000Z [NobleLion] acquired a.rs\n\
+         2027-01-15T08:00:00.000Z [NobleLion] PreToolUse {\"tool_name\":\"Edit\",\"tool_input\":{},\"verdict\":\"allow\"}\n"
+    );
+    edit(&mut stage, OTTER, "a.rs");
+    assert!(log(&stage).contains("[CalmOtter] denied a.rs\n"), "{}", log(&stage));
+    assert!(log(&stage).contains("\"verdict\":\"deny\""));
+    let key = "sk-ant-REDACTED";
+    let input = format!("{{\"prompt\":\"{key}\nline {}\"}}", "x".repeat(2_000));
+    let call = ToolCall { input, ..call("Task", ToolClass::Agent) };
+    let detail = Detail::ToolAfter { call, response: key.to_owned(), duration_ms: None };
+    let event = event(&stage, LION, EventKind::PostToolUse, detail);
+    stage.told(&event);
+    let log = log(&stage);
+    assert!(log.contains("[NobleLion] PostToolUse {\"tool_name\":\"Task\""), "{log}");
+    assert!(!log.contains("sk-ant-api03") && log.len() < 1_500 && log.lines().count() == 1);
+}

@@ -1,0 +1,83 @@
+//! When leases are let go.
+
+use super::*;
+use crate::locks::tick::tick;
+
+#[test]
+fn a_turn_that_ends_frees_the_files_of_its_actor_alone() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    edits(&mut stage, CODER, "b.rs");
+    stop(&mut stage, LION);
+    assert_eq!(woken(&stage), ["/repo/a.rs"]);
+    assert_eq!(held(&mut stage), ["b.rs NobleLion/coder-1 held"]);
+    stop(&mut stage, CODER);
+    assert_eq!(held(&mut stage), [""; 0]);
+}
+
+#[test]
+fn a_turn_that_is_held_keeps_its_files() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    edits(&mut stage, OTTER, "a.rs");
+    assert!(stop(&mut stage, LION).verdict.block.is_some(), "there is mail");
+    assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
+    really_stop(&mut stage, LION);
+    assert_eq!(held(&mut stage), [""; 0]);
+}
+
+#[test]
+fn a_turn_that_waits_for_mail_holds_nothing() {
+    let mut stage = with("[persist]\nmode = \"poll\"\n");
+    edits(&mut stage, LION, "a.rs");
+    assert!(stop(&mut stage, LION).verdict.wait.is_some());
+    assert_eq!(held(&mut stage), [""; 0]);
+}
+
+#[test]
+fn the_end_of_a_session_frees_everything_of_it() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    edits(&mut stage, CODER, "b.rs");
+    edits(&mut stage, OTTER, "c.rs");
+    end(&mut stage, LION);
+    assert_eq!(held(&mut stage), ["c.rs CalmOtter held"]);
+}
+
+#[test]
+fn a_tick_frees_what_the_dead_held_and_leaves_the_living_alone() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    edits(&mut stage, OTTER, "b.rs");
+    stage.machine.processes.remove(&10);
+    assert!(!stage.with(|cx| tick(cx).unwrap()));
+    assert_eq!(woken(&stage), ["/repo/a.rs"]);
+    stage.pass(8 * MINUTE);
+    reads(&mut stage, OTTER);
+    stage.pass(8 * MINUTE);
+    stage.with(|cx| tick(cx).unwrap());
+    assert_eq!(held(&mut stage), ["b.rs CalmOtter held"]);
+    stage.pass(2 * MINUTE);
+    stage.with(|cx| tick(cx).unwrap());
+    assert_eq!(woken(&stage), ["/repo/b.rs"]);
+    assert_eq!(history(&mut stage, "b.rs"), ["CalmOtter acquired", "CalmOtter expired"]);
+    stage.pass(31 * 24 * 60 * MINUTE);
+    stage.with(|cx| tick(cx).unwrap());
+    assert_eq!(history(&mut stage, "b.rs"), [""; 0]);
+}
+
+#[test]
+fn many_living_leases_do_not_hide_a_dead_one_from_the_tick() {
+    let mut stage = two();
+    for i in 0..250 {
+        edits(&mut stage, LION, &format!("{i}.rs"));
+    }
+    stage.pass(SECOND);
+    edit(&mut stage, OTTER, "last.rs");
+    stage.pass(9 * MINUTE);
+    reads(&mut stage, LION);
+    stage.pass(2 * MINUTE);
+    while stage.with(|cx| tick(cx).unwrap()) {}
+    let n_rows = stage.with(|cx| cx.db.first("select count(*) from leases", &[], |row| row.int(0)));
+    assert_eq!(n_rows.unwrap(), Some(250));
+}

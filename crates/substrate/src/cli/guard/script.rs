@@ -1,0 +1,143 @@
+//! The hook itself, and how it comes and goes.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{AppError, Kind, Result};
+use crate::fsx;
+
+/// The hook's name, and what the one that was there is called meanwhile.
+pub(super) const NAME: &str = "pre-commit";
+const BEFORE: &str = "pre-commit.before-substrate";
+
+/// The line by which we know our own.
+const MARK: &str = "# substrate-guard";
+
+/// Only 1, our own refusal, stops a commit: a Substrate that is broken, or too old for this, does not.
+const SCRIPT: &str = r#"#!/bin/sh
+# substrate-guard: refuses to commit files that others hold. `substrate locks guard uninstall` takes it away.
+before="${0%/*}/pre-commit.before-substrate"
+if [ -x "$before" ]; then
+  "$before" "$@" || exit $?
+fi
+command -v substrate >/dev/null 2>&1 || exit 0
+substrate locks guard run
+[ $? -ne 1 ]
+"#;
+
+/// What is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Nothing,
+    /// A hook that is not ours.
+    Another,
+    Ours,
+    /// Ours, and the one that it runs first.
+    OursWithAnother,
+}
+
+impl Standing {
+    pub(super) fn of(hooks: &Path) -> Self {
+        let hook = hooks.join(NAME);
+        match std::fs::read(&hook) {
+            Ok(bytes) if is_ours(&bytes) && is_there(&hooks.join(BEFORE)) => Self::OursWithAnother,
+            Ok(bytes) if is_ours(&bytes) => Self::Ours,
+            _ if is_there(&hook) => Self::Another,
+            _ => Self::Nothing,
+        }
+    }
+
+    pub(super) const fn is_ours(self) -> bool {
+        matches!(self, Self::Ours | Self::OursWithAnother)
+    }
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "not installed, and no other hook is there",
+            Self::Another => "not installed; a hook that is not ours is there",
+            Self::Ours => "installed",
+            Self::OursWithAnother => "installed; the hook that was there runs first",
+        }
+    }
+}
+
+/// Adds the hook. What is there already is kept beside it.
+pub(super) fn install(hooks: &Path) -> Result<&'static str> {
+    let (hook, before) = (hooks.join(NAME), hooks.join(BEFORE));
+    let fail = |error: std::io::Error| could_not("install", &hook, &error);
+    match Standing::of(hooks) {
+        Standing::Ours | Standing::OursWithAnother => {
+            if std::fs::read(&hook).is_ok_and(|bytes| bytes == SCRIPT.as_bytes()) {
+                return Ok("already installed");
+            }
+            fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
+            Ok("brought up to date")
+        }
+        Standing::Nothing => {
+            if is_there(&before) {
+                return Err(in_the_way(&before));
+            }
+            fsx::create_folders(hooks).map_err(fail)?;
+            fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
+            Ok("installed")
+        }
+        Standing::Another => {
+            if is_there(&before) {
+                return Err(in_the_way(&before));
+            }
+            if let Some(manager) = manager(hooks) {
+                return Err(manager);
+            }
+            // As it is: bytes, mode, or where it leads to.
+            std::fs::rename(&hook, &before).map_err(fail)?;
+            if let Err(error) = fsx::replace(&hook, SCRIPT.as_bytes(), 0o755) {
+                let _as_it_was = std::fs::rename(&before, &hook);
+                return Err(fail(error));
+            }
+            Ok("installed; the hook that was there runs first")
+        }
+    }
+}
+
+/// Takes the hook away, and puts back what was there.
+pub(super) fn uninstall(hooks: &Path) -> Result<&'static str> {
+    let hook = hooks.join(NAME);
+    let fail = |error: std::io::Error| could_not("uninstall", &hook, &error);
+    match Standing::of(hooks) {
+        Standing::Nothing | Standing::Another => Ok("not installed"),
+        Standing::Ours => {
+            std::fs::remove_file(&hook).map_err(fail)?;
+            Ok("uninstalled")
+        }
+        Standing::OursWithAnother => {
+            std::fs::rename(hooks.join(BEFORE), &hook).map_err(fail)?;
+            Ok("uninstalled; the hook that was there is back")
+        }
+    }
+}
+
+fn is_ours(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).lines().any(|line| line.starts_with(MARK))
+}
+
+/// A link that leads nowhere is there too.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Husky's hooks ask for their own name, so under another they would silently do nothing.
+fn manager(hooks: &Path) -> Option<AppError> {
+    let of_husky = |file: &PathBuf| file.is_file();
+    [hooks.join("h"), hooks.join("husky.sh")].iter().any(of_husky).then(|| {
+        AppError::new(Kind::User, format!("husky keeps the hooks in `{}`", hooks.display()))
+            .hint("add the line `substrate locks guard run` to `.husky/pre-commit` instead")
+    })
+}
+
+fn in_the_way(before: &Path) -> AppError {
+    AppError::new(Kind::User, format!("`{}` is in the way", before.display()))
+        .hint("it was kept by an earlier installation: move it back to `pre-commit`, or away")
+}
+
+fn could_not(what: &str, hook: &Path, error: &std::io::Error) -> AppError {
+    AppError::new(Kind::User, format!("could not {what} `{}`: {error}", hook.display()))
+}

@@ -1,0 +1,185 @@
+//! What git says about a folder, asked so that it changes nothing, runs nobody's programs and takes no longer than it may.
+
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use substrate_core::facts::GitQuestion;
+
+use crate::config::Env;
+use crate::proc;
+
+/// How long git may take.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How much of its answer is read.
+const MAX: u64 = 64 << 10;
+
+/// Its answer; `None` where git or the repository is missing, or it takes too long.
+pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
+    answer("git", dir, what, deadline.min(Instant::now() + PATIENCE))
+}
+
+fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
+    let mut command = proc::command(program, &Env::of_this_process());
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        .args(["--no-pager", "--no-optional-locks"])
+        // A repository's settings may name programs; none of these is needed for an answer.
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"])
+        .args(words(what))
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0);
+    let mut git = Running(command.spawn().ok()?);
+    let mut stdout = git.0.stdout.take()?;
+    let (tell, told) = mpsc::channel();
+    // A thread of its own, so that a git that says nothing can be left behind.
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
+        let _nobody_waits = tell.send(read.map(|_| bytes));
+    });
+    let left = deadline.saturating_duration_since(Instant::now());
+    let bytes = told.recv_timeout(left).ok()?.ok()?;
+    let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
+    if is_whole && !git.succeeded(deadline) {
+        return None;
+    }
+    let end = if is_whole { bytes.len() } else { bytes.iter().rposition(|b| *b == b'\n')? };
+    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+fn words(what: GitQuestion) -> Vec<String> {
+    let text = match what {
+        GitQuestion::Status => "status --short --branch --ignore-submodules=dirty".to_owned(),
+        GitQuestion::Log { n } => format!("log --oneline --no-color --no-decorate -{n}"),
+    };
+    text.split(' ').map(str::to_owned).collect()
+}
+
+/// A child that does not outlive its question, nor do those that it started.
+struct Running(Child);
+
+impl Running {
+    /// Whether it ends well; it has said all, so it is about to end.
+    fn succeeded(&mut self, deadline: Instant) -> bool {
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return status.success(),
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Only while it is not waited for is its number its own.
+        if let Ok(None) = self.0.try_wait() {
+            let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+            let _ended_meanwhile = group.map(|group| kill_process_group(group, Signal::KILL));
+            let _reaped = self.0.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::fsx;
+
+    const STATUS: GitQuestion = GitQuestion::Status;
+
+    /// Longer than git takes on a busy machine.
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    fn git(dir: &Path, args: &[&str]) {
+        let mut command = proc::command("git", &Env::of_this_process());
+        let who = [
+            "-c",
+            "user.name=dev",
+            "-c",
+            "user.email=dev@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").current_dir(dir).args(who).args(args);
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn ask(dir: &Path, what: GitQuestion) -> Option<String> {
+        answer("git", &dir.display().to_string(), what, soon())
+    }
+
+    #[test]
+    fn status_and_commits_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        git(dir, &["init", "-q", "-b", "main"]);
+        assert_eq!(ask(dir, GitQuestion::Log { n: 2 }), None, "no commit yet");
+        for n in 1..=3 {
+            git(dir, &["commit", "-q", "--allow-empty", "-m", &format!("step {n}")]);
+        }
+        fsx::replace(&dir.join("ä b"), b"", 0o600).unwrap();
+        assert_eq!(ask(dir, STATUS).unwrap(), "## main\n?? \"ä b\"\n");
+        let log = ask(dir, GitQuestion::Log { n: 2 }).unwrap();
+        let subjects: Vec<&str> = log.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+        assert_eq!(subjects, ["step 3", "step 2"]);
+    }
+
+    #[test]
+    fn a_repositorys_own_programs_do_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        git(dir, &["init", "-q"]);
+        git(dir, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        let ran = dir.join("ran");
+        let program = dir.join("program");
+        let script = format!("#!/bin/sh\n: > '{}'\n", ran.display());
+        fsx::replace(&program, script.as_bytes(), 0o755).unwrap();
+        let program = program.display().to_string();
+        for key in ["core.fsmonitor", "core.pager", "gpg.program"] {
+            git(dir, &["config", key, &program]);
+        }
+        git(dir, &["config", "log.showSignature", "true"]);
+        assert!(ask(dir, STATUS).is_some() && ask(dir, GitQuestion::Log { n: 1 }).is_some());
+        assert!(!ran.exists());
+    }
+
+    #[test]
+    fn there_is_no_answer_without_a_repository_a_folder_or_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().display().to_string();
+        assert_eq!(ask(folder.path(), STATUS), None);
+        assert_eq!(ask(Path::new("/nowhere/at/all"), STATUS), None);
+        assert_eq!(answer("no-such-git", &dir, STATUS, soon()), None);
+    }
+
+    #[test]
+    fn a_git_that_takes_too_long_is_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let slow = folder.path().join("slow");
+        fsx::replace(&slow, b"#!/bin/sh\nsleep 60\n", 0o755).unwrap();
+        let (slow, dir) = (slow.display().to_string(), folder.path().display().to_string());
+        let begun = Instant::now();
+        assert_eq!(answer(&slow, &dir, STATUS, begun + Duration::from_millis(50)), None);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}
