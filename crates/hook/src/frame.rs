@@ -2,6 +2,8 @@
 //!
 //! `S` `b` version kind, then the body's length as a little-endian u32.
 
+use std::time::Duration;
+
 /// The version of the frames. A daemon answers a version that it does not know with `Kind::Refused`, and the hook
 /// hands over to its own `substrate`.
 pub const VERSION: u8 = 2;
@@ -88,6 +90,12 @@ impl Header {
         }
         Some(Self { version, kind: Kind::of(kind)?, len })
     }
+}
+
+/// How much longer a `Wait` frame asks for.
+pub fn patience(body: &[u8]) -> Duration {
+    let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    Duration::from_millis(u64::from(ms))
 }
 
 /// Appends a length and the bytes.

@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ipc::{Conn, ConnError, HookRequest, Kind, Reply, place};
+use ipc::{Conn, ConnError, HookRequest, Kind, Reply, frame, place};
 use surroundings::{Space, Surroundings};
 
 const USAGE: &str = "usage: substrate-hook CLIENT EVENT   (the payload on stdin)
@@ -166,8 +166,7 @@ enum More {
 fn more(kind: Kind, body: &[u8], asking: &mut Asking) -> Result<More, ConnError> {
     match kind {
         Kind::Wait => {
-            let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-            asking.patience = Duration::from_millis(u64::from(ms));
+            asking.patience = frame::patience(body);
             asking.begun.get_or_insert_with(wait::Begun::now);
             Ok(More::Wait)
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ipc::{Conn, ConnError, Kind as Frame, Reply};
+use ipc::{Conn, ConnError, Kind as Frame, Reply, frame};
 use serde::Serialize;
 use serde_json::Value;
 use substrate_core::{Access, Caller, Db, Output, Settings, Timestamp, Verb, WaitFor};
@@ -183,10 +183,7 @@ fn exchange(
                     .map(|reply| (reply.exit, reply.stdout.to_vec()))
                     .ok_or(ConnError::Foreign);
             }
-            (Frame::Wait, body) => {
-                let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-                patience = Duration::from_millis(u64::from(ms));
-            }
+            (Frame::Wait, body) => patience = frame::patience(&body),
             _ => return Err(ConnError::Foreign),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipc::{Conn, HookRequest, Kind as Frame, Reply};
+use ipc::{Conn, HookRequest, Kind as Frame, Reply, frame};
 use substrate_core::World as _;
 use substrate_core::engine::HostKind;
 use substrate_store::{Durability, Writer};
@@ -77,10 +77,7 @@ fn asked(home: &Home, body: &[u8], id: [u8; 16], prepared: &Prepared) -> Result<
     loop {
         let Ok((kind, body)) = conn.receive(patience) else { return Ok(None) };
         match kind {
-            Frame::Wait => {
-                let ms = body.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-                patience = Duration::from_millis(u64::from(ms));
-            }
+            Frame::Wait => patience = frame::patience(&body),
             Frame::Reply | Frame::Confirm => {
                 let reply = Reply::read(&body).ok_or_else(unreadable)?;
                 let printed = ui::talked(&String::from_utf8_lossy(reply.stderr))
