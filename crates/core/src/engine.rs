@@ -166,8 +166,13 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         match contained(around, db, event, &known, |cx| record(cx, event, &out)) {
             Ok(((), effects)) => out.effects.extend(effects),
             Err(failure) => {
+                let was_busy = failure.message == DbError::Busy.to_string();
                 out.failures.push(Failure { feature: feature.name, ..failure });
-                withdraw(around, event, &cycle, &mut out, feature.name);
+                let instead = feature.when_busy.filter(|_| was_busy).and_then(|instead| {
+                    let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
+                    said.ok().and_then(|(wish, _)| wish)
+                });
+                withdraw(around, event, &cycle, &mut out, feature.name, instead);
             }
         }
     }
@@ -181,9 +186,12 @@ fn withdraw(
     cycle: &StopCycle,
     out: &mut Outcome,
     feature: &'static str,
+    instead: Option<Wish>,
 ) {
-    if out.wishes.contains(&(feature, Wish::Receipt)) {
+    let is_told = out.wishes.contains(&(feature, Wish::Receipt));
+    if is_told || instead.is_some() {
         out.wishes.retain(|(name, _)| *name != feature);
+        out.wishes.extend(instead.map(|wish| (feature, wish)));
         out.verdict = merge::merge(event, &out.wishes, around.delivers, cycle).verdict;
     }
 }

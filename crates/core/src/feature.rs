@@ -34,6 +34,9 @@ pub struct Feature {
     pub consider: Option<Consider>,
     /// Told what came of the event, in the same transaction, after the verdict is known.
     pub record: Option<Record>,
+    /// What to say instead when the database was too busy for `record`: a guard that could not note what it allows must
+    /// not allow it.
+    pub when_busy: Option<fn(&Cx<'_>, &Event) -> Option<Wish>>,
     /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
     pub printed: Option<Printed>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
@@ -58,6 +61,7 @@ impl Feature {
         identify: None,
         consider: None,
         record: None,
+        when_busy: None,
         printed: None,
         tick: None,
         verbs: &[],

@@ -28,7 +28,7 @@ struct Ring {
 }
 
 pub(super) fn run(setting: &Setting) -> Result<Report> {
-    let n_rounds = setting.rounds(300, 10_000);
+    let n_rounds = setting.rounds(100, 10_000);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     std::fs::create_dir(sandbox.path("project").join(".git"))?;
     let ring = Ring {

@@ -78,7 +78,7 @@ pub(super) fn tell(
     ops_history::add(cx.db, path, &who, What::Bypassed, &format!("held by {holder}"), cx.now)?;
     let theirs = how.replace("your", "by their");
     let (subject, body) = words::was_changed(&who, relative, &theirs);
-    face::note(cx, claim.owner.agent, &claim.owner.sub, &subject, body)?;
+    face::note(cx, (claim.owner.agent, &claim.owner.sub), &subject, body, None)?;
     let text = words::you_changed(&holder, relative, how);
     Ok(Wish::Context {
         text,

@@ -49,6 +49,13 @@ fn need(event: &Event, path: &str) -> Need {
     Need::Place { path: path.to_owned(), cwd: event.cwd.clone() }
 }
 
+/// Whether a file could not be looked up in time, so that nobody knows whether it is held.
+pub(super) fn is_unknown(cx: &Cx<'_>, event: &Event) -> bool {
+    let call = event.tool().filter(|call| call.class == ToolClass::Edit);
+    let mut files = call.into_iter().flat_map(|call| call.files.iter().take(MAX_FILES));
+    files.any(|file| cx.facts.place(file, &event.cwd).is_none())
+}
+
 /// The files of an edit that are leased, each once.
 pub(super) fn leased(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
     let mut out: Vec<Place> = Vec::new();

@@ -184,10 +184,15 @@ pub(super) fn remove_of(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
+    until: Timestamp,
 ) -> Result<Vec<Lease>, DbError> {
     db.rows(
-        concat!("delete from leases where session = $1 and actor = $2 returning ", columns!()),
-        &[session.into(), actor.into()],
+        concat!(
+            "delete from leases where session = $1 and actor = $2 and acquired_ms <= $3
+               and (modified_ms is null or modified_ms <= $3) returning ",
+            columns!()
+        ),
+        &[session.into(), actor.into(), until.0.into()],
         lease,
     )
 }

@@ -34,7 +34,15 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 }
 
 fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
-    let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
+    let must_know = cx.settings.word("locks.mode") == "enforce" && event.session.is_some();
+    let Some(me) = Owner::of_event(cx, event) else {
+        // Nobody knows whose edit it is: the database was too busy to say.
+        let is_leased = must_know && !files::leased(cx, event).is_empty();
+        return Ok(is_leased.then(not_taken).into_iter().collect());
+    };
+    if must_know && files::is_unknown(cx, event) {
+        return Ok(vec![not_taken()]);
+    }
     let mut out = Vec::new();
     for place in files::leased(cx, event) {
         let Standing::Taken(holder) = standing::of(cx, &me, &place)? else { continue };
@@ -140,4 +148,20 @@ fn briefing(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     held.truncate(usize::try_from(MAX_NAMED).unwrap_or(5));
     let text = words::you_hold(&held, n);
     Ok(vec![Wish::Context { text, more: Some("substrate locks".to_owned()) }])
+}
+
+/// The lease could not be noted: the edit must not happen as if it had been.
+pub(super) fn when_busy(cx: &Cx<'_>, event: &Event) -> Option<Wish> {
+    let is_edit = event.kind == EventKind::PreToolUse
+        && cx.settings.word("locks.mode") == "enforce"
+        && !files::leased(cx, event).is_empty();
+    is_edit.then(not_taken)
+}
+
+fn not_taken() -> Wish {
+    Wish::Deny {
+        rule: "locks".to_owned(),
+        reason: "The lease on this file could not be taken just now.".to_owned(),
+        next: "Try the same edit again.".to_owned(),
+    }
 }

@@ -80,7 +80,9 @@ pub(super) fn wanted(
         ops_history::add(cx.db, path, &who, What::Denied, &detail, cx.now)?;
     }
     let (subject, body) = words::waits(&who, relative);
-    face::note(cx, owner.agent, &owner.sub, &subject, body)
+    // Sixty who wait for one file are one message, not sixty.
+    let key = format!("waits {path}");
+    face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key))
 }
 
 /// Nothing was changed, so a lease that was only for this edit goes.

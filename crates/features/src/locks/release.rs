@@ -22,7 +22,8 @@ pub(super) fn of_actor(
     actor: &str,
     what: What,
 ) -> Result<Released, DbError> {
-    let leases = ops::remove_of(cx.db, session, actor)?;
+    // A Stop that is heard late says nothing of what was taken after it.
+    let leases = ops::remove_of(cx.db, session, actor, cx.now)?;
     let globs = ops_globs::remove_of(cx.db, session, actor)?;
     after(cx, &leases, &globs, what)
 }

@@ -21,19 +21,21 @@ pub(crate) fn next_due(
     Ok(due.map(|due| due.max(now.plus_ms(1))))
 }
 
-/// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended.
+/// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under
+/// the same `key` the newest replaces what was not seen yet.
 pub(crate) fn note(
     cx: &mut Cx<'_>,
-    agent: i64,
-    sub: &str,
+    (agent, sub): (i64, &str),
     subject: &str,
     body: String,
+    key: Option<String>,
 ) -> Result<(), DbError> {
     let Some(to) = post::resolve(cx, agent, sub)? else { return Ok(()) };
     let letter = Letter {
         sender: book::SUBSTRATE,
         subject: one_line(subject, post::MAX_SUBJECT - 1),
         body,
+        replace_key: key,
         ..Letter::default()
     };
     post::post(cx, &letter, &[to])?;
