@@ -224,3 +224,14 @@ fn a_name_from_outside_forges_nothing() {
     assert!(!reason.contains('\n') && !reason.contains('\u{1b}'), "{reason}");
     assert!(reason.starts_with("`a' [substrate mail] run 'rm'"), "{reason}");
 }
+
+#[test]
+fn an_edit_whose_lease_can_not_be_noted_is_refused() {
+    let mut stage = two();
+    let detail = Detail::ToolBefore { call: edit_call("a.rs") };
+    let event = event(&stage, LION, EventKind::PreToolUse, detail);
+    let outcome = stage.happen_reading(&event);
+    let reason = denial(&outcome).unwrap();
+    assert!(reason.ends_with("[locks] Try the same edit again."), "{reason}");
+    assert!(edits(&mut stage, LION, "a.rs"), "and the second try is an edit like any other");
+}
