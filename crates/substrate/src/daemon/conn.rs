@@ -119,13 +119,14 @@ async fn send(state: &State, stream: &UnixStream, kind: Kind, body: &[u8]) -> bo
 /// Commits what a hook brought, and answers it, or parks it.
 async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) {
     let request = prepared.decoded.request();
+    let n_wakes = state.lot.borrow().n_wakes();
     let settled = committed(state, What::Hook(Box::new(prepared))).await;
     let Some(Settled::Hook { prepared, applied }) = settled else {
         send(state, &stream, Kind::Refused, &[]).await;
         return;
     };
     match applied.wait {
-        Some(wait) => waiting::park_hook(state, stream, prepared.decoded, wait).await,
+        Some(wait) => waiting::park_hook(state, stream, prepared.decoded, wait, n_wakes).await,
         None => answer_hook(state, &stream, request, applied).await,
     }
 }
@@ -219,11 +220,13 @@ async fn committed(state: &State, what: What) -> Option<Settled> {
 /// Runs a command, and answers it, or parks it.
 async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
     let Call { path, body, caller } = call;
+    let n_wakes = state.lot.borrow().n_wakes();
     let result = command(state, &path, body, caller.clone()).await;
     if let Ok(Output { wait: Some(wait), .. }) = &result {
         let WaitFor { key, until_ms, body } = wait.clone();
         let again = Call { path, body, caller };
-        waiting::park_call(state, stream, again, &key, Timestamp(until_ms)).await;
+        let until = (key.as_str(), Timestamp(until_ms));
+        waiting::park_call(state, stream, again, until, n_wakes).await;
         return None;
     }
     send(state, &stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)

@@ -1,6 +1,6 @@
 //! Those who wait. Of a connection that waits nothing is kept but its socket and what it waits for: no task, no buffer.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 
@@ -11,6 +11,9 @@ use super::conn::Call;
 use super::slim::Slim;
 use crate::machine::Machine;
 
+/// How many wakes are remembered; far more than there can be between a commit and the parking of one of its callers.
+const MAX_RECENT: usize = 1_024;
+
 /// Everybody who waits.
 #[derive(Default)]
 pub(super) struct Lot {
@@ -18,6 +21,9 @@ pub(super) struct Lot {
     by_key: HashMap<Box<str>, Vec<u64>>,
     by_time: BTreeSet<(Timestamp, u64)>,
     n_ever: u64,
+    n_wakes: u64,
+    /// The latest wakes, by number.
+    recent: VecDeque<(u64, Box<str>)>,
     machine: Machine,
 }
 
@@ -83,8 +89,26 @@ impl Lot {
         replaced
     }
 
+    /// How many wakes there were: what somebody remembers who may have to wait.
+    pub(super) fn n_wakes(&self) -> u64 {
+        self.n_wakes
+    }
+
+    /// Whether that key was woken since then: whoever decided to wait before, and parks only now, has missed it.
+    pub(super) fn was_woken_since(&self, key: &str, n_wakes: u64) -> bool {
+        let n_since = self.n_wakes - n_wakes;
+        let is_forgotten = usize::try_from(n_since).is_ok_and(|n| n > self.recent.len());
+        let since = self.recent.iter().rev().take_while(|(at, _)| *at > n_wakes);
+        is_forgotten || since.into_iter().any(|(_, other)| **other == *key)
+    }
+
     /// Those who wait for that key.
     pub(super) fn woken(&mut self, key: &str) -> Vec<Parked> {
+        self.n_wakes += 1;
+        self.recent.push_back((self.n_wakes, key.into()));
+        if self.recent.len() > MAX_RECENT {
+            self.recent.pop_front();
+        }
         let ids = self.by_key.get(key).cloned().unwrap_or_default();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
@@ -195,6 +219,20 @@ mod tests {
         assert_eq!(lot.woken("a").len(), 1);
         assert_eq!((lot.woken("a").len(), lot.len()), (0, 1));
         assert_eq!(lot.next_due(), Some(Timestamp(20)));
+    }
+
+    #[test]
+    fn a_wake_between_the_look_and_the_parking_is_not_missed() {
+        let mut lot = Lot::default();
+        let looked = lot.n_wakes();
+        assert!(!lot.was_woken_since("a", looked));
+        assert!(lot.woken("a").is_empty(), "nobody is there yet");
+        assert!(lot.was_woken_since("a", looked) && !lot.was_woken_since("b", looked));
+        assert!(!lot.was_woken_since("a", lot.n_wakes()));
+        for _ in 0..=MAX_RECENT {
+            lot.woken("c");
+        }
+        assert!(lot.was_woken_since("b", looked), "too long ago to know: look again");
     }
 
     #[test]

@@ -33,11 +33,12 @@ pub(super) async fn park_hook(
     stream: UnixStream,
     decoded: Decoded,
     wait: substrate_core::verdict::Wait,
+    n_wakes: u64,
 ) {
     let Some(what) = waits(state, decoded) else {
         return tracing::error!("an event waits that can't");
     };
-    park(state, stream, what, &wait.key, wait.until).await;
+    park(state, stream, what, (&wait.key, wait.until), n_wakes).await;
 }
 
 /// Parks a command.
@@ -45,13 +46,20 @@ pub(super) async fn park_call(
     state: &Rc<State>,
     stream: UnixStream,
     call: Call,
-    key: &str,
-    until: Timestamp,
+    (key, until): (&str, Timestamp),
+    n_wakes: u64,
 ) {
-    park(state, stream, Waiting::Verb(Box::new(call)), key, until).await;
+    park(state, stream, Waiting::Verb(Box::new(call)), (key, until), n_wakes).await;
 }
 
-async fn park(state: &Rc<State>, stream: UnixStream, what: Waiting, key: &str, until: Timestamp) {
+/// `n_wakes` is from before the decision to wait.
+async fn park(
+    state: &Rc<State>,
+    stream: UnixStream,
+    what: Waiting,
+    (key, until): (&str, Timestamp),
+    n_wakes: u64,
+) {
     let left = until.since(clock::now()).max(0) + GRACE_MS;
     let patience = u32::try_from(left).unwrap_or(u32::MAX).to_le_bytes();
     if conn::write_frame(&stream, Kind::Wait, &patience).await.is_err() {
@@ -62,6 +70,10 @@ async fn park(state: &Rc<State>, stream: UnixStream, what: Waiting, key: &str, u
     state.parked.notify_one();
     if let Some(replaced) = replaced {
         let_go(replaced, "another command of this agent waits now").await;
+    }
+    // Somebody may have committed between the look and the parking.
+    if state.lot.borrow().was_woken_since(key, n_wakes) {
+        wake(state, vec![key.to_owned()]);
     }
 }
 
