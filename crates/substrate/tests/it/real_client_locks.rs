@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, wait_until, write_file};
+use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, bin, wait_until, write_file};
 
 use crate::house::{SOON, journal};
 
@@ -42,6 +42,12 @@ fn gate(env: &TestEnv) -> (String, std::path::PathBuf) {
     (format!("while [ ! -e {} ]; do sleep 0.05; done", gate.display()), gate)
 }
 
+/// What a refused agent does: lets the holder go on (which is the test's own part), and waits as it was told.
+fn until_free(gate: &std::path::Path) -> String {
+    let program = bin("substrate");
+    format!("touch {} && {} locks wait a.txt --timeout 30s", gate.display(), program.display())
+}
+
 #[test]
 fn two_sessions_that_edit_one_file_take_turns() {
     let env = installed();
@@ -64,11 +70,13 @@ fn two_sessions_that_edit_one_file_take_turns() {
         bash("cd . && cat a.txt"),
         read(&env, "b.txt"),
         edit(&env, "b.txt", "one", "elsewhere"),
-        Turn::text("refused"),
+        bash(&until_free(&gate)),
+        edit(&env, "a.txt", "two", "three"),
+        Turn::text("both edited"),
     ]));
     let client = Client::new(&env, &second_model);
     let run = client.print("begin", &[]);
-    assert_eq!(run.result(), "refused");
+    assert_eq!(run.result(), "both edited");
     let results = |at: usize| second_model.main_requests()[at].tool_results()[0].clone();
     let refused = results(2);
     assert!(refused.is_error && refused.text.contains("a.txt"), "{}", refused.text);
@@ -77,19 +85,12 @@ fn two_sessions_that_edit_one_file_take_turns() {
         !results(1).is_error && !results(3).is_error && !results(4).is_error,
         "harmless work goes on"
     );
+    assert!(!results(7).is_error, "after the release it is free: {}", results(7).text);
     assert_eq!(
         (text(&env, "a.txt").as_str(), text(&env, "b.txt").as_str()),
-        ("two\n", "elsewhere\n")
+        ("three\n", "elsewhere\n")
     );
-    write_file(&gate, b"");
     first.finish(LONG).success();
-    let third_model = ModelServer::start(Script::new([
-        read(&env, "a.txt"),
-        edit(&env, "a.txt", "two", "three"),
-        Turn::text("edited"),
-    ]));
-    assert_eq!(Client::new(&env, &third_model).print("begin", &[]).result(), "edited");
-    assert_eq!(text(&env, "a.txt"), "three\n", "after the release it is free");
 }
 
 #[test]
@@ -118,15 +119,16 @@ fn two_subagents_of_one_session_exclude_each_other() {
             )),
             read(&env, "a.txt"),
             edit(&env, "a.txt", "two", "three"),
-            bash(&format!("touch {}", gate.display())),
-            Turn::text("refused"),
+            bash(&until_free(&gate)),
+            edit(&env, "a.txt", "two", "three"),
+            Turn::text("edited"),
         ],
     );
     let model = ModelServer::start(script);
     let client = Client::new(&env, &model);
     let run = client.print("begin", &[]);
     assert!(!run.session_id().is_empty());
-    assert_eq!(text(&env, "a.txt"), "two\n");
+    assert_eq!(text(&env, "a.txt"), "three\n", "after the release it is free");
     let refused =
         model.request_containing("substrate locks wait").expect("one of them was refused");
     assert!(refused.texts().contains("want it"), "the one that came second");
@@ -134,4 +136,27 @@ fn two_subagents_of_one_session_exclude_each_other() {
         journal(&env).into_iter().filter(|entry| entry["verdict"] == "deny").collect();
     assert_eq!(denied.len(), 1, "{denied:?}");
     assert_ne!(denied[0]["actor"], "main");
+}
+
+/// The profile of this seed: a session begins with its project, and a prompt with the skills that fit.
+#[test]
+fn a_session_begins_with_its_project_and_a_prompt_with_the_skills_that_fit() {
+    let env = installed();
+    env.substrate(["hooks", "install", "--profile", "locks"]).success();
+    let skill = env.project().join(".claude/skills/deploy-checks");
+    std::fs::create_dir_all(&skill).unwrap();
+    let about =
+        "---\nname: deploy-checks\ndescription: Verifies a deployment before release.\n---\n";
+    write_file(&skill.join("SKILL.md"), about.as_bytes());
+    let model =
+        ModelServer::start(Script::new([bash("echo \"<$AGENT_ID>\""), Turn::text("looked")]));
+    let run = Client::new(&env, &model).print("verify the deployment of the release", &[]);
+    assert_eq!(run.result(), "looked");
+    let requests = model.main_requests();
+    let first = requests[0].texts();
+    assert!(first.contains("Project structure (depth 2):\n"), "{first}");
+    assert!(first.contains("\n  a.txt\n  b.txt"), "{first}");
+    assert!(first.contains("[substrate skills]") && first.contains("deploy-checks"), "{first}");
+    let echoed = &requests[1].tool_results()[0].text;
+    assert!(echoed.trim().len() > 4 && echoed.contains('<'), "AGENT_ID is exported: {echoed}");
 }
