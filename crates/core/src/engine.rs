@@ -98,6 +98,8 @@ pub struct Outcome {
 pub struct Failure {
     pub feature: &'static str,
     pub panicked: bool,
+    /// Nobody's fault: another process held the database for too long.
+    pub was_busy: bool,
     pub message: String,
 }
 
@@ -166,7 +168,7 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         match contained(around, db, event, &known, |cx| record(cx, event, &out)) {
             Ok(((), effects)) => out.effects.extend(effects),
             Err(failure) => {
-                let was_busy = failure.message == DbError::Busy.to_string();
+                let was_busy = failure.was_busy;
                 out.failures.push(Failure { feature: feature.name, ..failure });
                 let instead = feature.when_busy.filter(|_| was_busy).and_then(|instead| {
                     let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
@@ -232,7 +234,26 @@ struct Known {
 
 impl Failure {
     fn of_engine(error: &DbError) -> Self {
-        Self { feature: "engine", panicked: false, message: error.to_string() }
+        Self { feature: "engine", ..Self::of_db(error) }
+    }
+
+    /// The caller says whose it is.
+    fn of_db(error: &DbError) -> Self {
+        let was_busy = matches!(error, DbError::Busy);
+        Self { feature: "", panicked: false, was_busy, message: error.to_string() }
+    }
+
+    fn of_feature(error: &FeatureError) -> Self {
+        match error {
+            FeatureError::Db(error) => Self::of_db(error),
+            FeatureError::Other(message) => {
+                Self { feature: "", panicked: false, was_busy: false, message: message.clone() }
+            }
+        }
+    }
+
+    fn of_panic(payload: &(dyn Any + Send)) -> Self {
+        Self { feature: "", panicked: true, was_busy: false, message: panic_message(payload) }
     }
 }
 
@@ -244,7 +265,6 @@ fn contained<T>(
     known: &Known,
     body: impl FnOnce(&mut Cx<'_>) -> Result<T, FeatureError>,
 ) -> Result<(T, Vec<Effect>), Failure> {
-    let fail = |panicked, message| Failure { feature: "", panicked, message };
     let mut part = Contained::new(db);
     let mut cx = Cx {
         facts: around.facts,
@@ -255,10 +275,10 @@ fn contained<T>(
     };
     let result = match catch_unwind(AssertUnwindSafe(|| body(&mut cx))) {
         Ok(Ok(value)) => Ok((value, std::mem::take(&mut cx.effects))),
-        Ok(Err(error)) => Err(fail(false, error.to_string())),
-        Err(payload) => Err(fail(true, panic_message(payload.as_ref()))),
+        Ok(Err(error)) => Err(Failure::of_feature(&error)),
+        Err(payload) => Err(Failure::of_panic(payload.as_ref())),
     };
-    part.end(result.is_ok()).map_err(|error| fail(false, error.to_string()))?;
+    part.end(result.is_ok()).map_err(|error| Failure::of_db(&error))?;
     result
 }
 
