@@ -7,6 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contain::Contained;
+use serde_json::{Map, Value};
 
 use crate::db::{Db, DbError};
 use crate::effect::Effect;
@@ -224,6 +225,25 @@ pub fn identify(
         }
     }
     Ok(None)
+}
+
+/// What the features know about an event that was just considered, as one object. A feature that fails says nothing.
+pub fn explain(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Map<String, Value> {
+    let mut known = Known { who: None, n_held: 0 };
+    let mut out = Map::new();
+    for feature in around.features {
+        if let Some(identify) = feature.identify {
+            let who = contained(around, db, event, &known, |cx| identify(cx, Asking::Event(event)));
+            known.who = who.ok().and_then(|(who, _)| who);
+        }
+        let Some(explain) = feature.explain else { continue };
+        if let Ok((Value::Object(said), _)) =
+            contained(around, db, event, &known, |cx| explain(cx, event))
+        {
+            out.extend(said);
+        }
+    }
+    out
 }
 
 /// What every feature's context says.

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::db::{Db, DbError};
@@ -39,6 +40,8 @@ pub struct Feature {
     pub when_busy: Option<fn(&Cx<'_>, &Event) -> Option<Wish>>,
     /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
     pub printed: Option<Printed>,
+    /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
+    pub explain: Option<Explain>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
     pub tick: Option<Tick>,
     pub verbs: &'static [Verb],
@@ -48,6 +51,7 @@ pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureEr
 pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
+pub type Explain = fn(&mut Cx<'_>, &Event) -> Result<Value, FeatureError>;
 pub type Tick = fn(&mut Cx<'_>) -> Result<bool, FeatureError>;
 
 impl Feature {
@@ -63,6 +67,7 @@ impl Feature {
         record: None,
         when_busy: None,
         printed: None,
+        explain: None,
         tick: None,
         verbs: &[],
     };

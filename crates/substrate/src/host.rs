@@ -178,6 +178,31 @@ impl Decoded {
     }
 }
 
+impl Prepared {
+    /// Everything that the engine wants to know beside the event.
+    pub(crate) fn around<'a>(
+        &'a self,
+        machine: &'a Machine,
+        host: HostKind,
+        when: When,
+    ) -> Surroundings<'a> {
+        Surroundings {
+            features: substrate_features::ALL,
+            settings: &self.settings,
+            facts: &self.facts,
+            world: machine,
+            delivers: match (self.decoded.client, when) {
+                (Some(client), When::Now) => client.delivers,
+                _ => |_, _| Delivery::NotDeliverable,
+            },
+            micros: clock::micros,
+            host,
+            request: self.decoded.request,
+            begun_us: self.decoded.begun_us,
+        }
+    }
+}
+
 /// What came of an event.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
@@ -215,22 +240,8 @@ pub(crate) fn apply(
     host: HostKind,
     when: When,
 ) -> Applied {
-    let Decoded { event, client, request, begun_us, .. } = &prepared.decoded;
-    let around = Surroundings {
-        features: substrate_features::ALL,
-        settings: &prepared.settings,
-        facts: &prepared.facts,
-        world: machine,
-        delivers: match (client, when) {
-            (Some(client), When::Now) => client.delivers,
-            _ => |_, _| Delivery::NotDeliverable,
-        },
-        micros: clock::micros,
-        host,
-        request: *request,
-        begun_us: *begun_us,
-    };
-    let outcome = engine::run(&around, db, event);
+    let Decoded { event, client, .. } = &prepared.decoded;
+    let outcome = engine::run(&prepared.around(machine, host, when), db, event);
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }

@@ -117,7 +117,7 @@ fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
 }
 
 /// An event with its settings, its project and the facts that features need.
-fn surround(home: &Home, mut decoded: Decoded) -> Prepared {
+pub(crate) fn surround(home: &Home, mut decoded: Decoded) -> Prepared {
     let (settings, project) = SettingsFiles::new(home.config()).around(decoded.dir());
     decoded.event.project = project.as_ref().to_owned();
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);

@@ -1,6 +1,7 @@
-//! Starting other processes, never with our caller's environment.
+//! Starting other processes, with nothing of our caller's environment.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::config::Env;
@@ -23,4 +24,10 @@ pub(crate) fn command(program: impl AsRef<OsStr>, env: &Env) -> Command {
         }
     }
     command
+}
+
+/// Becomes another program of ours, which sees what we see. Returns only if that fails.
+#[expect(clippy::disallowed_methods, reason = "it is the same process, and its caller is ours")]
+pub(crate) fn become_program(program: &std::path::Path, args: &[&str]) -> std::io::Error {
+    Command::new(program).args(args).exec()
 }

@@ -52,7 +52,8 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
         while ring.n_won.load(Ordering::Relaxed) < n_rounds
             && !agents.iter().any(|agent| agent.is_finished())
         {
-            std::thread::sleep(rng.millis(200, 900));
+            // Hooks without a daemon cost ten times as much: most rounds shall be fought with one.
+            std::thread::sleep(rng.millis(300, 1_500));
             if let Some(pid) = sandbox.daemon() {
                 n_kills += usize::from(proc::signal(pid, Signal::KILL));
             }
@@ -86,7 +87,7 @@ fn fight(sandbox: &Sandbox, ring: &Ring, at: usize, seed: u64) -> Result<()> {
         let file = rng.below(N_FILES);
         if edit(sandbox, ring, &session, "PreToolUse", file)? {
             ring.n_denied.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(rng.millis(5, 40));
+            std::thread::sleep(rng.millis(20, 120));
             continue;
         }
         let before = ring.holders[file].fetch_add(1, Ordering::SeqCst);

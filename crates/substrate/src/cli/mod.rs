@@ -6,6 +6,7 @@ mod config;
 mod daemon;
 mod db;
 mod doctor;
+mod explain;
 mod guard;
 mod hooks;
 mod lines;
@@ -61,6 +62,7 @@ fn run(matches: &ArgMatches) -> Result<()> {
         Some(("daemon", matches)) => daemon::run(context, matches),
         Some(("db", matches)) => db::run(&context, matches),
         Some(("config", matches)) => config::run(&context, matches),
+        Some(("hook", matches)) => explain::run(&context, matches),
         Some(("hooks", matches)) => hooks::run(&context, matches),
         // The one command of the group that is about git's files and not about the database.
         Some(("locks", matches)) if matches.subcommand_name() == Some("guard") => {
@@ -96,6 +98,7 @@ pub(crate) fn command() -> Command {
         .subcommand(daemon::command())
         .subcommand(db::command())
         .subcommand(config::command())
+        .subcommand(explain::command())
         .subcommand(hooks::command())
         .subcommands(setup::commands())
         .subcommand(

@@ -1,6 +1,7 @@
 //! The environment, read once.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 
 /// The variables that this process was started with.
 #[derive(Clone, Debug, Default)]
@@ -23,5 +24,14 @@ impl Env {
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.to_str()
+    }
+
+    /// All of it as a hook sends it: `NAME=value`, a zero byte behind each.
+    pub(crate) fn block(&self) -> Vec<u8> {
+        let each = self
+            .vars
+            .iter()
+            .flat_map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
+        each.collect()
     }
 }

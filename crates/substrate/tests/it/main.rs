@@ -7,6 +7,8 @@ mod daemon;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod explain;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod guard;

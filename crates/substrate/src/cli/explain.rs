@@ -1,0 +1,142 @@
+//! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use ipc::HookRequest;
+use serde_json::{Map, Value, json};
+use substrate_core::engine::{self, HostKind, Outcome};
+use substrate_core::verdict::Permission;
+use substrate_core::{EventKind, Format};
+use substrate_store::Durability;
+
+use super::Context;
+use crate::daemon;
+use crate::error::{AppError, Kind, Result};
+use crate::host::{self, When};
+use crate::in_process::surround;
+use crate::machine::Machine;
+use crate::{clock, proc, ui};
+
+/// How long to wait for others who write.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn command() -> Command {
+    Command::new("hook")
+        .about("Feed an event by hand, or see what would be answered and why")
+        .long_about(
+            "Reads a hook's JSON on stdin and does what the client's hook would do. With --explain nothing is recorded \
+             and nothing changes: it prints what would be answered, which feature wished what, and what each cost.",
+        )
+        .arg(Arg::new("event").value_name("EVENT").required(true).help("The event's name, e.g. PreToolUse"))
+        .arg(
+            Arg::new("client")
+                .long("client")
+                .value_name("NAME")
+                .default_value("claude-code")
+                .help("Whose words the JSON is in"),
+        )
+        .arg(
+            Arg::new("explain")
+                .long("explain")
+                .action(ArgAction::SetTrue)
+                .help("Change nothing; say what would be answered, and why"),
+        )
+}
+
+pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
+    let word = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
+    let (event, client) = (word("event"), word("client"));
+    if EventKind::named(&event) == EventKind::Unknown {
+        let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
+        return Err(AppError::new(Kind::User, format!("no event is called `{event}`"))
+            .hint(format!("one of: {}", names.join(", "))));
+    }
+    if !matches.get_flag("explain") {
+        let program = daemon::this_program()?.with_file_name("substrate-hook");
+        let error = proc::become_program(&program, &[&client, &event]);
+        return Err(AppError::from_error(Kind::State, &error)
+            .hint("`substrate-hook` must be beside `substrate`"));
+    }
+    let explained = explained(context, &client, &event)?;
+    let text = match context.format {
+        Format::Json => explained.to_string(),
+        _ => serde_json::to_string_pretty(&explained).unwrap_or_default(),
+    };
+    ui::data(&format!("{text}\n"));
+    Ok(())
+}
+
+/// Considers the event as its hook would, and takes everything back.
+fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
+    let fail = |error: std::io::Error| AppError::from_error(Kind::User, &error);
+    let mut stdin = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut stdin).map_err(fail)?;
+    let env = context.env.block();
+    let request = HookRequest {
+        id: proc::random_id(),
+        args: format!("{client}\0{event}\0").as_bytes(),
+        cwd: context.caller.cwd.as_bytes(),
+        env: &env,
+        stdin: &stdin,
+        ..HookRequest::default()
+    }
+    .bytes();
+    let request = HookRequest::read(&request)
+        .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
+    context.home.ensure()?;
+    let prepared = surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
+    let mut writer = host::open(&context.home, PATIENCE)?;
+    let machine = Machine::default();
+    let around = prepared.around(&machine, HostKind::InProcess("explain"), When::Now);
+    // Never committed.
+    let mut tx = writer.begin(Durability::Normal)?;
+    let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+    let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
+    let mut out = answer(&outcome);
+    out.append(&mut said);
+    out.insert("features".to_owned(), features(&outcome));
+    Ok(Value::Object(out))
+}
+
+fn answer(outcome: &Outcome) -> Map<String, Value> {
+    let verdict = &outcome.verdict;
+    let (permission, reason) = match &verdict.permission {
+        Some(Permission::Deny { reason }) => ("deny", Some(reason)),
+        Some(Permission::Ask { reason }) => ("ask", Some(reason)),
+        None => ("", verdict.block.as_ref()),
+    };
+    let fields = json!({
+        "allow": permission != "deny" && verdict.block.is_none(),
+        "verdict": verdict.word(),
+        "reason": reason,
+        "context": verdict.context,
+        "notice": verdict.notice,
+        "waits": verdict.wait.is_some(),
+        "undeliverable": verdict.undeliverable.iter().map(|(feature, kind)| json!([feature, kind.name()])).collect::<Vec<_>>(),
+        "spentUs": outcome.spent_us,
+    });
+    let Value::Object(fields) = fields else { return Map::new() };
+    fields
+}
+
+/// Which feature wished what, what it cost, and who failed.
+fn features(outcome: &Outcome) -> Value {
+    let wishes = |name: &str| -> Vec<Value> {
+        let of_it = outcome.wishes.iter().filter(|(feature, _)| *feature == name);
+        of_it.map(|(_, wish)| json!({"wish": wish.kind().name(), "words": wish.words()})).collect()
+    };
+    let failure = |name: &str| {
+        outcome
+            .failures
+            .iter()
+            .find(|failure| failure.feature == name)
+            .map(|failure| &failure.message)
+    };
+    outcome
+        .costs
+        .iter()
+        .map(|(name, us)| json!({"feature": name, "costUs": us, "wishes": wishes(name), "failed": failure(name)}))
+        .collect()
+}
