@@ -1,7 +1,8 @@
 //! Many agents want the same few files, and the daemon is killed again and again: each file has one holder at a time.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
@@ -25,6 +26,17 @@ struct Ring {
     n_shared: AtomicUsize,
     n_own_refused: AtomicUsize,
     enough: AtomicBool,
+    /// When and how a promise was broken.
+    broken: Mutex<Vec<String>>,
+    begun: Instant,
+}
+
+impl Ring {
+    fn note(&self, line: &str) {
+        if let Ok(mut broken) = self.broken.lock() {
+            broken.push(format!("{} ms: {line}", self.begun.elapsed().as_millis()));
+        }
+    }
 }
 
 pub(super) fn run(setting: &Setting) -> Result<Report> {
@@ -39,6 +51,8 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
         n_shared: AtomicUsize::new(0),
         n_own_refused: AtomicUsize::new(0),
         enough: AtomicBool::new(false),
+        broken: Mutex::default(),
+        begun: Instant::now(),
     };
     let mut rng = setting.rng();
     let n_kills = std::thread::scope(|scope| {
@@ -76,6 +90,14 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
     let left: Value = serde_json::from_slice(&left.stdout).context("no list of locks")?;
     let n_left = left["locks"].as_array().or_else(|| left.as_array()).map_or(usize::MAX, Vec::len);
     report.none("leases that were left", n_left);
+    for line in ring.broken.into_inner().unwrap_or_default() {
+        report.evidence(line);
+    }
+    if get(&ring.n_shared) + get(&ring.n_own_refused) > 0 {
+        for line in sandbox.complaints()? {
+            report.evidence(line);
+        }
+    }
     Ok(report)
 }
 
@@ -85,16 +107,21 @@ fn fight(sandbox: &Sandbox, ring: &Ring, at: usize, seed: u64) -> Result<()> {
     let session = format!("10c55e55-0000-4000-8000-{at:012}");
     while !ring.enough.load(Ordering::Relaxed) {
         let file = rng.below(N_FILES);
-        if edit(sandbox, ring, &session, "PreToolUse", file)? {
+        if edit(sandbox, ring, &session, "PreToolUse", file)?.is_some() {
             ring.n_denied.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(rng.millis(20, 120));
             continue;
         }
         let before = ring.holders[file].fetch_add(1, Ordering::SeqCst);
-        ring.n_shared.fetch_add(usize::from(before != 0), Ordering::Relaxed);
+        if before != 0 {
+            ring.n_shared.fetch_add(1, Ordering::Relaxed);
+            ring.note(&format!("{at} got file {file} beside {before} others"));
+        }
         edit(sandbox, ring, &session, "PostToolUse", file)?;
-        let refused = edit(sandbox, ring, &session, "PreToolUse", file)?;
-        ring.n_own_refused.fetch_add(usize::from(refused), Ordering::Relaxed);
+        if let Some(words) = edit(sandbox, ring, &session, "PreToolUse", file)? {
+            ring.n_own_refused.fetch_add(1, Ordering::Relaxed);
+            ring.note(&format!("{at} was refused its own file {file}: {words}"));
+        }
         ring.holders[file].fetch_sub(1, Ordering::SeqCst);
         stop(sandbox, ring, &session)?;
         ring.n_won.fetch_add(1, Ordering::Relaxed);
@@ -116,8 +143,14 @@ fn stop(sandbox: &Sandbox, ring: &Ring, session: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the edit was refused.
-fn edit(sandbox: &Sandbox, ring: &Ring, session: &str, event: &str, file: usize) -> Result<bool> {
+/// The words with which the edit was refused.
+fn edit(
+    sandbox: &Sandbox,
+    ring: &Ring,
+    session: &str,
+    event: &str,
+    file: usize,
+) -> Result<Option<String>> {
     let payload = json!({
         "session_id": session, "cwd": sandbox.path("project"), "hook_event_name": event,
         "tool_name": "Edit", "tool_use_id": format!("toolu_{file}"),
@@ -126,7 +159,7 @@ fn edit(sandbox: &Sandbox, ring: &Ring, session: &str, event: &str, file: usize)
     });
     let said = hook(sandbox, ring, event, &payload)?;
     ensure!(said.is_empty() || said.contains("\"deny\"") || event != "PreToolUse", "{said}");
-    Ok(said.contains("\"permissionDecision\":\"deny\""))
+    Ok(said.contains("\"permissionDecision\":\"deny\"").then_some(said))
 }
 
 fn hook(sandbox: &Sandbox, ring: &Ring, event: &str, payload: &Value) -> Result<String> {
