@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::db::DbError;
-use crate::facts::Place;
+use crate::facts::{Facts, Need, Place};
 use crate::feature::Cx;
 use crate::ids::SafeId;
 
@@ -96,6 +96,16 @@ pub trait Local {
 
     /// Which file a path means, seen from where the caller is.
     fn place(&mut self, path: &str) -> Place;
+
+    /// The folders of the caller's project, nearest first: where it is, and the project of all its working trees.
+    fn project_dirs(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Looks up what a feature would be told at an event.
+    fn look_up(&mut self, _needs: Vec<Need>) -> Facts {
+        Facts::default()
+    }
 }
 
 /// Who calls a verb, and from where.

@@ -9,6 +9,7 @@ mod locks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
+mod reminders;
 mod skills;
 #[cfg(test)]
 mod stage;
@@ -26,6 +27,7 @@ pub const ALL: &[&Feature] = &[
     &todos::FEATURE,
     &locks::FEATURE,
     &skills::FEATURE,
+    &reminders::FEATURE,
     &persist::FEATURE,
     &journal::FEATURE,
 ];

@@ -26,6 +26,8 @@ pub enum Kind {
     Size,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Any text.
+    Text,
     Texts,
 }
 
@@ -47,6 +49,7 @@ pub enum Value {
     /// Milliseconds, bytes or a plain count.
     Int(i64),
     Word(String),
+    Text(String),
     Texts(Vec<String>),
 }
 
@@ -58,6 +61,7 @@ impl Kind {
             Self::Span => "a duration such as \"90s\", \"15m\", \"2h\" or \"14d\"".to_owned(),
             Self::Size => "a size such as \"512KB\", \"64MB\" or \"2GB\"".to_owned(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Text => "a string".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
         }
     }
@@ -68,6 +72,7 @@ impl Kind {
             Self::Span => parse_span(text).map(Value::Int),
             Self::Size => parse_size(text).map(Value::Int),
             Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
+            Self::Text => Some(Value::Text(text.to_owned())),
             Self::Bool | Self::Texts => None,
         }
     }

@@ -67,6 +67,13 @@ impl Settings {
         }
     }
 
+    pub fn text(&self, name: &str) -> &str {
+        match self.value(name) {
+            Some(Value::Text(text)) => text,
+            _ => "",
+        }
+    }
+
     pub fn texts(&self, name: &str) -> &[String] {
         match self.value(name) {
             Some(Value::Texts(texts)) => texts,
@@ -152,6 +159,14 @@ mod tests {
             profiles: &[("all", "\"28d\"")],
         },
         Key {
+            name: "words",
+            kind: Kind::Text,
+            default: "\"\"",
+            about: "",
+            project: ProjectMay::Set,
+            profiles: &[],
+        },
+        Key {
             name: "guards.rules",
             kind: Kind::Texts,
             default: "[]",
@@ -175,6 +190,14 @@ mod tests {
         assert_eq!(found.int("journal.max_age"), 172_800_000);
         assert_eq!(found.get("journal.max_age").unwrap().origin.as_deref(), Some("user:3"));
         assert_eq!(found.get("journal.on").unwrap().scope, Scope::Default);
+    }
+
+    #[test]
+    fn a_text_is_any_string_and_nothing_else() {
+        let found = resolve(&[layer(Scope::User, "words = \"\"\"\ntwo\nlines\"\"\"\n")]);
+        assert_eq!(found.text("words"), "two\nlines");
+        let found = resolve(&[layer(Scope::User, "words = [\"a\"]\n")]);
+        assert_eq!((found.text("words"), found.problems.len()), ("", 1));
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn as_json(name: &str, found: &Effective) -> Json {
     let value = match &found.value {
         Value::Bool(on) => json!(on),
         Value::Int(number) => json!(number),
-        Value::Word(word) => json!(word),
+        Value::Word(text) | Value::Text(text) => json!(text),
         Value::Texts(texts) => json!(texts),
     };
     json!({"key": name, "value": value, "scope": found.scope.name(), "origin": found.origin})
@@ -109,6 +109,7 @@ fn text(value: &Value) -> String {
         Value::Bool(on) => on.to_string(),
         Value::Int(number) => number.to_string(),
         Value::Word(word) => format!("\"{word}\""),
+        Value::Text(text) => json!(text).to_string(),
         Value::Texts(texts) => json!(texts).to_string(),
     }
 }

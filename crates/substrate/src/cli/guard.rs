@@ -98,7 +98,7 @@ fn held(context: &Context) -> Result<Vec<Value>> {
     let mut line = Line::new(context, verb);
     let mut out = Vec::new();
     for some in paths.chunks(MAX_AT_ONCE) {
-        let output = line.call(body(verb, some)?, &context.caller.request)?;
+        let output = line.call(body(context, verb, some)?, &context.caller.request)?;
         out.extend(output.json["held"].as_array().cloned().unwrap_or_default());
     }
     Ok(out)
@@ -106,13 +106,13 @@ fn held(context: &Context) -> Result<Vec<Value>> {
 
 /// As if it were typed, so that the verb finds out what the paths mean. `--list`: to be held is an answer, not a failure,
 /// since a failure would let the commit pass.
-fn body(verb: &Verb, paths: &[String]) -> Result<Value> {
+fn body(context: &Context, verb: &Verb, paths: &[String]) -> Result<Value> {
     let command = (verb.augment)(Command::new("check")).no_binary_name(true);
     let flags = ["--list", "--"].into_iter().chain(paths.iter().map(String::as_str));
     let matches = command
         .try_get_matches_from(flags)
         .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
-    Ok((verb.body)(&matches, &mut ThisProcess)?)
+    Ok((verb.body)(&matches, &mut ThisProcess(context))?)
 }
 
 fn check_verb() -> Option<&'static Verb> {

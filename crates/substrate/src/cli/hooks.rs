@@ -127,6 +127,12 @@ pub(super) fn install(
         for path in &plan.edited {
             ui::talk(&format!("{}: you edited it, so it stays as it is\n", path.display()));
         }
+        for path in &plan.foreign {
+            ui::talk(&format!(
+                "{}: it is not ours, so it stays as it is; move it away and install again if you want ours\n",
+                path.display()
+            ));
+        }
         ui::talk(&format!(
             "{}: {}\n",
             plan.settings.display(),
@@ -145,6 +151,11 @@ pub(super) fn install(
 /// What a plan would do, file by file.
 fn shown(plan: &Plan) -> String {
     let mut out = String::new();
+    for (paths, why) in [(&plan.edited, "you edited it"), (&plan.foreign, "it is not ours")] {
+        for path in paths {
+            let _infallible = writeln!(out, "{:<7} {} ({why})", "stays", path.display());
+        }
+    }
     for change in &plan.changes {
         let what = match (&change.before, change.is_none()) {
             (_, true) => "stays",

@@ -3,9 +3,10 @@
 use std::io::Read;
 
 use substrate_core::facts::Place;
-use substrate_core::{Local, VerbError};
+use substrate_core::{Facts, Local, Need, VerbError};
 
-use crate::config::Env;
+use super::{Context, call};
+use crate::config::{Env, SettingsFiles};
 use crate::gather;
 
 /// No text that anybody passes on is longer than this.
@@ -18,9 +19,9 @@ const MAX_PARENTS: usize = 12;
 const MAX_LINE: u64 = 16 << 10;
 
 /// The process that runs the command.
-pub(super) struct ThisProcess;
+pub(super) struct ThisProcess<'a>(pub(super) &'a Context);
 
-impl Local for ThisProcess {
+impl Local for ThisProcess<'_> {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
         let text = if path == "-" {
             bounded(std::io::stdin().lock())
@@ -35,6 +36,18 @@ impl Local for ThisProcess {
     fn place(&mut self, path: &str) -> Place {
         let here = std::env::current_dir().unwrap_or_default();
         gather::place(path, &here.display().to_string())
+    }
+
+    fn project_dirs(&mut self) -> Vec<String> {
+        let dir = call::dir(self.0);
+        let (_, project) = SettingsFiles::new(self.0.home.config()).around(dir);
+        let mut out = vec![dir.display().to_string()];
+        out.extend(Some(project.as_ref().to_owned()).filter(|project| *project != out[0]));
+        out
+    }
+
+    fn look_up(&mut self, needs: Vec<Need>) -> Facts {
+        gather::gather(needs)
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     };
     let verb =
         verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
-    let mut body = (verb.body)(matches, &mut ThisProcess)?;
+    let mut body = (verb.body)(matches, &mut ThisProcess(context))?;
     if let Some(source) = (verb.streams)(&body) {
         return lines::run(context, verb, &source);
     }

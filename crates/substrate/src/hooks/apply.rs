@@ -134,10 +134,11 @@ fn write(change: &Change) -> Result<bool> {
         .map_err(|error| fail(&error))
 }
 
-/// The folder of our scripts or our skill is ours, whoever made it.
+/// The folder of our scripts, or of a skill of ours, is ours, whoever made it. It goes only when it is empty.
 fn our_folder(change: &Change) -> Option<PathBuf> {
     let folder = change.path.parent().filter(|_| change.kind == Kept::Own)?;
-    folder.file_name().is_some_and(|name| name == "substrate").then(|| folder.to_owned())
+    let is_skill = folder.parent().is_some_and(|above| above.ends_with("skills"));
+    (is_skill || folder.ends_with("substrate")).then(|| folder.to_owned())
 }
 
 /// The folders above a file that are not there, outermost first.

@@ -17,9 +17,6 @@ use crate::{daemon, fsx};
 /// The rule that lets agents run our commands without a dialog.
 pub(crate) const ALLOW: &str = "Bash(substrate:*)";
 
-/// Where the skill is, in the client's folder.
-const SKILL: &str = "skills/substrate/SKILL.md";
-
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
@@ -40,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) changes: Vec<Change>,
     /// Files of ours that the user edited; they stay as they are.
     pub(crate) edited: Vec<PathBuf>,
+    /// Files of somebody else where ours would be; they stay as they are.
+    pub(crate) foreign: Vec<PathBuf>,
 }
 
 /// One file as it is, and as it shall be.
@@ -60,8 +59,7 @@ impl Change {
 
     /// A script or skill whose text is of our making.
     pub(super) fn is_ours_alone(&self, text: &str) -> bool {
-        self.kind == Kept::Own
-            && (text.contains("substrate-hook") || text.starts_with("---\nname: substrate\n"))
+        self.kind == Kept::Own && is_ours(text)
     }
 
     /// A file of somebody's with entries of ours in it.
@@ -74,7 +72,7 @@ impl Change {
 pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
     let settings = request.scope.settings(env, request.dir)?;
     let program = program(env)?;
-    let mut changes = Vec::new();
+    let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
     let profile = in_force(home, request);
     let mut entries = match request.scope {
         Scope::Project => wanted::entries(Form::Project),
@@ -101,7 +99,14 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         for (name, script) in wanted::scripts(&program) {
             changes.push(own(scripts_folder(env)?.join(name), script, 0o755)?);
         }
-        changes.push(own(client_home(env)?.join(SKILL), skill::TEXT.to_owned(), 0o644)?);
+        for (path, text) in skill::ALL {
+            let path = client_home(env)?.join(path);
+            match own(path.clone(), text.to_owned(), 0o644) {
+                Ok(change) => changes.push(change),
+                // Nothing of ours: we write text. Nobody needs the skill so much that the hooks should wait for it.
+                Err(_) => unreadable.push(path),
+            }
+        }
     }
     if let Some(profile) = request.profile {
         changes.push(profile_change(home, request, profile)?);
@@ -119,6 +124,27 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         mode,
         kind: Kept::Settings,
     });
+    // A rule that was there before us is not ours to take out.
+    let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
+    let manifests = Manifest::all(home)?;
+    let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
+    let (mut foreign, changes) = without(changes, |change| is_foreign(&manifests, change));
+    foreign.append(&mut unreadable);
+    check(&changes)?;
+    Ok(Plan { scope: request.scope, settings, allow, changes, edited, foreign })
+}
+
+/// The paths of those that are left out, and the others.
+fn without(
+    changes: Vec<Change>,
+    is_left_out: impl Fn(&Change) -> bool,
+) -> (Vec<PathBuf>, Vec<Change>) {
+    let (out, rest): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_left_out);
+    (out.into_iter().map(|change| change.path).collect(), rest)
+}
+
+/// Whether each file can be changed at all.
+fn check(changes: &[Change]) -> Result<()> {
     for change in changes.iter().filter(|change| !change.is_none()) {
         if change.path.is_symlink() && !fsx::real(&change.path).parent().is_some_and(Path::is_dir) {
             return Err(AppError::new(
@@ -135,13 +161,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             .hint("nothing was changed; make it writable if you want it to be edited"));
         }
     }
-    // A rule that was there before us is not ours to take out.
-    let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
-    let manifests = Manifest::all(home)?;
-    let (edited, changes): (Vec<Change>, Vec<Change>) =
-        changes.into_iter().partition(|change| is_edited(&manifests, change));
-    let edited = edited.into_iter().map(|change| change.path).collect();
-    Ok(Plan { scope: request.scope, settings, allow, changes, edited })
+    Ok(())
 }
 
 /// The profile that will be in force.
@@ -160,6 +180,14 @@ fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     let mut written =
         manifests.iter().filter_map(|manifest| manifest.touched(&change.path)).peekable();
     written.peek().is_some() && written.all(|file| file.after != checksum(now))
+}
+
+/// A file that somebody else put where ours would be: neither did we write it, nor does it look like ours.
+fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
+    change.kind == Kept::Own
+        && !change.is_none()
+        && change.before.as_deref().is_some_and(|text| !is_ours(text))
+        && manifests.iter().all(|manifest| manifest.touched(&change.path).is_none())
 }
 
 /// Whether the settings file has that permission rule already.
@@ -200,17 +228,18 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Whether a script or a skill is of our making.
+/// Whether a script or a skill is of our making: each names `substrate-hook`, if only in a comment, but for the first one.
 pub(super) fn is_ours(text: &str) -> bool {
     text.contains("substrate-hook") || text.starts_with("---\nname: substrate\n")
 }
 
-/// The scripts and the skill that an installation writes.
+/// The scripts and the skills that an installation writes.
 pub(super) fn own_files(env: &Env) -> Result<Vec<PathBuf>> {
     let scripts = scripts_folder(env)?;
     let mut out: Vec<PathBuf> =
         wanted::scripts("").into_iter().map(|(name, _)| scripts.join(name)).collect();
-    out.push(client_home(env)?.join(SKILL));
+    let home = client_home(env)?;
+    out.extend(skill::ALL.iter().map(|(path, _)| home.join(path)));
     Ok(out)
 }
 

@@ -1,7 +1,13 @@
-//! What an agent is taught about us: short, since every word is paid for.
+//! What an agent is taught about us, and how to look back: short, since every word is paid for.
 
-/// `skills/substrate/SKILL.md` in the client's folder.
-pub(super) const TEXT: &str = r#"---
+/// The skills: where they are in the client's folder, and their texts.
+pub(super) const ALL: [(&str, &str); 3] = [
+    ("skills/substrate/SKILL.md", TEXT),
+    ("skills/reflect/SKILL.md", include_str!("skill/reflect.md")),
+    ("skills/reflexion/SKILL.md", include_str!("skill/reflexion.md")),
+];
+
+const TEXT: &str = r#"---
 name: substrate
 description: Mail and coordination with the other coding agents on this machine, through Substrate. Use when you are told of mail ("You have 1 unread message", "📬"), want to write to another agent, a subagent or the user, need to know who you are or who else is here, why a tool call was refused, or what happened in a session.
 ---
@@ -62,5 +68,26 @@ mod tests {
         // About four characters make a token; 700 tokens are the limit.
         assert!(super::TEXT.len() < 2_600, "{} characters", super::TEXT.len());
         assert!(super::TEXT.starts_with("---\nname: substrate\n"));
+    }
+
+    #[test]
+    fn the_skills_of_the_reminders_are_small_and_known_as_ours() {
+        for (path, text) in &super::ALL[1..] {
+            let name = path.split('/').nth(1).unwrap();
+            assert!(text.len() <= 1_200, "{path}: {} characters", text.len());
+            let (head, body) =
+                text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).unwrap();
+            let mut lines = head.lines();
+            assert_eq!(lines.next(), Some(format!("name: {name}").as_str()));
+            let about = lines.next().and_then(|line| line.strip_prefix("description: ")).unwrap();
+            // A plain YAML scalar, and nothing else: the model may invoke it.
+            assert!(!about.contains(": ") && !about.contains(" #") && lines.next().is_none());
+            assert!(body.contains(".serena/memories/"), "{path}");
+            assert!(
+                text.trim_end().ends_with("-->") && super::super::plan::is_ours(text),
+                "{path}"
+            );
+        }
+        assert!(!super::super::plan::is_ours("---\nname: reflect\ndescription: mine\n---\n"));
     }
 }

@@ -29,6 +29,10 @@ mod real_client_locks;
 #[cfg(test)]
 mod real_client_mail;
 #[cfg(test)]
+mod real_client_reminders;
+#[cfg(test)]
+mod reminders;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod start;

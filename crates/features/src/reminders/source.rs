@@ -1,0 +1,160 @@
+//! Where the words of a reminder come from: a team's files, then the settings, then our own.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use substrate_core::text::{cut, one_line};
+use substrate_core::{Facts, Need, Settings};
+
+use super::words;
+
+/// Bytes of a text; what is longer is cut.
+const MAX_TEXT: usize = 4_096;
+
+/// Characters of one line, and of an agent type in a file's name.
+const MAX_LINE: usize = 1_000;
+const MAX_TYPE: usize = 64;
+
+/// The three reminders, in the order in which they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Reminder {
+    /// The main thread looks back
+    Reflect,
+    /// A subagent checks its work
+    Validate,
+    /// A subagent notes what went wrong
+    Reflexion,
+}
+
+/// Whom the words are for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Audience<'a> {
+    /// A subagent's type.
+    pub(super) kind: Option<&'a str>,
+    /// The last message is all that anybody gets to see.
+    pub(super) last_counts: bool,
+}
+
+/// The words, and who wrote them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// `None`: an empty file, so nothing is told.
+    pub(super) text: Option<String>,
+    pub(super) origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    File(String),
+    /// The settings file and line.
+    Setting(String),
+    Own,
+}
+
+impl Reminder {
+    pub(super) const ALL: [Self; 3] = [Self::Reflect, Self::Validate, Self::Reflexion];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Reflect => "reflect",
+            Self::Validate => "validate",
+            Self::Reflexion => "reflexion",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reminder| reminder.name() == name)
+    }
+
+    pub(super) fn is_for_subagents(self) -> bool {
+        self != Self::Reflect
+    }
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Reflect => "reminders.reflect",
+            Self::Validate => "reminders.validate",
+            Self::Reflexion => "reminders.reflexion",
+        }
+    }
+
+    const fn own(self) -> &'static str {
+        match self {
+            Self::Reflect => words::REFLECT,
+            Self::Validate => words::VALIDATE,
+            Self::Reflexion => words::REFLEXION,
+        }
+    }
+
+    /// Its files in these project folders, the one that counts first: for the agent type, then for all.
+    fn files(self, dirs: &[String], kind: Option<&str>) -> Vec<String> {
+        let kind = kind.filter(|_| self.is_for_subagents()).map(safe).filter(|k| !k.is_empty());
+        let names = kind.map(|kind| format!("{}.{kind}.md", self.name()));
+        let names = names.into_iter().chain([format!("{}.md", self.name())]);
+        let below = |name: String| {
+            dirs.iter()
+                .map(move |dir| format!("{}/.claude/reminders/{name}", dir.trim_end_matches('/')))
+        };
+        names.flat_map(below).collect()
+    }
+
+    /// What has to be looked up for it.
+    pub(super) fn needs(self, dirs: &[String], kind: Option<&str>) -> Vec<Need> {
+        let file = |path| Need::File { path, max: MAX_TEXT };
+        self.files(dirs, kind).into_iter().map(file).collect()
+    }
+
+    /// The words for that audience.
+    pub(super) fn find(
+        self,
+        dirs: &[String],
+        to: Audience<'_>,
+        facts: &Facts,
+        settings: &Settings,
+    ) -> Found {
+        let of_file = self.files(dirs, to.kind).into_iter().find_map(|path| {
+            let text = cleaned(facts.file(&path, MAX_TEXT)?);
+            Some((text, Origin::File(path)))
+        });
+        let (text, origin) = of_file.unwrap_or_else(|| match cleaned(settings.text(self.key())) {
+            text if text.is_empty() => (self.own().to_owned(), Origin::Own),
+            text => (text, Origin::Setting(settings_line(settings, self.key()))),
+        });
+        let ending = if self.is_for_subagents() || to.last_counts {
+            format!("\n{}", words::ANSWER)
+        } else {
+            String::new()
+        };
+        Found { text: (!text.is_empty()).then(|| text + &ending), origin }
+    }
+}
+
+/// Types that are never reminded, whatever the case of their letters.
+pub(super) fn is_exempt(kind: &str, settings: &Settings) -> bool {
+    settings.texts("reminders.exempt").iter().any(|exempt| exempt.eq_ignore_ascii_case(kind))
+}
+
+fn settings_line(settings: &Settings, key: &str) -> String {
+    settings.get(key).and_then(|found| found.origin.clone()).unwrap_or_else(|| key.to_owned())
+}
+
+/// An agent type in a file's name: `plugin:reviewer` is `plugin-reviewer`. No slash, no leading dot.
+fn safe(kind: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let safe: String =
+        kind.chars().take(MAX_TYPE).map(|c| if plain(c) { c } else { '-' }).collect();
+    safe.trim_start_matches('.').to_owned()
+}
+
+/// What a team wrote, without what could hide or forge something on a terminal; its lines and their indentation stay.
+fn cleaned(text: &str) -> String {
+    let is_cut = text.len() >= MAX_TEXT;
+    let line = |line: &str| {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        format!("{}{}", " ".repeat(indent.min(8)), one_line(line, MAX_LINE))
+    };
+    let lines: Vec<String> = cut(text, MAX_TEXT).lines().map(line).collect();
+    let text = lines.join("\n");
+    let text = text.trim();
+    if is_cut && !text.is_empty() { format!("{text}…") } else { text.to_owned() }
+}

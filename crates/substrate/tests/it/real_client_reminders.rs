@@ -1,0 +1,82 @@
+//! The real client: each reminder is in one request of the one it is for, and the answers still arrive.
+
+use serde_json::json;
+use substrate_testkit::{Client, ModelServer, Recorded, Script, TestEnv, Thread, Turn};
+
+use crate::house::journal;
+
+/// The requests in which something is new, by number.
+fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
+    (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
+}
+
+fn installed(flags: &[&str]) -> TestEnv {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["hooks", "install", "--profile", "reminders"].iter().chain(flags)).success();
+    env.substrate(["daemon", "start"]).success();
+    env
+}
+
+#[test]
+fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
+    let env = installed(&[]);
+    let script = Script::new([
+        Turn::agent("look"),
+        Turn::text("first end of the turn"),
+        Turn::text("the whole result"),
+    ])
+    .subagent(
+        "look",
+        [
+            Turn::text("found it"),
+            Turn::text("checked: found it"),
+            Turn::text("nothing to note; found it in src/lib.rs"),
+        ],
+    );
+    let model = ModelServer::start(script);
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert_eq!(run.result(), "the whole result");
+    let (main, sub) = (model.main_requests(), model.subagent_requests());
+    assert_eq!((main.len(), sub.len()), (3, 3), "nobody was asked more often");
+    assert_eq!(introduced(&sub, "check your own work"), [1]);
+    assert_eq!(introduced(&sub, "One more question"), [2]);
+    assert_eq!(introduced(&sub, "Then repeat your complete final answer"), [1, 2]);
+    assert_eq!(introduced(&main, "a short look back"), [2]);
+    assert!(main[2].news().contains("Then repeat your complete final answer"), "nobody watches");
+    let answer = main[1].tool_results()[0].clone();
+    assert!(answer.text.contains("nothing to note; found it in src/lib.rs"), "{}", answer.text);
+    let blocks = journal(&env).into_iter().filter(|entry| entry["verdict"] == "block");
+    assert_eq!(blocks.count(), 3);
+}
+
+#[test]
+fn a_model_that_is_reminded_can_invoke_the_skill() {
+    let env = installed(&[]);
+    let model = ModelServer::start(Script::new([
+        Turn::text("done"),
+        Turn::tool("Skill", json!({"skill": "reflect"})),
+        Turn::text("looked back; done"),
+    ]));
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert_eq!(run.result(), "looked back; done");
+    let main = model.main_requests();
+    assert_eq!(introduced(&main, "a short look back"), [1]);
+    assert!(main[2].news().contains("Done, undone"), "{}", main[2].news());
+}
+
+#[test]
+fn the_projects_prompts_are_asked_by_the_client_itself() {
+    let env = installed(&["--project"]);
+    let script = Script::new([Turn::agent("look"), Turn::text("done"), Turn::text("done again")])
+        .subagent("look", [Turn::text("a"), Turn::text("b"), Turn::text("c")]);
+    let model = ModelServer::start(script);
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert!(!run.session_id().is_empty());
+    let asked = |words: &str| {
+        let requests = model.requests().into_iter();
+        requests.filter(|one| one.thread == Thread::Side && one.texts().contains(words)).count()
+    };
+    assert!(asked("Analyze the conversation and determine if: 1. All user-requested") > 0);
+    assert!(asked("Check if: - The subagent completed its assigned task") > 0);
+}
