@@ -10,6 +10,8 @@ use std::collections::HashMap;
 pub enum Need {
     /// The first `max` bytes of a file, as text.
     File { path: String, max: usize },
+    /// The same, but nothing where the path is a link: a file that comes with a project must be no way to read others.
+    PlainFile { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
     /// The files of a folder whose names end so, sorted by name, each with its first `max_bytes` bytes.
@@ -89,6 +91,14 @@ impl Facts {
 
     pub fn file(&self, path: &str, max: usize) -> Option<&str> {
         match self.found.get(&Need::File { path: path.to_owned(), max })? {
+            Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for a plain file.
+    pub fn plain_file(&self, path: &str, max: usize) -> Option<&str> {
+        match self.found.get(&Need::PlainFile { path: path.to_owned(), max })? {
             Found::Text(text) => Some(text),
             _ => None,
         }

@@ -11,6 +11,7 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
 
@@ -73,6 +74,7 @@ pub(crate) fn gather(needs: Vec<Need>) -> Facts {
 fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     match need {
         Need::File { path, max } => beginning(path, *max).map(Found::Text),
+        Need::PlainFile { path, max } => opened(path, *max, OFlags::NOFOLLOW).map(Found::Text),
         Need::Folder { path, max } => {
             let entries = std::fs::read_dir(path).ok()?;
             let mut names: Vec<String> = entries
@@ -108,11 +110,15 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
 }
 
 fn beginning(path: &str, max: usize) -> Option<String> {
+    opened(path, max, OFlags::empty())
+}
+
+fn opened(path: &str, max: usize, how: OFlags) -> Option<String> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX);
     // Opening a pipe would wait for its other end.
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).ok()?;
+    let flags = i32::try_from((OFlags::NONBLOCK | how).bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     file.take(limit).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -129,13 +135,20 @@ mod tests {
         crate::fsx::replace(&folder.path().join("b"), b"hello there", 0o600).unwrap();
         crate::fsx::replace(&folder.path().join("a"), b"", 0o600).unwrap();
         let root = folder.path().display().to_string();
+        std::os::unix::fs::symlink(path("b"), folder.path().join("link")).unwrap();
         let facts = gather(vec![
             Need::File { path: path("b"), max: 5 },
             Need::File { path: path("nobody"), max: 5 },
+            Need::File { path: path("link"), max: 5 },
+            Need::PlainFile { path: path("link"), max: 5 },
+            Need::PlainFile { path: path("b"), max: 5 },
             Need::Folder { path: root.clone(), max: 10 },
         ]);
         assert_eq!(facts.file(&path("b"), 5), Some("hello"));
         assert_eq!(facts.file(&path("nobody"), 5), None);
-        assert_eq!(facts.folder(&root, 10), Some(&["a".to_owned(), "b".to_owned()][..]));
+        assert_eq!(facts.file(&path("link"), 5), Some("hello"));
+        assert_eq!(facts.plain_file(&path("link"), 5), None);
+        assert_eq!(facts.plain_file(&path("b"), 5), Some("hello"));
+        assert_eq!(facts.folder(&root, 10), Some(&["a", "b", "link"].map(str::to_owned)[..]));
     }
 }

@@ -59,7 +59,7 @@ pub(crate) const FEATURE: Feature = Feature {
         ),
         text(
             "reminders.validate",
-            "What a subagent is told when it first wants to end. `.claude/reminders/validate.TYPE.md` (for one agent type) and `validate.md` come first.",
+            "What a subagent is told when it first wants to end. `.claude/reminders/validate.TYPE.md` (for one agent type) and `validate.md` come first. The request for the complete final answer is always added.",
         ),
         text(
             "reminders.reflexion",

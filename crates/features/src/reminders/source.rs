@@ -100,7 +100,7 @@ impl Reminder {
 
     /// What has to be looked up for it.
     pub(super) fn needs(self, dirs: &[String], kind: Option<&str>) -> Vec<Need> {
-        let file = |path| Need::File { path, max: MAX_TEXT };
+        let file = |path| Need::PlainFile { path, max: MAX_TEXT };
         self.files(dirs, kind).into_iter().map(file).collect()
     }
 
@@ -113,7 +113,7 @@ impl Reminder {
         settings: &Settings,
     ) -> Found {
         let of_file = self.files(dirs, to.kind).into_iter().find_map(|path| {
-            let text = cleaned(facts.file(&path, MAX_TEXT)?);
+            let text = cleaned(facts.plain_file(&path, MAX_TEXT)?);
             Some((text, Origin::File(path)))
         });
         let (text, origin) = of_file.unwrap_or_else(|| match cleaned(settings.text(self.key())) {

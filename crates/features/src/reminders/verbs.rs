@@ -27,8 +27,8 @@ impl Files {
             reminders.iter().flat_map(|reminder| reminder.needs(&dirs, kind)).collect();
         let facts = local.look_up(needs.clone());
         let text = |need: Need| match need {
-            Need::File { path, max } => {
-                facts.file(&path, max).map(str::to_owned).map(|text| (path, max, text))
+            Need::PlainFile { path, max } => {
+                facts.plain_file(&path, max).map(str::to_owned).map(|text| (path, max, text))
             }
             _ => None,
         };
@@ -38,7 +38,7 @@ impl Files {
     fn words(&self, reminder: Reminder, kind: Option<&str>, settings: &Settings) -> Found {
         let mut facts = Facts::default();
         for (path, max, text) in &self.found {
-            let need = Need::File { path: path.clone(), max: *max };
+            let need = Need::PlainFile { path: path.clone(), max: *max };
             facts.insert(need, Fact::Text(text.clone()));
         }
         let to = Audience { kind, last_counts: false };

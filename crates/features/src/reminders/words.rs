@@ -1,12 +1,13 @@
 //! Our own words, where a team has none. Short: each is paid for by every agent that stops.
 
 /// For the main thread, when its turn ends.
-pub(super) const REFLECT: &str = "Before you stop, a short look back (a reminder; you decide what applies):
+pub(super) const REFLECT: &str =
+    "Before you stop, a short look back (a reminder; you decide what applies):
 - every task is done, or what is left is written down
 - artifacts are where they belong
 - no uncommitted changes, or you have said which and why
 - next steps are written down
-If this session taught something worth keeping, invoke `/reflect`. If all of that is settled, just finish.";
+If this session taught something worth keeping, invoke `/reflect`. If nothing is open, finish.";
 
 /// For a subagent that wants to end.
 pub(super) const VALIDATE: &str =
@@ -28,5 +29,4 @@ pub(super) const REFLEXION: &str =
 Invoke `/reflexion` only if it was significant; otherwise write nothing about it.";
 
 /// A turn goes on after a reminder, and only its last message is delivered.
-pub(super) const ANSWER: &str =
-    "Then repeat your complete final answer: only your last message reaches the one who asked.";
+pub(super) const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the one who asked.";

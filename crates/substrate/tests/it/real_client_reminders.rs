@@ -41,9 +41,12 @@ fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
     assert_eq!((main.len(), sub.len()), (3, 3), "nobody was asked more often");
     assert_eq!(introduced(&sub, "check your own work"), [1]);
     assert_eq!(introduced(&sub, "One more question"), [2]);
-    assert_eq!(introduced(&sub, "Then repeat your complete final answer"), [1, 2]);
+    assert_eq!(introduced(&sub, "At the end, repeat your complete final answer"), [1, 2]);
     assert_eq!(introduced(&main, "a short look back"), [2]);
-    assert!(main[2].news().contains("Then repeat your complete final answer"), "nobody watches");
+    assert!(
+        main[2].news().contains("At the end, repeat your complete final answer"),
+        "nobody watches"
+    );
     let answer = main[1].tool_results()[0].clone();
     assert!(answer.text.contains("nothing to note; found it in src/lib.rs"), "{}", answer.text);
     let blocks = journal(&env).into_iter().filter(|entry| entry["verdict"] == "block");

@@ -5,8 +5,7 @@ use substrate_testkit::{TestEnv, write_file};
 
 use crate::house::{bytes, configure};
 
-const ANSWER: &str =
-    "Then repeat your complete final answer: only your last message reaches the one who asked.";
+const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the one who asked.";
 
 /// What holds whoever wants to stop.
 fn held(env: &TestEnv, event: &str, again: bool) -> String {
@@ -58,6 +57,14 @@ fn a_teams_files_are_told_and_shown() {
     assert_eq!(held(&env, "SubagentStop", false), format!("For reviewers.\n{ANSWER}"));
     assert_eq!(held(&env, "SubagentStop", true), format!("From the settings.\n{ANSWER}"));
     assert_eq!(held(&env, "Stop", false), "");
+    // A project must not be able to have us read what is not its own.
+    let secret = env.root().join("secret");
+    write_file(&secret, "token");
+    std::os::unix::fs::symlink(&secret, folder.join("reflect.md.new")).unwrap();
+    std::fs::rename(folder.join("reflect.md.new"), folder.join("reflect.md")).unwrap();
+    assert!(held(&env, "Stop", false).contains("a short look back"));
+    write_file(&env.root().join("empty"), "");
+    std::fs::rename(env.root().join("empty"), folder.join("reflect.md")).unwrap();
 
     let show = |args: &[&str]| {
         let inner = env.project().join("src");
