@@ -1,5 +1,7 @@
 //! What happens outside the database after a commit: data, carried out by the host.
 
+use crate::time::Timestamp;
+
 /// One effect. A feature that fails has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -12,4 +14,10 @@ pub enum Effect {
     /// Writes a file for people and other tools into a project, only below `.claude/coordination/` of the working tree
     /// `root`: all of it at once, or (`append`) at the end of a file that the host keeps short.
     Mirror { root: String, path: String, text: String, append: bool },
+    /// Appends one line to a file of a project's session logs; `path` is below `logs/sessions/` of `root`.
+    SessionLog { root: String, path: String, line: String },
+    /// Makes the folders that a project keeps its session logs and memories in.
+    ProjectFolders { root: String },
+    /// Removes a project's session logs to which nothing was added since then.
+    RotateLogs { root: String, before: Timestamp },
 }

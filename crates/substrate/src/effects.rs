@@ -1,11 +1,14 @@
 //! What features want done outside the database, after the commit.
 
+pub(crate) mod logs;
+mod walk;
+
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use substrate_core::Effect;
+use substrate_core::{Effect, Timestamp};
 
 use crate::config::Home;
 use crate::fsx;
@@ -31,9 +34,32 @@ pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
                     tracing::warn!(root, path, %error, "file could not be mirrored");
                 }
             }
+            Effect::SessionLog { root, path, line } => {
+                if let Err(error) = logs::append(&root, &path, &line) {
+                    tracing::warn!(root, path, %error, "session log could not be written");
+                }
+            }
+            Effect::ProjectFolders { root } => {
+                if let Err(error) = logs::make_folders(&root) {
+                    tracing::warn!(root, %error, "folders could not be made");
+                }
+            }
+            Effect::RotateLogs { root, before } => rotate(root, before),
         }
     }
     woken
+}
+
+/// Beside whatever else happens, where there is an event loop: no agent waits for the removal of old files.
+fn rotate(root: String, before: Timestamp) {
+    let body = move || match logs::rotate(&root, before) {
+        Ok(n) => tracing::info!(root, n, "old session logs removed"),
+        Err(error) => tracing::warn!(root, %error, "old session logs could not be removed"),
+    };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(body)),
+        Err(_) => body(),
+    }
 }
 
 fn keep(home: &Home, path: &str, text: &str) -> std::io::Result<()> {

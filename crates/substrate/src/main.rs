@@ -7,6 +7,7 @@ mod daemon;
 mod doctor;
 mod effects;
 mod error;
+mod for_scripts;
 mod fsx;
 mod gather;
 mod hooks;
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
     // A hook without a daemon waits for this: no command-line parser in its way.
     if args.get(1).is_some_and(|arg| arg == "__hook") {
         return in_process::main(&args[2..]);
+    }
+    // Nor in that of a script, which may call these several times.
+    if let Some(command) = args.get(1).filter(|arg| for_scripts::COMMANDS.contains(&arg.as_str())) {
+        return for_scripts::main(command, &args[2..]);
     }
     cli::main(&args)
 }

@@ -3,6 +3,7 @@
 
 mod health;
 mod ops;
+pub mod project_logs;
 mod record;
 mod redact;
 mod render;
@@ -49,7 +50,11 @@ pub(crate) const FEATURE: Feature = Feature {
             project: ProjectMay::Nothing,
             profiles: &[],
         },
+        project_logs::ON,
+        project_logs::MAX_AGE,
     ],
+    gather: Some(project_logs::gather),
+    consider: Some(project_logs::consider),
     record: Some(record::record),
     tick: Some(tick::tick),
     verbs: &[

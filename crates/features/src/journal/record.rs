@@ -6,6 +6,7 @@ use substrate_core::wish::Wish;
 use substrate_core::{Cx, Detail, Event, EventKind, FeatureError, Outcome, Verdict};
 
 use super::ops::{self, Entry};
+use super::project_logs;
 use super::redact::{names_dotenv, redacted};
 
 pub(super) fn record(
@@ -59,7 +60,7 @@ pub(super) fn record(
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
     };
     ops::append(cx.db, &entry)?;
-    Ok(())
+    project_logs::record(cx, event, outcome)
 }
 
 /// What went in, and what came out, in the event's own words.

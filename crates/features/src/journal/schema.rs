@@ -3,7 +3,25 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[JOURNAL, PROJECT_LOGS];
+
+/// Only where projects want logs of their own: who was in a session, and what was not said at Setup.
+const PROJECT_LOGS: Migration = Migration {
+    about: "the session logs of projects",
+    sql: "create table journal_agent (
+            session text not null,
+            agent text not null,
+            at_ms bigint not null,
+            primary key (session, agent)
+          );
+          create table journal_setup (
+            root text primary key,
+            said text not null,
+            at_ms bigint not null
+          );",
+};
+
+const JOURNAL: Migration = Migration {
     about: "the journal",
     sql: "create table journal (
             id integer primary key,
@@ -41,4 +59,4 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             first_ms bigint not null,
             last_ms bigint not null
           );",
-}];
+};

@@ -2,7 +2,7 @@
 
 use substrate_core::{Cx, FeatureError};
 
-use super::ops;
+use super::{ops, project_logs};
 
 /// Rows removed in one go.
 const STEP: i64 = 2_000;
@@ -15,5 +15,6 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     if removed == 0 && cx.db.size_bytes()? > cx.settings.int("journal.max_size") {
         removed = ops::remove_up_to(cx.db, i64::MAX, STEP)?;
     }
+    project_logs::forget(cx.db, oldest_kept)?;
     Ok(removed > 0)
 }

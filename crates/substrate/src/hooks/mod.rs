@@ -5,6 +5,7 @@
 //! between, an uninstall knows what was there before.
 
 mod apply;
+mod library;
 mod manifest;
 mod plan;
 mod remove;

@@ -9,7 +9,7 @@ use substrate_core::ids::checksum;
 
 use super::manifest::{Kept, Manifest};
 use super::scope::{Scope, client_home};
-use super::skill;
+use super::{library, skill};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
@@ -99,11 +99,13 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         for (name, script) in wanted::scripts(&program) {
             changes.push(own(scripts_folder(env)?.join(name), script, 0o755)?);
         }
-        for (path, text) in skill::ALL {
+        let files = library::FILES.iter().map(|file| (file.path, file.text(&program), file.mode));
+        let skills = skill::ALL.iter().map(|(path, text)| (*path, (*text).to_owned(), 0o644));
+        for (path, text, mode) in files.chain(skills) {
             let path = client_home(env)?.join(path);
-            match own(path.clone(), text.to_owned(), 0o644) {
+            match own(path.clone(), text, mode) {
                 Ok(change) => changes.push(change),
-                // Nothing of ours: we write text. Nobody needs the skill so much that the hooks should wait for it.
+                // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
                 Err(_) => unreadable.push(path),
             }
         }
@@ -238,8 +240,9 @@ pub(super) fn own_files(env: &Env) -> Result<Vec<PathBuf>> {
     let scripts = scripts_folder(env)?;
     let mut out: Vec<PathBuf> =
         wanted::scripts("").into_iter().map(|(name, _)| scripts.join(name)).collect();
-    let home = client_home(env)?;
-    out.extend(skill::ALL.iter().map(|(path, _)| home.join(path)));
+    let client = client_home(env)?;
+    out.extend(library::FILES.iter().map(|file| client.join(file.path)));
+    out.extend(skill::ALL.iter().map(|(path, _)| client.join(path)));
     Ok(out)
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod custom_hooks;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod doctor;
@@ -27,11 +29,15 @@ mod real_client_install;
 #[cfg(test)]
 mod real_client_locks;
 #[cfg(test)]
+mod real_client_logs;
+#[cfg(test)]
 mod real_client_mail;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
 mod reminders;
+#[cfg(test)]
+mod session_logs;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]

@@ -127,6 +127,6 @@ fn error(stage: &mut Stage, caller: &Caller, path: &[&str], body: Value) -> (Str
 fn kept(stage: &Stage) -> Option<(String, Value)> {
     stage.effects.iter().rev().find_map(|effect| match effect {
         Effect::Keep { path, text } => Some((path.clone(), serde_json::from_str(text).unwrap())),
-        Effect::Wake { .. } | Effect::Forget { .. } | Effect::Mirror { .. } => None,
+        _ => None,
     })
 }

@@ -1,0 +1,222 @@
+//! The lines of the logs. Each is whole by itself: one JSON object, or one line of the timeline.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use substrate_core::ids::checksum;
+use substrate_core::text::cut;
+use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource, Timestamp};
+
+use super::words::{plain, project};
+
+/// The files of a session.
+pub const SESSION_FILES: [&str; 3] = [SESSION_START, SESSION_END, EVENTS];
+/// The files of a subagent, in its own folder.
+pub const AGENT_FILES: [&str; 2] = [AGENT_START, AGENT_STOP];
+
+const SESSION_START: &str = "session-start.jsonl";
+const SESSION_END: &str = "session-end.jsonl";
+const EVENTS: &str = "events.log";
+const AGENT_START: &str = "agent-start.jsonl";
+const AGENT_STOP: &str = "agent-stop.jsonl";
+
+/// The longest path that is written, in bytes.
+const MAX_PATH: usize = 4_096;
+
+/// A line, and the file that it belongs to, below `logs/sessions/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub path: String,
+    /// With its end.
+    pub line: String,
+}
+
+/// What an event does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The folder that has the logs.
+    pub root: &'a str,
+    /// How many subagents the session had; counts at its end.
+    pub n_agents: i64,
+}
+
+/// The JSON line about an event as one of that kind. `None`: no file is about it.
+pub fn record(event: &Event, kind: EventKind, scene: &Scene<'_>) -> Option<Entry> {
+    let folder = folder(event, kind)?;
+    let file = match kind {
+        EventKind::SessionStart => SESSION_START,
+        EventKind::SessionEnd => SESSION_END,
+        EventKind::SubagentStart => AGENT_START,
+        EventKind::SubagentStop => AGENT_STOP,
+        _ => return None,
+    };
+    let mut line = serde_json::to_string(&line(event, kind, scene)).ok()?;
+    line.push('\n');
+    Some(Entry { path: format!("{folder}/{file}"), line })
+}
+
+/// The line of the timeline, with further words at its end.
+pub fn timeline(event: &Event, scene: &Scene<'_>, more: &str) -> Option<Entry> {
+    let session = event.session.as_ref()?;
+    let mut text = format!("[{}] [{}] session={session}", iso(event.at), plain(&event.name));
+    if let Actor::Subagent { id, .. } = &event.actor {
+        let _infallible = write!(text, " agent={id}");
+    }
+    if let Some(kind) = event.actor.kind() {
+        let _infallible = write!(text, " type={}", plain(kind));
+    }
+    let said = match &event.detail {
+        Detail::SessionStart { source, .. } => format!(" source={}", source_word(*source)),
+        Detail::Stop { again, .. } if event.kind == EventKind::SubagentStop => {
+            format!(" phase={}", phase(*again))
+        }
+        Detail::Stop { again, .. } => format!(" stop_hook_active={again}"),
+        Detail::Because { word } if event.kind == EventKind::SessionEnd => {
+            format!(" reason={} agents={}", plain(word), scene.n_agents)
+        }
+        Detail::Because { word } => format!(" trigger={}", plain(word)),
+        _ => String::new(),
+    };
+    text.push_str(&said);
+    let more = plain(more);
+    if !more.is_empty() {
+        let _infallible = write!(text, " {more}");
+    }
+    text.push('\n');
+    Some(Entry { path: format!("{session}/{EVENTS}"), line: text })
+}
+
+/// The folder of the session, or of its subagent. `None`: nobody is named.
+pub fn folder(event: &Event, kind: EventKind) -> Option<String> {
+    let session = event.session.as_ref()?;
+    match (kind, &event.actor) {
+        (EventKind::SubagentStart | EventKind::SubagentStop, Actor::Subagent { id, .. }) => {
+            Some(format!("{session}/{}", agent_folder(id)))
+        }
+        (EventKind::SubagentStart | EventKind::SubagentStop, Actor::Main { .. }) => None,
+        _ => Some(session.to_string()),
+    }
+}
+
+/// A subagent's folder. One that is called like a file of the session must not take its place.
+pub fn agent_folder(id: &SafeId) -> String {
+    let is_taken = SESSION_FILES.iter().any(|file| file.eq_ignore_ascii_case(id.as_str()));
+    if is_taken {
+        return format!("x-{}", &checksum(id.as_str())[..32]);
+    }
+    id.to_string()
+}
+
+/// The file with a subagent's starts.
+pub fn agent_start(event: &Event) -> Option<String> {
+    folder(event, EventKind::SubagentStart).map(|folder| format!("{folder}/{AGENT_START}"))
+}
+
+/// As the client calls it.
+pub const fn source_word(source: StartSource) -> &'static str {
+    match source {
+        StartSource::Startup => "startup",
+        StartSource::Resume => "resume",
+        StartSource::Fork => "fork",
+        StartSource::Clear => "clear",
+        StartSource::Compact => "compact",
+        StartSource::Other => "",
+    }
+}
+
+/// A line as it is written: what is particular to other events is not there at all.
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'a str,
+    timestamp: String,
+    session_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_hook_active: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_transcript_path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_count: Option<i64>,
+    project: String,
+    cwd: &'a str,
+    transcript_path: &'a str,
+    permission_mode: String,
+}
+
+fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
+    let path = |path: &'a Option<String>| cut(path.as_deref().unwrap_or_default(), MAX_PATH);
+    let mut out = Line {
+        event: kind.name(),
+        timestamp: iso(event.at),
+        session_id: event.session.as_ref().map_or("", SafeId::as_str),
+        agent_id: None,
+        agent_type: event.actor.kind().map(plain),
+        source: None,
+        model: None,
+        stop_hook_active: None,
+        phase: None,
+        agent_transcript_path: None,
+        reason: None,
+        agent_count: None,
+        project: project(scene.root),
+        cwd: cut(&event.cwd, MAX_PATH),
+        transcript_path: path(&event.transcript),
+        permission_mode: plain(event.permission_mode.as_deref().unwrap_or_default()),
+    };
+    if let Actor::Subagent { id, .. } = &event.actor {
+        out.agent_id = Some(id.as_str());
+    }
+    match kind {
+        EventKind::SessionStart => {
+            let (source, model) = match &event.detail {
+                Detail::SessionStart { source, model } => (source_word(*source), model.as_deref()),
+                _ => ("", None),
+            };
+            out.source = Some(source);
+            out.model = Some(plain(model.unwrap_or_default()));
+        }
+        EventKind::SubagentStop => {
+            let (again, transcript) = match &event.detail {
+                Detail::Stop { again, transcript, .. } => (*again, path(transcript)),
+                _ => (false, ""),
+            };
+            out.stop_hook_active = Some(again);
+            out.phase = Some(phase(again));
+            out.agent_transcript_path = Some(transcript);
+        }
+        EventKind::SessionEnd => {
+            let reason = match &event.detail {
+                Detail::Because { word } => word,
+                _ => "",
+            };
+            out.reason = Some(plain(reason));
+            out.agent_count = Some(scene.n_agents);
+        }
+        _ => {}
+    }
+    out
+}
+
+/// A subagent is asked to validate its work when it first wants to stop, and to think back when it does again.
+const fn phase(again: bool) -> &'static str {
+    if again { "reflexion" } else { "validation" }
+}
+
+/// To the second, in UTC.
+fn iso(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).map_or_else(
+        |_| at.0.to_string(),
+        |time| time.strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string(),
+    )
+}

@@ -1,0 +1,156 @@
+//! A project's own session logs: files below `logs/sessions/` for people and their tools, beside the journal.
+//!
+//! This decides what is written and said; the host writes it after the commit (`Effect::SessionLog`). Scripts that people
+//! write themselves come here for the very same lines (`entry`, `words`), so there is one format.
+
+pub mod entry;
+mod ops;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
+
+use substrate_core::settings::{Key, Kind, ProjectMay};
+use substrate_core::{
+    Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Need, Outcome, Settings,
+    Timestamp, Wish,
+};
+
+use entry::Entry;
+
+pub(super) const ON: Key = Key {
+    name: "journal.project_logs",
+    kind: Kind::Bool,
+    default: "false",
+    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where.",
+    project: ProjectMay::TurnOn,
+    profiles: &[("reminders", "true"), ("all", "true")],
+};
+
+pub const MAX_AGE: Key = Key {
+    name: "journal.project_logs_max_age",
+    kind: Kind::Span,
+    default: "\"30d\"",
+    about: "The client's maintenance (`--maintenance`) removes a project's session logs to which nothing was added for so long; a day at the least.",
+    project: ProjectMay::Nothing,
+    profiles: &[],
+};
+
+/// The name of a file that need not be there: its working tree is that of the folder.
+pub const ANY: &str = "-";
+
+const DAY_MS: i64 = 86_400_000;
+
+/// How long logs are kept. Never so short that a session which is still open loses its own.
+pub fn max_age_ms(settings: &Settings) -> i64 {
+    settings.int(MAX_AGE.name).max(DAY_MS)
+}
+
+/// Which working tree it is, where the client does not say.
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    if !is_logged(event, settings) || event.project_dir.is_some() {
+        return Vec::new();
+    }
+    vec![Need::Place { path: ANY.to_owned(), cwd: event.cwd.clone() }]
+}
+
+/// Says where the logs are, and what could not be said at Setup.
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    let is_start = matches!(event.kind, EventKind::SessionStart | EventKind::SubagentStart);
+    if !is_start || !is_logged(event, cx.settings) {
+        return Ok(Vec::new());
+    }
+    let mut said: Vec<String> = words::whereabouts(event).into_iter().collect();
+    if event.kind == EventKind::SessionStart {
+        let root = root(cx, event);
+        said.extend(ops::setup_said(cx.db, &root)?);
+    }
+    let text = said.join("\n");
+    Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Context { text, more: None }] })
+}
+
+/// What is written once the verdict is known.
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    // An event that had to wait was written when it came.
+    if !is_logged(event, cx.settings) || event.waiting_since.is_some() {
+        return Ok(());
+    }
+    let root = root(cx, event);
+    if root.is_empty() {
+        return Ok(());
+    }
+    match event.kind {
+        EventKind::SessionStart => forget_setup(cx, &root, outcome)?,
+        EventKind::Setup => set_up(cx, event, &root)?,
+        EventKind::SubagentStart | EventKind::SubagentStop => {
+            if let Some(session) = &event.session {
+                ops::note_agent(cx.db, session.as_str(), event.actor.key(), event.at)?;
+            }
+        }
+        _ => {}
+    }
+    let n_agents = match (&event.session, event.kind) {
+        (Some(session), EventKind::SessionEnd) => ops::n_agents(cx.db, session.as_str())?,
+        _ => 0,
+    };
+    let scene = entry::Scene { root: &root, n_agents };
+    let lines = [entry::record(event, event.kind, &scene), entry::timeline(event, &scene, "")];
+    for Entry { path, line } in lines.into_iter().flatten() {
+        cx.effects.push(Effect::SessionLog { root: root.clone(), path, line });
+    }
+    Ok(())
+}
+
+/// Forgets sessions that the journal no longer has.
+pub(super) fn forget(db: &mut dyn Db, before: Timestamp) -> Result<(), DbError> {
+    ops::forget(db, before)
+}
+
+fn is_logged(event: &Event, settings: &Settings) -> bool {
+    use EventKind as K;
+    matches!(
+        event.kind,
+        K::SessionStart | K::SessionEnd | K::SubagentStart | K::SubagentStop | K::Stop | K::Setup
+    ) && settings.on(ON.name)
+        // It is nobody: it has no start, and no work of its own.
+        && !event.actor.is_compaction_fork()
+}
+
+/// The folder that has the logs: what the client calls its project, or the working tree, or the folder itself.
+fn root(cx: &Cx<'_>, event: &Event) -> String {
+    if let Some(dir) = &event.project_dir {
+        return dir.clone();
+    }
+    let place = cx.facts.place(ANY, &event.cwd).filter(|place| !place.root.is_empty());
+    place.map_or_else(|| event.cwd.clone(), |place| place.root.clone())
+}
+
+fn set_up(cx: &mut Cx<'_>, event: &Event, root: &str) -> Result<(), FeatureError> {
+    let Detail::Because { word } = &event.detail else { return Ok(()) };
+    let max_age_ms = max_age_ms(cx.settings);
+    let Some(said) = words::set_up(word, root, max_age_ms) else { return Ok(()) };
+    cx.effects.push(match word.as_str() {
+        "maintenance" => {
+            Effect::RotateLogs { root: root.to_owned(), before: event.at.plus_ms(-max_age_ms) }
+        }
+        _ => Effect::ProjectFolders { root: root.to_owned() },
+    });
+    // The client delivers nothing at Setup; the next session of the project is told.
+    ops::keep_setup(cx.db, root, &said, event.at)?;
+    Ok(())
+}
+
+/// Once it is in an answer, it was said.
+fn forget_setup(cx: &mut Cx<'_>, root: &str, outcome: &Outcome) -> Result<(), FeatureError> {
+    let Some(context) = &outcome.verdict.context else { return Ok(()) };
+    if let Some(said) = ops::setup_said(cx.db, root)?
+        && context.contains(&said)
+    {
+        ops::forget_setup(cx.db, root)?;
+    }
+    Ok(())
+}

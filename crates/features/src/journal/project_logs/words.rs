@@ -1,0 +1,55 @@
+//! What agents are told about the logs. Nothing from outside can add a line, or end the tag that it is in.
+
+use substrate_core::text::one_line;
+use substrate_core::time::Ago;
+use substrate_core::{Actor, Event, EventKind};
+
+use super::entry;
+
+/// The longest name, kind or word that is said or written.
+pub const MAX_WORD: usize = 200;
+
+/// Where the logs are, for the one who begins. `None`: there is no session to name.
+pub fn whereabouts(event: &Event) -> Option<String> {
+    let session = event.session.as_ref()?;
+    let name = event.kind.name();
+    let (said, folder) = match (&event.actor, event.kind) {
+        (Actor::Subagent { id, kind }, EventKind::SubagentStart) => {
+            let said = format!("[{name}] session={session} agent={id} type={}", plain(kind));
+            (said, format!("{session}/{}", entry::agent_folder(id)))
+        }
+        (actor, EventKind::SessionStart) => {
+            let kind = actor.kind().map_or_else(|| "n/a".to_owned(), plain);
+            (format!("[{name}] session={session} agent=n/a type={kind}"), session.to_string())
+        }
+        _ => return None,
+    };
+    Some(format!("<system-reminder>\n{said}\nLog: logs/sessions/{folder}/\n</system-reminder>"))
+}
+
+/// What came of a Setup. `None`: nothing is done for that trigger.
+pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
+    let project = project(root);
+    let said = match trigger {
+        "init" => format!(
+            "[Setup:init] Project {project} initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/"
+        ),
+        "maintenance" => format!(
+            "[Setup:maintenance] Project {project} maintained\n- Log directory: logs/sessions/ (what is older than {} is removed)",
+            Ago(max_age_ms)
+        ),
+        _ => return None,
+    };
+    Some(format!("<system-reminder>\n{said}\n</system-reminder>"))
+}
+
+/// The project's name: that of its folder.
+pub fn project(root: &str) -> String {
+    let name = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    plain(if name.is_empty() { "/" } else { name })
+}
+
+/// Words from outside as one line without tags.
+pub fn plain(text: &str) -> String {
+    one_line(text, MAX_WORD).replace(['<', '>'], "_")
+}

@@ -1,0 +1,184 @@
+//! The session logs of a project: lines are added, old sessions are removed. Everything happens below `logs/sessions/` (and
+//! `.serena/memories/`, which is only made), through no link.
+
+use std::io::{Error, ErrorKind, Read as _, Result, Seek as _, SeekFrom, Write as _};
+
+use rustix::fs::FileType;
+use substrate_core::Timestamp;
+use substrate_features::journal::project_logs::entry::{AGENT_FILES, SESSION_FILES};
+
+use super::walk::Folder;
+
+/// Where a project has its logs.
+pub(crate) const LOGS: &str = "logs/sessions";
+
+/// What a project is given at its initialization.
+const FOLDERS: [&str; 2] = [LOGS, ".serena/memories"];
+
+/// A longer line is none of ours.
+const MAX_LINE: usize = 128 << 10;
+/// A file that is longer gets no more lines: something is wrong with whoever writes them.
+const MAX_FILE: u64 = 32 << 20;
+
+/// How many sessions a rotation looks at, and how many it removes; the rest is for the next one.
+const MAX_LOOKED: usize = 10_000;
+const MAX_REMOVED: usize = 1_000;
+/// A folder with more entries is left alone.
+const MAX_ENTRIES: usize = 10_000;
+/// How much of the end of a file is read for its last line.
+const MAX_TAIL: u64 = 128 << 10;
+
+/// Adds a line, which ends in a line break, to a file below the logs. One `write` per line: the system puts each whole at the
+/// end, whoever else writes.
+pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
+    if line.len() > MAX_LINE || !line.ends_with('\n') {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    let (folder, name) = path.rsplit_once('/').ok_or(ErrorKind::InvalidInput)?;
+    let (mut file, length) = made(root, folder)?.append(name)?;
+    if length > MAX_FILE {
+        return Err(Error::new(ErrorKind::FileTooLarge, "the log is full"));
+    }
+    if file.write(line.as_bytes())? < line.len() {
+        return Err(ErrorKind::WriteZero.into());
+    }
+    Ok(())
+}
+
+/// Makes a folder below the logs.
+pub(crate) fn ensure(root: &str, folder: &str) -> Result<()> {
+    made(root, folder).map(drop)
+}
+
+/// Makes the folders that a project is given.
+pub(crate) fn make_folders(root: &str) -> Result<()> {
+    for folder in FOLDERS {
+        let mut here = Folder::root(root)?;
+        for name in folder.split('/') {
+            here = here.made(name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The last whole line of a file below the logs.
+pub(crate) fn last_line(root: &str, path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let (mut file, length) = there(root, folder).ok()?.read(name).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL))).ok()?;
+    let mut tail = Vec::new();
+    file.take(MAX_TAIL).read_to_end(&mut tail).ok()?;
+    let text = String::from_utf8_lossy(&tail);
+    let (whole, _torn) = text.rsplit_once('\n')?;
+    whole.lines().next_back().map(str::to_owned)
+}
+
+/// How many subagents have a folder in that session.
+pub(crate) fn n_agents(root: &str, session: &str) -> i64 {
+    let count = || -> Result<usize> {
+        let folder = there(root, session)?;
+        let is_agent =
+            |name: &String| folder.look(name).is_ok_and(|found| found.kind == FileType::Directory);
+        Ok(folder.names(MAX_ENTRIES)?.iter().filter(|name| is_agent(name)).count())
+    };
+    i64::try_from(count().unwrap_or(0)).unwrap_or(i64::MAX)
+}
+
+/// Removes the sessions to which nothing was added since then; how many. A folder with anything in it that is not of our
+/// making stays, all of it.
+pub(crate) fn rotate(root: &str, before: Timestamp) -> Result<usize> {
+    let logs = match there(root, "") {
+        Ok(logs) => logs,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    let mut n = 0;
+    for session in logs.names(MAX_LOOKED)? {
+        let Ok(found) = logs.look(&session) else { continue };
+        if found.kind != FileType::Directory {
+            continue;
+        }
+        let Ok(folder) = logs.below(&session) else { continue };
+        let Some(agents) = old(&folder, found.changed_ms, before) else { continue };
+        // Whoever adds something meanwhile makes a folder anew, or keeps this one from being empty.
+        if remove(&folder, &agents).and_then(|()| logs.remove_folder(&session)).is_ok() {
+            n += 1;
+        }
+        if n == MAX_REMOVED {
+            break;
+        }
+    }
+    Ok(n)
+}
+
+/// The subagents of a session that is old and has nothing but our files. `None`: it stays.
+fn old(session: &Folder, changed_ms: i64, before: Timestamp) -> Option<Vec<String>> {
+    let mut agents = Vec::new();
+    // An empty folder is as old as itself; the time of any other says only when a file in it was made.
+    let mut newest = changed_ms;
+    let names = session.names(MAX_ENTRIES).ok().filter(|names| names.len() < MAX_ENTRIES)?;
+    for name in names {
+        let found = session.look(&name).ok()?;
+        newest = newest.max(found.changed_ms);
+        if found.kind == FileType::Directory {
+            newest = newest.max(newest_of_agent(&session.below(&name).ok()?)?);
+            agents.push(name);
+        } else if found.kind != FileType::RegularFile || !SESSION_FILES.contains(&name.as_str()) {
+            return None;
+        }
+    }
+    (newest < before.0).then_some(agents)
+}
+
+/// When a subagent's newest file was written. `None`: something else is there.
+fn newest_of_agent(agent: &Folder) -> Option<i64> {
+    let mut newest = 0;
+    for name in agent.names(AGENT_FILES.len() + 1).ok()? {
+        let found = agent.look(&name).ok()?;
+        if found.kind != FileType::RegularFile || !AGENT_FILES.contains(&name.as_str()) {
+            return None;
+        }
+        newest = newest.max(found.changed_ms);
+    }
+    Some(newest)
+}
+
+fn remove(session: &Folder, agents: &[String]) -> Result<()> {
+    for name in agents {
+        let agent = session.below(name)?;
+        remove_files(&agent, &AGENT_FILES)?;
+        session.remove_folder(name)?;
+    }
+    remove_files(session, &SESSION_FILES)
+}
+
+fn remove_files(folder: &Folder, names: &[&str]) -> Result<()> {
+    for name in names {
+        match folder.remove_file(name) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A folder below the logs, made if it is not there.
+fn made(root: &str, folder: &str) -> Result<Folder> {
+    let mut here = Folder::root(root)?;
+    for name in LOGS.split('/').chain(folder.split('/')) {
+        here = here.made(name)?;
+    }
+    Ok(here)
+}
+
+/// A folder below the logs, if it is there.
+fn there(root: &str, folder: &str) -> Result<Folder> {
+    let mut here = Folder::root(root)?;
+    for name in LOGS.split('/').chain(folder.split('/').filter(|name| !name.is_empty())) {
+        here = here.below(name)?;
+    }
+    Ok(here)
+}
+
+#[cfg(test)]
+mod tests;

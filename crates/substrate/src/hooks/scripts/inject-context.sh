@@ -1,0 +1,33 @@
+#!/bin/sh
+# inject-context.sh: for the events SessionStart and SubagentStart. Logs the start, and says where the log is.
+# Part of Substrate (substrate-hook). Not registered by itself: Substrate's own hooks do the same. You may edit this file.
+
+lib="$(dirname "$0")/lib/hook-utils.sh"
+[ -r "$lib" ] || exit 0
+. "$lib"
+parse_hook_input
+[ -n "$SESSION_ID" ] || exit 0
+
+case $HOOK_EVENT in
+  SessionStart)
+    write_session_start_jsonl
+    log_event
+    cat <<EOF
+<system-reminder>
+[SessionStart] session=${SESSION_ID} agent=n/a type=${AGENT_TYPE:-n/a}
+Log: logs/sessions/${SESSION_LOG_DIR##*/}/
+</system-reminder>
+EOF
+    ;;
+  SubagentStart)
+    write_agent_start_jsonl
+    log_event
+    cat <<EOF
+<system-reminder>
+[SubagentStart] session=${SESSION_ID} agent=${AGENT_ID:-n/a} type=${AGENT_TYPE:-n/a}
+Log: logs/sessions/${SESSION_LOG_DIR##*/}/${AGENT_LOG_DIR##*/}/
+</system-reminder>
+EOF
+    ;;
+esac
+exit 0

@@ -1,0 +1,18 @@
+#!/bin/sh
+# remind-reflect.sh: for the event Stop. Reminds the main agent to look back before it ends.
+# Part of Substrate (substrate-hook). Not registered by itself: Substrate's own hooks do the same. You may edit this file.
+
+lib="$(dirname "$0")/lib/hook-utils.sh"
+[ -r "$lib" ] || exit 0
+. "$lib"
+parse_hook_input
+
+log_event
+_substrate_reminder reflect <<'EOF'
+Before you end, look back: run /reflect if this session taught you something worth keeping. Check:
+- All tasks are completed, or what is open is documented
+- Artifacts are where they belong
+- No uncommitted changes are left
+- Next steps are documented
+EOF
+exit 0

@@ -1,0 +1,33 @@
+#!/bin/sh
+# setup-project.sh: for the event Setup. Makes the project's folders, or removes its old logs.
+# Part of Substrate (substrate-hook). Not registered by itself: Substrate's own hooks do the same. You may edit this file.
+
+lib="$(dirname "$0")/lib/hook-utils.sh"
+[ -r "$lib" ] || exit 0
+. "$lib"
+parse_hook_input
+
+case $TRIGGER in
+  init)
+    setup_project
+    cat <<EOF
+<system-reminder>
+[Setup:init] Project ${PROJECT_NAME} initialized
+- Log directory: logs/sessions/
+- Memory directory: .serena/memories/
+</system-reminder>
+EOF
+    ;;
+  maintenance)
+    setup_project
+    cat <<EOF
+<system-reminder>
+[Setup:maintenance] Project ${PROJECT_NAME} maintained
+- Log directory: logs/sessions/ (old sessions are removed)
+</system-reminder>
+EOF
+    ;;
+  *) exit 0 ;;
+esac
+log_event
+exit 0
