@@ -128,6 +128,7 @@ fn documents(root: &Path) -> Result<Vec<String>> {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "docs/custom-hooks.md",
         "docs/reference.md",
         "Makefile",
         "Cargo.toml",

@@ -131,6 +131,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Env;
+    use crate::proc;
 
     #[test]
     fn a_shell_reads_back_what_was_quoted() {
@@ -146,7 +148,7 @@ mod tests {
             "🦀",
         ] {
             for shell in ["sh", "bash", "dash"] {
-                let Ok(out) = std::process::Command::new(shell)
+                let Ok(out) = proc::command(shell, &Env::of_this_process())
                     .args(["-c", &format!("A={}; printf '%s|' \"$A\"", quoted(text))])
                     .output()
                 else {

@@ -9,20 +9,21 @@ use crate::config::{Env, Home, SettingsFiles};
 use crate::effects::logs;
 use crate::ui;
 
+type Deed = fn(&Told, EventKind, &[String]) -> std::io::Result<()>;
+
 /// Does it, and says on stderr what could not be done. `false`: there is no such thing to do.
 pub(super) fn write(what: &str, words: &[String]) -> bool {
-    let (kind, done): (EventKind, fn(&Told, EventKind, &[String]) -> std::io::Result<()>) =
-        match what {
-            "session-start" => (EventKind::SessionStart, record),
-            "session-end" => (EventKind::SessionEnd, record),
-            "agent-start" => (EventKind::SubagentStart, record),
-            "agent-stop" => (EventKind::SubagentStop, record),
-            "ensure-session" => (EventKind::SessionStart, ensure),
-            "ensure-agent" => (EventKind::SubagentStart, ensure),
-            "setup" => (EventKind::Setup, set_up),
-            "event" => (EventKind::Unknown, timeline),
-            _ => return false,
-        };
+    let (kind, done): (EventKind, Deed) = match what {
+        "session-start" => (EventKind::SessionStart, record),
+        "session-end" => (EventKind::SessionEnd, record),
+        "agent-start" => (EventKind::SubagentStart, record),
+        "agent-stop" => (EventKind::SubagentStop, record),
+        "ensure-session" => (EventKind::SessionStart, ensure),
+        "ensure-agent" => (EventKind::SubagentStart, ensure),
+        "setup" => (EventKind::Setup, set_up),
+        "event" => (EventKind::Unknown, timeline),
+        _ => return false,
+    };
     let named = if kind == EventKind::Unknown { "" } else { kind.name() };
     let Some(told) = told(named) else {
         ui::talk("substrate: nothing was logged: the hook's input is no JSON object\n");

@@ -41,7 +41,9 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Env;
     use crate::hooks::plan::is_ours;
+    use crate::proc;
 
     #[test]
     fn every_file_is_known_as_ours_and_names_the_program_as_one_word() {
@@ -58,7 +60,7 @@ mod tests {
     fn shells_understand_every_file() {
         for file in FILES {
             for shell in ["sh", "bash", "dash"] {
-                let Ok(out) = std::process::Command::new(shell)
+                let Ok(out) = proc::command(shell, &Env::of_this_process())
                     .args(["-n", "-c", &file.text("/x/substrate-hook")])
                     .output()
                 else {

@@ -24,7 +24,7 @@ fn log(env: &TestEnv, path: &str) -> String {
     std::fs::read_to_string(env.project().join("logs/sessions").join(path)).unwrap_or_default()
 }
 
-fn payload(env: &TestEnv, event: &str, more: Value) -> String {
+fn payload(env: &TestEnv, event: &str, more: &Value) -> String {
     let mut out = json!({"hook_event_name": event, "session_id": "test", "cwd": env.project()});
     out.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     out.to_string()
@@ -48,7 +48,7 @@ fn the_six_scripts_say_and_write_what_they_should() {
     for shell in SHELLS {
         let env = installed();
         let run = |name: &str, event: &str, more: Value| {
-            script(&env, shell, name, &payload(&env, event, more)).success()
+            script(&env, shell, name, &payload(&env, event, &more)).success()
         };
         assert_eq!(
             run("setup-project.sh", "Setup", json!({"trigger": "init"})),
@@ -128,7 +128,7 @@ fn a_script_runs_by_itself_with_nothing_in_its_environment() {
     assert_eq!(library.metadata().unwrap().permissions().mode() & 0o777, 0o644);
     let mut command = env.command(file);
     command.env_clear().env("PATH", "/usr/bin:/bin");
-    let input = payload(&env, "SessionStart", json!({}));
+    let input = payload(&env, "SessionStart", &json!({}));
     let told = Running::start(command, input.into()).finish(LONG).success();
     assert!(told.contains("Log: logs/sessions/test/\n"), "{told}");
     assert_eq!(log(&env, "test/session-start.jsonl").lines().count(), 1);
@@ -160,7 +160,7 @@ fn every_function_works_and_every_variable_is_set() {
         let input = payload(
             &env,
             "SubagentStop",
-            json!({
+            &json!({
                 "transcript_path": "/t/it's $(touch pwned) `x`.jsonl", "permission_mode": "default", "agent_id": "a1",
                 "agent_type": "code reviewer", "agent_transcript_path": "/t/a1.jsonl", "stop_hook_active": true,
             }),
@@ -193,6 +193,40 @@ fn every_function_works_and_every_variable_is_set() {
 }
 
 #[test]
+fn every_event_sets_its_own_variables() {
+    let told = |event: &str, more: Value| {
+        let env = installed();
+        let text = ". \"$(dirname \"$0\")/lib/hook-utils.sh\"\nparse_hook_input\n\
+            echo \"$HOOK_EVENT|$TRIGGER|$SOURCE|$MODEL|$AGENT_ID|$AGENT_TYPE|$STOP_HOOK_ACTIVE|$REASON\"\n";
+        own(&env, "dash", text, &payload(&env, event, &more)).success()
+    };
+    for (event, more, expected) in [
+        ("Setup", json!({"trigger": "init"}), "Setup|init||||||"),
+        (
+            "SessionStart",
+            json!({"source": "resume", "model": "opus"}),
+            "SessionStart||resume|opus||||",
+        ),
+        (
+            "SessionStart",
+            json!({"source": "a new one", "agent_type": "lead"}),
+            "SessionStart||a new one|||lead||",
+        ),
+        (
+            "SubagentStart",
+            json!({"agent_id": "a1", "agent_type": "x</y>\nz"}),
+            "SubagentStart||||a1|x_/y_ z||",
+        ),
+        ("SubagentStop", json!({"agent_id": "a1"}), "SubagentStop||||a1||false|"),
+        ("Stop", json!({"stop_hook_active": true}), "Stop||||||true|"),
+        ("SessionEnd", json!({"reason": "clear"}), "SessionEnd|||||||clear"),
+        ("Later", json!({}), "Later|||||||"),
+    ] {
+        assert_eq!(told(event, more).trim_end(), expected);
+    }
+}
+
+#[test]
 fn bad_input_and_a_missing_program_harm_no_script() {
     for shell in SHELLS {
         let env = installed();
@@ -208,6 +242,9 @@ fn bad_input_and_a_missing_program_harm_no_script() {
         ] {
             let run = own(&env, shell, EVERYTHING, input).code(0);
             assert!(run.stdout.contains("REASON=\n"), "{run}");
+            if input != "{ torn" {
+                continue;
+            }
             for name in [
                 "setup-project",
                 "inject-context",
@@ -227,7 +264,7 @@ fn bad_input_and_a_missing_program_harm_no_script() {
         write_file(&scripts(&env).join("own.sh"), EVERYTHING.as_bytes());
         let mut command = env.command(shell);
         command.arg(scripts(&env).join("own.sh")).env("PATH", "/usr/bin:/bin");
-        let input = payload(&env, "SubagentStop", json!({}));
+        let input = payload(&env, "SubagentStop", &json!({}));
         let run = Running::start(command, input.into()).finish(LONG).code(0);
         assert!(run.stdout.starts_with("HOOK_EVENT=\nSESSION_ID=\n"), "{run}");
         std::fs::remove_file(&library).unwrap();
@@ -243,26 +280,49 @@ fn the_worked_example_of_the_docs_works() {
     let (_, from) = doc.split_once("```json\n").unwrap();
     let (entry, _) = from.split_once("```").unwrap();
     let entry: Value = serde_json::from_str(entry).unwrap();
-    assert!(entry["hooks"]["SubagentStop"][0]["hooks"][0]["command"].is_string());
+    assert!(entry["hooks"]["SessionStart"][0]["hooks"][0]["command"].is_string());
     for shell in SHELLS {
         let env = installed();
-        let example =
-            if shell == "dash" { example.replace("source ", ". ") } else { example.to_owned() };
-        let about = json!({"agent_id": "a1", "agent_type": "reviewer"});
-        script(&env, shell, "inject-context.sh", &payload(&env, "SubagentStart", about.clone()))
-            .success();
-        let run = own(&env, shell, &example, &payload(&env, "SubagentStop", about)).code(0);
-        assert!(
-            run.stdout.starts_with("<system-reminder>\nreviewer of project began at 20"),
-            "{run}"
+        let input = payload(&env, "SessionStart", &json!({"source": "startup"}));
+        let run = own(&env, shell, &in_shell(shell, example), &input).code(0);
+        assert_eq!(
+            run.stdout,
+            "<system-reminder>\nproject: session test begins (startup) on branch none.\n</system-reminder>\n"
         );
-        assert!(
-            run.stdout
-                .contains(" and ends on branch none.\nIts log is in logs/sessions/test/a1/\n"),
-            "{run}"
-        );
-        assert!(log(&env, "test/events.log").ends_with("phase=validation branch=none\n"));
+        assert!(log(&env, "test/events.log").ends_with(" source=startup branch=none\n"));
     }
+}
+
+/// As people have written them all along.
+const USUAL: &str = r#"#!/bin/bash
+# my-custom-hook.sh
+
+source "$(dirname "$0")/lib/hook-utils.sh"
+parse_hook_input
+
+cat << EOF
+<system-reminder>
+Custom reminder for session ${SESSION_ID}
+Project: ${PROJECT_NAME}
+</system-reminder>
+EOF
+"#;
+
+#[test]
+fn a_usual_custom_hook_works_unchanged() {
+    for shell in SHELLS {
+        let env = installed();
+        let input = payload(&env, "PostToolUse", &json!({"tool_name": "Bash", "tool_input": {}}));
+        assert_eq!(
+            own(&env, shell, &in_shell(shell, USUAL), &input).success(),
+            "<system-reminder>\nCustom reminder for session test\nProject: project\n</system-reminder>\n"
+        );
+    }
+}
+
+/// Dash has no other name for `.`.
+fn in_shell(shell: &str, text: &str) -> String {
+    if shell == "dash" { text.replace("source ", ". ") } else { text.to_owned() }
 }
 
 #[test]

@@ -18,7 +18,8 @@ fn a_session_with_one_subagent_leaves_its_tree_and_is_told_where() {
     let block = format!(
         "<system-reminder>\n[SessionStart] session={session} agent=n/a type=n/a\nLog: logs/sessions/{session}/\n</system-reminder>"
     );
-    let first = model.main_requests()[0].texts();
+    // The client puts all of it into a reminder of its own, and takes the edge off the tags inside.
+    let first = model.main_requests()[0].texts().replace("&lt;", "<");
     assert!(first.contains(&block), "{first}");
     assert!(first.contains("[Setup:init] Project project initialized"), "{first}");
     assert!(env.project().join(".serena/memories").is_dir());

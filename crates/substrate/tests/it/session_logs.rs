@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{FileTimes, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, wait_until, write_file};
@@ -24,7 +24,7 @@ fn logs(env: &TestEnv) -> PathBuf {
     env.project().join("logs/sessions")
 }
 
-fn payload(env: &TestEnv, event: &str, session: &str, more: Value) -> Value {
+fn payload(env: &TestEnv, event: &str, session: &str, more: &Value) -> Value {
     let mut out = json!({"session_id": session, "cwd": env.project(), "hook_event_name": event});
     out.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     out
@@ -35,7 +35,7 @@ fn all_at_once(env: &TestEnv, event: &str, again: bool) {
     let running: Vec<Running> = (0..N)
         .map(|i| {
             let more = json!({"agent_id": format!("a{i}"), "agent_type": "worker", "stop_hook_active": again});
-            env.start_hook(event, payload(env, event, "many", more), &[])
+            env.start_hook(event, payload(env, event, "many", &more), &[])
         })
         .collect();
     for one in running {
@@ -74,7 +74,7 @@ fn fifty_subagents_that_end_at_once_leave_whole_lines() {
         assert!(line.starts_with("[20") && line.contains("] [Subagent"), "{line}");
         assert!(line.contains(" session=many agent=a"), "{line}");
     }
-    let end = payload(&env, "SessionEnd", "many", json!({"reason": "other"}));
+    let end = payload(&env, "SessionEnd", "many", &json!({"reason": "other"}));
     env.hook("SessionEnd", end).success();
     let end = lines(&logs(&env).join("many/session-end.jsonl"));
     assert_eq!((&end[0]["agent_count"], &end[0]["reason"]), (&json!(N), &json!("other")));
@@ -111,7 +111,7 @@ fn hostile_ids_lead_nowhere_and_the_session_goes_on() {
                 "SubagentStart" | "SubagentStop" => json!({"agent_id": id, "agent_type": id}),
                 _ => json!({"agent_type": id, "reason": id, "source": id}),
             };
-            let run = env.hook(event, payload(&env, event, id, more)).code(0);
+            let run = env.hook(event, payload(&env, event, id, &more)).code(0);
             if !run.stdout.is_empty() {
                 let said: Value = serde_json::from_str(&run.stdout).unwrap();
                 let text = said["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
@@ -140,7 +140,7 @@ fn nothing_is_written_through_a_link_of_the_project() {
     std::os::unix::fs::symlink(&elsewhere, env.project().join("logs")).unwrap();
     for event in ["SessionStart", "Setup", "Stop", "SessionEnd"] {
         let more = json!({"trigger": "init"});
-        env.hook(event, payload(&env, event, "s1", more)).success();
+        env.hook(event, payload(&env, event, "s1", &more)).success();
     }
     assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
 }
@@ -148,11 +148,11 @@ fn nothing_is_written_through_a_link_of_the_project() {
 #[test]
 fn setup_makes_folders_rotates_and_is_told_at_the_next_start() {
     let env = with_daemon();
-    let setup = |trigger: &str| payload(&env, "Setup", "s0", json!({"trigger": trigger}));
+    let setup = |trigger: &str| payload(&env, "Setup", "s0", &json!({"trigger": trigger}));
     assert_eq!(env.hook("Setup", setup("init")).success(), "", "nobody would hear it");
     assert!(logs(&env).is_dir() && env.project().join(".serena/memories").is_dir());
     let start = |session: &str| {
-        let start = payload(&env, "SessionStart", session, json!({"source": "startup"}));
+        let start = payload(&env, "SessionStart", session, &json!({"source": "startup"}));
         let said: Value = serde_json::from_str(&env.hook("SessionStart", start).success()).unwrap();
         said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     };
@@ -168,7 +168,8 @@ fn setup_makes_folders_rotates_and_is_told_at_the_next_start() {
     }
     std::fs::create_dir(&theirs).unwrap();
     write_file(&theirs.join("notes.md"), b"mine\n");
-    let long_ago = SystemTime::now() - Duration::from_secs(31 * 86_400);
+    let now = logs(&env).join("s1/events.log").metadata().unwrap().modified().unwrap();
+    let long_ago = now - Duration::from_secs(31 * 86_400);
     let times = FileTimes::new().set_modified(long_ago);
     for path in [
         old.join("session-start.jsonl"),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use substrate_core::ids::checksum;
-use substrate_core::text::cut;
+use substrate_core::text::{cut, one_line};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource, Timestamp};
 
 use super::words::{plain, project};
@@ -22,6 +22,9 @@ const AGENT_STOP: &str = "agent-stop.jsonl";
 
 /// The longest path that is written, in bytes.
 const MAX_PATH: usize = 4_096;
+
+/// How much a script may add to a line of the timeline, in characters.
+const MAX_MORE: usize = 2_000;
 
 /// A line, and the file that it belongs to, below `logs/sessions/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +81,7 @@ pub fn timeline(event: &Event, scene: &Scene<'_>, more: &str) -> Option<Entry> {
         _ => String::new(),
     };
     text.push_str(&said);
-    let more = plain(more);
+    let more = one_line(more, MAX_MORE);
     if !more.is_empty() {
         let _infallible = write!(text, " {more}");
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
+use crate::config::Env;
+use crate::proc;
 
 fn text(root: &Path) -> String {
     root.display().to_string()
@@ -77,7 +79,8 @@ fn only_a_plain_file_of_one_name_is_written_to() {
     symlink(other.path().join("new"), folder.join("dangling")).unwrap();
     std::fs::hard_link(&precious, folder.join("hard")).unwrap();
     let pipe = folder.join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+    let made = proc::command("mkfifo", &Env::of_this_process()).arg(&pipe).status().unwrap();
+    assert!(made.success());
     for name in ["link", "dangling", "hard", "pipe", "folder"] {
         assert!(append(&at, &format!("s/{name}"), "{}\n").is_err(), "{name}");
     }
