@@ -1,6 +1,7 @@
 //! The session logs of a project: lines are added, old sessions are removed. Everything happens below `logs/sessions/` (and
 //! `.serena/memories/`, which is only made), through no link.
 
+use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result, Seek as _, SeekFrom, Write as _};
 
 use rustix::fs::FileType;
@@ -39,8 +40,19 @@ pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
     if length > MAX_FILE {
         return Err(Error::new(ErrorKind::FileTooLarge, "the log is full"));
     }
-    if file.write(line.as_bytes())? < line.len() {
-        return Err(ErrorKind::WriteZero.into());
+    let n = file.write(line.as_bytes())?;
+    if n < line.len() {
+        take_back(&mut file, n as u64)?;
+        return Err(ErrorKind::StorageFull.into());
+    }
+    Ok(())
+}
+
+/// Half a line, since the disk is full, would spoil the next one too: it goes, unless somebody wrote behind it.
+fn take_back(file: &mut File, n: u64) -> Result<()> {
+    let end = file.stream_position()?;
+    if file.metadata()?.len() == end {
+        file.set_len(end.saturating_sub(n))?;
     }
     Ok(())
 }

@@ -134,15 +134,31 @@ fn hostile_ids_lead_nowhere_and_the_session_goes_on() {
 
 #[test]
 fn nothing_is_written_through_a_link_of_the_project() {
-    let env = with_daemon();
-    let elsewhere = env.root().join("elsewhere");
-    std::fs::create_dir(&elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, env.project().join("logs")).unwrap();
-    for event in ["SessionStart", "Setup", "Stop", "SessionEnd"] {
-        let more = json!({"trigger": "init"});
-        env.hook(event, payload(&env, event, "s1", &more)).success();
+    let without = TestEnv::new();
+    configure(&without, &format!("{ON}[daemon]\nautostart = false\n"));
+    for env in [with_daemon(), without] {
+        let elsewhere = env.root().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, env.project().join("logs")).unwrap();
+        for event in ["SessionStart", "Setup", "Stop", "SessionEnd"] {
+            let more = json!({"trigger": "init"});
+            env.hook(event, payload(&env, event, "s1", &more)).success();
+        }
+        assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
     }
-    assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn a_full_disk_leaves_no_half_line() {
+    let env = TestEnv::new();
+    let mut command = env.command("bash");
+    // A limit in place of a full disk: a write that reaches it is cut short in the same way.
+    command.args(["-c", "ulimit -f 1; for i in 1 2 3 4 5 6 7 8; do echo \"$0\" | substrate session-log session-start; done"]);
+    command.arg(payload(&env, "SessionStart", "s1", &json!({})).to_string());
+    let run = Running::start(command, Vec::new()).finish(Duration::from_secs(20)).code(0);
+    assert!(run.stderr.contains("could not be written"), "{run}");
+    let whole = lines(&logs(&env).join("s1/session-start.jsonl"));
+    assert!((1..8).contains(&whole.len()), "{whole:?}");
 }
 
 #[test]
