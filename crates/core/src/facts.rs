@@ -14,8 +14,12 @@ pub enum Need {
     PlainFile { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
-    /// The files of a folder whose names end so, sorted by name, each with its first `max_bytes` bytes.
+    /// The files of a folder whose names end so, sorted by name, the first `max_files` of them, each with its first
+    /// `max_bytes` bytes.
     Files { folder: String, ends: &'static str, max_files: usize, max_bytes: usize },
+    /// The files of the folder `below` that are named by a day (`2026-02-08.md`): the latest `n`. `below` begins at `dir`,
+    /// or (`of_tree`) at the root of the working tree that `dir` is in.
+    Daily { dir: String, of_tree: bool, below: String, n: usize, max_bytes: usize },
     /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
     Place { path: String, cwd: String },
     /// What is in a folder, `depth` levels deep, without what git ignores: at most `max` entries.
@@ -53,6 +57,25 @@ pub struct Skill {
     pub path: String,
 }
 
+/// Files that are named by a day. There are none where the folder is not there; a folder that could not be looked into
+/// has no such answer at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Daily {
+    /// The folder, from the root of the file system.
+    pub folder: String,
+    /// Oldest first.
+    pub files: Vec<DayFile>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DayFile {
+    /// `2026-02-08`
+    pub day: String,
+    /// Its last lines, as many as fit; `None` when it could not be read.
+    pub text: Option<String>,
+}
+
 /// The one file that a path means, however it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
@@ -79,6 +102,7 @@ pub enum Found {
     Names(Vec<String>),
     /// Name and text of each file.
     Files(Vec<(String, String)>),
+    Daily(Daily),
     Place(Place),
     Tree(Tree),
     Skills(Vec<Skill>),
@@ -117,6 +141,14 @@ impl Facts {
             _ => None,
         }
     }
+    /// The answer to a need for files that are named by a day.
+    pub fn daily(&self, need: &Need) -> Option<&Daily> {
+        match self.found.get(need)? {
+            Found::Daily(daily) => Some(daily),
+            _ => None,
+        }
+    }
+
     /// What git said.
     pub fn git(&self, dir: &str, what: GitQuestion) -> Option<&str> {
         match self.found.get(&Need::Git { dir: dir.to_owned(), what })? {

@@ -1,5 +1,7 @@
 //! What can be asked about the machine while a transaction is open: only what is answered without waiting.
 
+use crate::time::Timestamp;
+
 /// The machine, as a feature may see it.
 pub trait World {
     /// When that process began, in the system's own unit; `None` when there is no such process. A process id is used
@@ -8,6 +10,9 @@ pub trait World {
 
     /// When that file was last changed, in milliseconds since 1970; `None` when it is not there. For a few files at most.
     fn changed_ms(&self, path: &str) -> Option<i64>;
+
+    /// How far the local clock was ahead of UTC then, in seconds: a day is what people here call so.
+    fn offset_s(&self, at: Timestamp) -> i32;
 
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
@@ -25,6 +30,10 @@ impl World for Nowhere {
 
     fn changed_ms(&self, _path: &str) -> Option<i64> {
         None
+    }
+
+    fn offset_s(&self, _at: Timestamp) -> i32 {
+        0
     }
 
     fn is_waiting(&self, _session: &str, _has_stopped: bool) -> bool {

@@ -10,6 +10,7 @@ pub(crate) mod mail;
 mod persist;
 mod probe;
 mod reminders;
+pub mod scratchpad;
 mod skills;
 #[cfg(test)]
 mod stage;
@@ -24,6 +25,7 @@ pub const ALL: &[&Feature] = &[
     &identity::FEATURE,
     &agent_init::FEATURE,
     &mail::FEATURE,
+    &scratchpad::FEATURE,
     &todos::FEATURE,
     &locks::FEATURE,
     &skills::FEATURE,

@@ -34,6 +34,8 @@ pub(crate) struct Machine {
     pub(crate) beside: HashSet<String>,
     /// When files were last changed.
     pub(crate) files: HashMap<String, i64>,
+    /// How far its clock is ahead of UTC.
+    pub(crate) offset_s: i32,
 }
 
 impl World for Machine {
@@ -43,6 +45,10 @@ impl World for Machine {
 
     fn changed_ms(&self, path: &str) -> Option<i64> {
         self.files.get(path).copied()
+    }
+
+    fn offset_s(&self, _at: Timestamp) -> i32 {
+        self.offset_s
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

@@ -21,7 +21,7 @@ pub(crate) fn micros() -> u64 {
 }
 
 /// The local clock against UTC, in seconds.
-pub(crate) fn tz_offset_s(now: Timestamp) -> i32 {
-    let Ok(at) = jiff::Timestamp::from_millisecond(now.0) else { return 0 };
+pub(crate) fn tz_offset_s(at: Timestamp) -> i32 {
+    let Ok(at) = jiff::Timestamp::from_millisecond(at.0) else { return 0 };
     jiff::tz::TimeZone::try_system().map_or(0, |zone| zone.to_offset(at).seconds())
 }

@@ -1,5 +1,6 @@
 //! Looking up the facts that features need, before any transaction is open.
 
+mod daily;
 mod git;
 mod places;
 mod skills;
@@ -92,15 +93,17 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
                 .flatten()
                 .map(|entry| entry.file_name().to_string_lossy().into_owned())
                 .filter(|name| name.ends_with(ends))
-                .take(*max_files)
                 .collect();
+            // In this order: a folder lists its entries in any order, and the same ones have to be kept each time.
             names.sort();
+            names.truncate(*max_files);
             let text =
                 |name: String| Some((beginning(&format!("{folder}/{name}"), *max_bytes)?, name));
             Some(Found::Files(
                 names.into_iter().filter_map(text).map(|(text, name)| (name, text)).collect(),
             ))
         }
+        Need::Daily { .. } => daily::daily(need, deadline).map(Found::Daily),
         Need::Tree { root, depth, max } => {
             tree::tree(root, *depth, *max, deadline).map(Found::Tree)
         }

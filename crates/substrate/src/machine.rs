@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use substrate_core::World;
+use substrate_core::{Timestamp, World};
+
+use crate::clock;
 
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +57,10 @@ impl World for Machine {
         let changed = std::fs::metadata(path).ok()?.modified().ok()?;
         let since = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok()
+    }
+
+    fn offset_s(&self, at: Timestamp) -> i32 {
+        clock::tz_offset_s(at)
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

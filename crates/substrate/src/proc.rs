@@ -18,7 +18,7 @@ pub(crate) fn random_id() -> [u8; 16] {
 pub(crate) fn command(program: impl AsRef<OsStr>, env: &Env) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
-    for name in ["HOME", "PATH", "LANG", "TMPDIR", "SUBSTRATE_HOME"] {
+    for name in ["HOME", "PATH", "LANG", "TMPDIR", "TZ", "SUBSTRATE_HOME"] {
         if let Some(value) = env.get(name) {
             command.env(name, value);
         }

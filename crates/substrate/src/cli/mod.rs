@@ -12,6 +12,7 @@ mod hooks;
 mod lines;
 mod local;
 mod reference;
+mod scratchpad;
 mod setup;
 mod verbs;
 
@@ -69,6 +70,10 @@ fn run(matches: &ArgMatches) -> Result<()> {
             let inner = matches.subcommand_matches("guard").unwrap_or(matches);
             guard::run(&context, inner)
         }
+        // These work on the project's files; where they are is the feature's own verb.
+        Some(("scratchpad", matches)) if matches.subcommand_name() != Some("path") => {
+            scratchpad::run(&context, matches)
+        }
         Some(("up", matches)) => setup::up(&context, matches),
         Some(("down", _)) => setup::down(&context),
         Some(("uninstall", matches)) => setup::uninstall(&context, matches),
@@ -108,7 +113,9 @@ pub(crate) fn command() -> Command {
         )
         .subcommand(doctor::command())
         .subcommand(Command::new("__reference").hide(true));
-    verbs::add(root).mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
+    verbs::add(root)
+        .mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
+        .mut_subcommand("scratchpad", scratchpad::commands)
 }
 
 fn completions(matches: &ArgMatches) {

@@ -1,0 +1,55 @@
+//! Scratchpads: every subagent writes down what it did before it ends, and whoever delegates writes the coordinator's
+//! entry. A new session and a new subagent read how the latest ones end.
+//!
+//! The files belong to the project: `.claude/scratchpad/TYPE/YYYY-MM-DD.md`. Nothing is written here but which subagents a
+//! session had. Only what is known to be missing holds anybody; what could not be looked at does not.
+
+mod day;
+mod judge;
+mod ops;
+mod policy;
+mod schema;
+mod sections;
+mod verbs;
+mod whereabouts;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use substrate_core::settings::{Key, Kind, ProjectMay};
+use substrate_core::{Feature, Verb};
+
+pub use sections::{is_blank, missing, template};
+pub use whereabouts::{BASE, COORDINATOR, EGO, MAX_BYTES, folder_of};
+pub use words::{COORDINATOR_LINES, EGO_LINES, tail};
+
+pub(crate) const FEATURE: Feature = Feature {
+    name: "scratchpad",
+    about: "Has every subagent write its scratchpad, and whoever delegates the coordinator's; tells new ones how the latest end.",
+    migrations: schema::MIGRATIONS,
+    keys: &[
+        Key {
+            name: "scratchpad.on",
+            kind: Kind::Bool,
+            default: "false",
+            about: "Hold a subagent until `.claude/scratchpad/TYPE/YYYY-MM-DD.md` has its three sections, and a session that delegated until the coordinator's is there.",
+            project: ProjectMay::TurnOn,
+            profiles: &[("scratchpad", "true"), ("all", "true")],
+        },
+        Key {
+            name: "scratchpad.exempt",
+            kind: Kind::Texts,
+            default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
+            about: "Types of subagents that write no scratchpad. The client's own compaction never does.",
+            project: ProjectMay::Append,
+            profiles: &[],
+        },
+    ],
+    gather: Some(policy::gather),
+    consider: Some(policy::consider),
+    record: Some(policy::record),
+    tick: Some(policy::tick),
+    verbs: &[Verb::of::<verbs::Path>()],
+    ..Feature::NOTHING
+};

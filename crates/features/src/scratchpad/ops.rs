@@ -1,0 +1,133 @@
+//! The SQL of who worked in a session.
+
+use substrate_core::{Db, DbError, Row, SafeId, Timestamp};
+
+use super::whereabouts::{COORDINATOR, EGO};
+use crate::identity::book::MAIN;
+
+/// More kinds of subagents than any session has.
+const MAX_KINDS: i64 = 64;
+
+/// Somebody who works in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Worker {
+    /// The folder of its scratchpads.
+    pub(super) folder: String,
+    /// The project; empty where that is not known.
+    pub(super) root: String,
+    pub(super) started: Timestamp,
+}
+
+/// All subagents of one kind that a session had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) folder: String,
+    pub(super) first: Timestamp,
+    pub(super) last: Timestamp,
+    /// The scratchpad of one of them was seen when it ended.
+    pub(super) wrote: bool,
+}
+
+/// A subagent starts, perhaps once more.
+pub(super) fn begin(
+    db: &mut dyn Db,
+    session: &SafeId,
+    actor: &str,
+    worker: &Worker,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into scratchpad_actors (session, actor, folder, root, started_ms) values ($1, $2, $3, $4, $5)
+         on conflict (session, actor) do update
+         set folder = excluded.folder, root = excluded.root, started_ms = excluded.started_ms",
+        &params(session, actor, worker),
+    )?;
+    Ok(())
+}
+
+/// The main thread starts; one that is resumed has started before.
+pub(super) fn begin_main(
+    db: &mut dyn Db,
+    session: &SafeId,
+    worker: &Worker,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into scratchpad_actors (session, actor, folder, root, started_ms) values ($1, $2, $3, $4, $5)
+         on conflict (session, actor) do nothing",
+        &params(session, MAIN, worker),
+    )?;
+    Ok(())
+}
+
+fn params<'a>(
+    session: &'a SafeId,
+    actor: &'a str,
+    worker: &'a Worker,
+) -> [substrate_core::Param<'a>; 5] {
+    [
+        session.as_str().into(),
+        actor.into(),
+        worker.folder.as_str().into(),
+        worker.root.as_str().into(),
+        worker.started.0.into(),
+    ]
+}
+
+pub(super) fn worker(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<Worker>, DbError> {
+    db.first(
+        "select folder, root, started_ms from scratchpad_actors where session = $1 and actor = $2",
+        &[session.into(), actor.into()],
+        |row: &dyn Row| {
+            Ok(Worker {
+                folder: row.text(0)?,
+                root: row.text(1)?,
+                started: Timestamp(row.int(2)?),
+            })
+        },
+    )
+}
+
+/// Its scratchpad was seen.
+pub(super) fn wrote(db: &mut dyn Db, session: &SafeId, actor: &str) -> Result<(), DbError> {
+    db.execute(
+        "update scratchpad_actors set wrote = 1 where session = $1 and actor = $2 and wrote = 0",
+        &[session.as_str().into(), actor.into()],
+    )?;
+    Ok(())
+}
+
+/// Whom a session has delegated to; the coordinator and the ego are no delegates.
+pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, DbError> {
+    let mut all = db.rows(
+        "select folder, min(started_ms), max(started_ms), max(wrote) from scratchpad_actors
+         where session = $1 and actor <> $2 group by folder limit $3",
+        &[session.as_str().into(), MAIN.into(), MAX_KINDS.into()],
+        |row| {
+            Ok(Kind {
+                folder: row.text(0)?,
+                first: Timestamp(row.int(1)?),
+                last: Timestamp(row.int(2)?),
+                wrote: row.int(3)? != 0,
+            })
+        },
+    )?;
+    let is_own = |folder: &str| [COORDINATOR, EGO].iter().any(|own| folder.eq_ignore_ascii_case(own));
+    all.retain(|kind| !is_own(&kind.folder));
+    Ok(all)
+}
+
+/// Forgets who started before then, at most `limit`. How many were forgotten.
+pub(super) fn forget_older(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<usize, DbError> {
+    db.execute(
+        "delete from scratchpad_actors where (session, actor) in
+           (select session, actor from scratchpad_actors where started_ms < $1 limit $2)",
+        &[before.0.into(), limit.into()],
+    )
+}

@@ -1,0 +1,238 @@
+//! When scratchpads are looked at, and what comes of it.
+
+use substrate_core::facts::{Daily, GitQuestion};
+use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::{
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
+    StartSource, Timestamp, Wish,
+};
+
+use super::day::{self, Days};
+use super::judge::{self, Finding};
+use super::ops::{self, Kind, Worker};
+use super::whereabouts::{self, COORDINATOR, EGO};
+use super::words;
+use crate::identity::book::MAIN;
+
+const LOG: GitQuestion = GitQuestion::Log { n: 5 };
+
+const DAY_MS: i64 = 86_400_000;
+
+/// How long it is remembered who worked in a session.
+const KEPT_MS: i64 = 30 * DAY_MS;
+
+/// Rows removed in one go.
+const STEP: i64 = 200;
+
+/// What an event asks of us. Folders are those of the scratchpads of the subagent's type.
+enum Asked {
+    /// A session begins; a fresh one is told where the work stands.
+    Opens { is_fresh: bool },
+    /// A subagent begins.
+    Spawns { folder: String },
+    /// A subagent wants to end.
+    Ends { folder: String },
+    /// The session wants to end its turn.
+    Closes,
+}
+
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    let tails = || [COORDINATOR, EGO].into_iter().filter_map(|who| whereabouts::to_tell(event, who));
+    match asked(event, settings) {
+        Some(Asked::Opens { is_fresh: true }) => {
+            let dir = whereabouts::project(event).or(whereabouts::cwd(event));
+            let git = dir.map(|dir| Need::Git { dir: dir.to_owned(), what: LOG });
+            tails().chain(git).collect()
+        }
+        Some(Asked::Spawns { .. }) => tails().collect(),
+        Some(Asked::Ends { folder }) => whereabouts::to_judge(event, &folder),
+        Some(Asked::Closes) => whereabouts::to_judge(event, COORDINATOR),
+        Some(Asked::Opens { is_fresh: false }) | None => Vec::new(),
+    }
+}
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    let wish = match asked(event, cx.settings) {
+        Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
+        Some(Asked::Spawns { folder }) => Some(spawned(cx, event, &folder)),
+        Some(Asked::Ends { folder }) => ends(cx, event, &folder)?,
+        Some(Asked::Closes) => closes(cx, event)?,
+        Some(Asked::Opens { is_fresh: false }) | None => None,
+    };
+    Ok(wish.into_iter().collect())
+}
+
+/// Remembers who works in the session: only their work asks for the coordinator's entry.
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    _outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let Some(asked) = asked(event, cx.settings) else { return Ok(()) };
+    let Some(session) = &event.session else { return Ok(()) };
+    let root = whereabouts::root(event, cx.facts).unwrap_or_default().to_owned();
+    let worker = |folder| Worker { folder, root, started: cx.now };
+    match (asked, &event.actor) {
+        (Asked::Opens { .. }, _) => {
+            let main = worker(COORDINATOR.to_owned());
+            ops::begin_main(cx.db, session, &main)?;
+        }
+        (Asked::Spawns { folder }, Actor::Subagent { id, .. }) => {
+            let sub = worker(folder);
+            ops::begin(cx.db, session, id.as_str(), &sub)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `true`: there is more to forget.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
+    let is_main = matches!(event.actor, Actor::Main { .. });
+    match (event.kind, &event.detail) {
+        (EventKind::SessionStart, Detail::SessionStart { source, .. })
+            if is_main && settings.on("scratchpad.on") =>
+        {
+            let is_fresh = matches!(source, StartSource::Startup | StartSource::Clear);
+            Some(Asked::Opens { is_fresh })
+        }
+        (EventKind::SubagentStart, _) if settings.on("scratchpad.on") => {
+            folder(event, settings).map(|folder| Asked::Spawns { folder })
+        }
+        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") => {
+            folder(event, settings).map(|folder| Asked::Ends { folder })
+        }
+        // A session with background tasks only waits for them; another Stop comes when they are done.
+        (EventKind::Stop, Detail::Stop { n_background_tasks: 0, .. })
+            if is_main && settings.on("scratchpad.on") =>
+        {
+            Some(Asked::Closes)
+        }
+        _ => None,
+    }
+}
+
+/// The folder of the subagent's type; `None` for one that writes no scratchpad.
+fn folder(event: &Event, settings: &Settings) -> Option<String> {
+    let kind = event.actor.kind().filter(|kind| !kind.is_empty())?;
+    let is_exempt = settings.texts("scratchpad.exempt").iter().any(|exempt| exempt == kind);
+    (!is_exempt).then(|| whereabouts::folder_of(kind))
+}
+
+/// The latest scratchpad of somebody.
+fn latest<'a>(cx: &Cx<'a>, event: &Event, who: &str) -> Option<&'a Daily> {
+    cx.facts.daily(&whereabouts::to_tell(event, who)?)
+}
+
+fn opening(cx: &Cx<'_>, event: &Event) -> Option<Wish> {
+    let dir = whereabouts::project(event).or(whereabouts::cwd(event))?;
+    let (coordinator, ego) = (latest(cx, event, COORDINATOR), latest(cx, event, EGO));
+    let text = words::opening(coordinator, ego, cx.facts.git(dir, LOG))?;
+    Some(Wish::Context { text, more: Some("substrate scratchpad".to_owned()) })
+}
+
+fn spawned(cx: &Cx<'_>, event: &Event, folder: &str) -> Wish {
+    let today = day::here(cx.world, cx.now);
+    let path = whereabouts::told(event, whereabouts::root(event, cx.facts), folder, &today);
+    let (ego, coordinator) = (latest(cx, event, EGO), latest(cx, event, COORDINATOR));
+    let text = words::spawned(&today, &path, ego, coordinator);
+    Wish::Context { text, more: Some("substrate scratchpad".to_owned()) }
+}
+
+/// Whether a subagent has written its scratchpad: today, or on any day since it started.
+fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, FeatureError> {
+    let today = day::here(cx.world, cx.now);
+    let known = match (&event.session, &event.actor) {
+        (Some(session), Actor::Subagent { id, .. }) => {
+            ops::worker(cx.db, session.as_str(), id.as_str())?
+        }
+        _ => None,
+    };
+    let start = known.as_ref().map_or(cx.now, |worker| worker.started);
+    let days = Days::new(day::here(cx.world, start), today.clone());
+    let needs = whereabouts::to_judge(event, folder);
+    let looked: Vec<Option<&Daily>> = needs.iter().map(|need| cx.facts.daily(need)).collect();
+    Ok(match judge::complete(&looked, &days) {
+        Finding::Good => {
+            if let (Some(session), Some(_)) = (&event.session, known) {
+                ops::wrote(cx.db, session, event.actor.key())?;
+            }
+            None
+        }
+        Finding::Absent => {
+            let path = whereabouts::told(event, root(event, &looked), folder, &today);
+            Some(block(words::incomplete(&path, &[])))
+        }
+        Finding::Lacking { folder: at, day, lacks } => {
+            let here = looked.iter().flatten().find(|found| found.folder == at);
+            let root = here.and_then(|found| whereabouts::root_of(found));
+            let path = whereabouts::told(event, root, folder, day);
+            Some(block(words::incomplete(&path, &lacks)))
+        }
+        Finding::Unknown(why) => Some(Wish::Notice { text: words::unknown(&why) }),
+    })
+}
+
+/// Whether a session that delegated has written the coordinator's entry.
+fn closes(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Wish>, FeatureError> {
+    let Some(session) = &event.session else { return Ok(None) };
+    let kinds = ops::delegates(cx.db, session)?;
+    if kinds.is_empty() {
+        return Ok(None);
+    }
+    let needs = whereabouts::to_judge(event, COORDINATOR);
+    let looked: Vec<Option<&Daily>> = needs.iter().map(|need| cx.facts.daily(need)).collect();
+    let today = day::here(cx.world, cx.now);
+    let wrote = kinds.iter().filter(|kind| has_written(cx, &looked, kind, &today));
+    let Some(last) = wrote.map(|kind| kind.last).max() else { return Ok(None) };
+    let since = accountable_since(cx, session, last)?;
+    let days = Days::new(day::here(cx.world, since), today.clone());
+    let path = || whereabouts::told(event, root(event, &looked), COORDINATOR, &today);
+    Ok(match judge::written(&looked, &days) {
+        Finding::Good => None,
+        Finding::Absent => Some(block(words::uncoordinated(&path(), false))),
+        Finding::Lacking { .. } => Some(block(words::uncoordinated(&path(), true))),
+        Finding::Unknown(why) => Some(Wish::Notice { text: words::unknown(&why) }),
+    })
+}
+
+/// The mark of delegation: a scratchpad of a subagent of this session, seen when it ended, or there now.
+fn has_written(cx: &Cx<'_>, looked: &[Option<&Daily>], kind: &Kind, today: &str) -> bool {
+    let start = day::here(cx.world, kind.first);
+    let roots = looked.iter().flatten().filter_map(|found| whereabouts::root_of(found));
+    kind.wrote
+        || roots.into_iter().any(|root| {
+            [today, &start].into_iter().any(|day| {
+                let path = format!("{root}/{}/{}/{day}.md", whereabouts::BASE, kind.folder);
+                cx.world.changed_ms(&path).is_some()
+            })
+        })
+}
+
+/// Since when an entry counts: since the latest delegation began; or since the session did, if that was not before
+/// yesterday. So midnight makes no difference, and a session that lives for weeks is asked anew.
+fn accountable_since(
+    cx: &mut Cx<'_>,
+    session: &SafeId,
+    last: Timestamp,
+) -> Result<Timestamp, FeatureError> {
+    let began = ops::worker(cx.db, session.as_str(), MAIN)?.map_or(last, |main| main.started);
+    let yesterday = day::here(cx.world, cx.now.plus_ms(-DAY_MS));
+    let is_recent = day::here(cx.world, began) >= yesterday;
+    Ok(if is_recent { last.min(began) } else { last })
+}
+
+/// The root that scratchpads are written below.
+fn root<'a>(event: &'a Event, looked: &[Option<&'a Daily>]) -> Option<&'a str> {
+    let found = || looked.iter().flatten().find_map(|found| whereabouts::root_of(found));
+    whereabouts::project(event).or_else(found)
+}
+
+fn block(reason: String) -> Wish {
+    Wish::Block(Block { cause: Cause::Scratchpad, reason, insists: Insists::WhileItLasts })
+}

@@ -1,0 +1,16 @@
+//! The table of who worked in a session.
+
+use substrate_core::Migration;
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "who worked in a session, since when, and whether its scratchpad was seen",
+    sql: "create table scratchpad_actors (
+            session text not null,
+            actor text not null,
+            folder text not null,
+            root text not null,
+            started_ms bigint not null,
+            wrote bigint not null default 0,
+            primary key (session, actor)
+          );",
+}];

@@ -1,0 +1,91 @@
+//! `substrate scratchpad path`.
+
+use rstest::rstest;
+use serde_json::json;
+use substrate_core::{
+    Caller, Detail, Event, EventKind, Output, Timestamp, ToolCall, ToolClass,
+};
+
+use super::{ALL, HOUR, ON, Story, main, pad, sub};
+
+fn person() -> Caller {
+    Caller { cwd: "/repo/src".to_owned(), project: "/repo".to_owned(), ..Caller::default() }
+}
+
+fn inside(shell: &str) -> Caller {
+    Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        shells: vec![shell.to_owned()],
+        cwd: "/elsewhere".to_owned(),
+        ..Caller::default()
+    }
+}
+
+fn ask(story: &mut Story, caller: &Caller, agent: Option<&str>) -> Output {
+    story.stage.call(caller, &["scratchpad", "path"], json!({"agent": agent})).unwrap()
+}
+
+#[rstest]
+#[case::nobody(None, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
+#[case::somebody(Some("spec-writer"), "/repo/.claude/scratchpad/spec-writer/2026-02-08.md\n")]
+#[case::blank(Some("  "), "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
+fn a_person_is_told_where_it_is(#[case] agent: Option<&str>, #[case] expected: &str) {
+    let mut story = Story::new("");
+    assert_eq!(ask(&mut story, &person(), agent).text, expected);
+}
+
+#[test]
+fn a_named_project_and_the_callers_own_day_count() {
+    let mut story = Story::new("");
+    let caller = Caller {
+        project_dir: Some("/p/".to_owned()),
+        tz_offset_s: 13 * 3_600,
+        ..person()
+    };
+    let out = ask(&mut story, &caller, Some("../x"));
+    let path = out.json["path"].as_str().unwrap();
+    assert!(path.starts_with("/p/.claude/scratchpad/x-"), "{path}");
+    assert!(path.ends_with("/2026-02-09.md"), "{path}");
+}
+
+#[test]
+fn in_its_own_shell_a_subagent_has_its_own_type_and_its_days() {
+    let mut story = Story::new(ON);
+    story.stage.pass(11 * HOUR);
+    story.start();
+    story.spawn("a1", "plugin:rev");
+    story.stage.pass(2 * HOUR);
+    let call = ToolCall {
+        name: "Bash".to_owned(),
+        class: ToolClass::Shell,
+        use_id: Some("t1".to_owned()),
+        files: Vec::new(),
+        command: Some("substrate scratchpad path".to_owned()),
+        input: json!({"command": "substrate scratchpad path"}).to_string(),
+    };
+    let event = Event {
+        detail: Detail::ToolBefore { call },
+        at: Timestamp(story.stage.now.0),
+        ..story.event(EventKind::PreToolUse, sub("a1", "plugin:rev"))
+    };
+    story.happen(&event);
+    let own = ask(&mut story, &inside("sh -c substrate scratchpad path"), None).json;
+    let folder = own["folder"].as_str().unwrap().to_owned();
+    assert!(folder.starts_with("plugin-rev-"), "{own}");
+    assert_eq!((own["root"].as_str(), own["day"].as_str(), own["since"].as_str()), (Some("/repo"), Some("2026-02-09"), Some("2026-02-08")));
+    story.write(&pad(&folder, "2026-02-08"), ALL);
+    assert_eq!(story.end("a1", "plugin:rev"), None, "the very folder that it was told");
+    let main = ask(&mut story, &inside("sh -c something else"), None).json;
+    assert_eq!((main["folder"].as_str(), main["root"].as_str()), (Some("coordinator"), Some("/repo")));
+}
+
+#[test]
+fn the_main_thread_has_the_coordinators() {
+    let mut story = Story::new(ON);
+    story.start();
+    let event = story.event(EventKind::PreToolUse, main());
+    story.happen(&event);
+    let out = ask(&mut story, &inside("sh -c x"), None);
+    assert_eq!(out.text, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n");
+}

@@ -1,0 +1,76 @@
+//! `substrate scratchpad path`. The commands that read or write files ask it where they are.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+
+use super::day;
+use super::ops::{self, Worker};
+use super::whereabouts::{BASE, COORDINATOR, folder_of};
+use crate::identity::book;
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct Path {
+    /// The type of agent (default: your own, or `coordinator`)
+    agent: Option<String>,
+    /// The working tree that the caller is in.
+    #[arg(skip)]
+    tree: String,
+}
+
+impl VerbArgs for Path {
+    const PATH: &'static [&'static str] = &["scratchpad", "path"];
+    const ABOUT: &'static str = "Where an agent's scratchpad of today is, whether it is there or not";
+    const ACCESS: Access = Access::Read;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.tree = local.place("-").root;
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let (worker, session_root) = known(cx)?;
+        let typed = self.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
+        let own = worker.as_ref().filter(|_| typed.is_none());
+        let folder = match (typed, own) {
+            (Some(typed), _) => folder_of(typed),
+            (None, Some(worker)) => worker.folder.clone(),
+            (None, None) => COORDINATOR.to_owned(),
+        };
+        let root = root(&self.tree, &session_root, caller);
+        let today = day::day(cx.now, caller.tz_offset_s);
+        // As long as it works, whatever it wrote since it started counts.
+        let since = own.map_or_else(|| today.clone(), |own| day::day(own.started, caller.tz_offset_s));
+        let path = format!("{root}/{BASE}/{folder}/{today}.md");
+        let json = json!({
+            "path": path, "root": root, "folder": folder, "day": today, "since": since,
+        });
+        Ok(Output::new(format!("{path}\n"), json))
+    }
+}
+
+/// Who asks, as far as it is a subagent or a main thread that we know; and the project of its session.
+fn known(cx: &mut Cx<'_>) -> Result<(Option<Worker>, String), VerbError> {
+    let Some(who) = cx.who.clone() else { return Ok((None, String::new())) };
+    let Some((session, actor)) = book::seat(cx.db, &who)? else { return Ok((None, String::new())) };
+    let worker = ops::worker(cx.db, &session, &actor)?;
+    let root = worker.as_ref().map(|worker| worker.root.clone()).unwrap_or_default();
+    Ok((worker, root))
+}
+
+/// The project that was named; that of the session, whose shell may be anywhere; or the one around the caller.
+fn root(tree: &str, of_session: &str, caller: &Caller) -> String {
+    let project = Some(caller.project.as_str())
+        .filter(|project| !project.is_empty() && is_below(&caller.cwd, project));
+    let named = caller.project_dir.as_deref().filter(|dir| dir.starts_with('/'));
+    let known = [named, Some(of_session), Some(tree), project, Some(&caller.cwd)];
+    let root = known.into_iter().flatten().find(|root| !root.is_empty()).unwrap_or("/");
+    root.trim_end_matches('/').to_owned()
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

@@ -1,0 +1,196 @@
+//! Where scratchpads are: which project an event is about, and which folder a type of agent has.
+
+use substrate_core::facts::Daily;
+use substrate_core::ids::checksum;
+use substrate_core::text::one_line;
+use substrate_core::{Event, Facts, Need, SafeId};
+
+/// All scratchpads of a project.
+pub const BASE: &str = ".claude/scratchpad";
+
+/// Whoever delegates writes here.
+pub const COORDINATOR: &str = "coordinator";
+
+/// The project's view of itself.
+pub const EGO: &str = "ego";
+
+/// How much of a scratchpad is read, from its end: the latest entry is there.
+pub const MAX_BYTES: usize = 64 << 10;
+
+/// How many days are looked at. More than one, since somebody may have started before midnight, and files may be dated
+/// wrongly.
+const MAX_DAYS: usize = 10;
+
+/// The characters of a type that is not a plain name that its folder keeps.
+const MAX_READABLE: usize = 40;
+
+/// The folder of a type of agent. A plain name is its own folder; anything else gets one that it can't leave, and that
+/// no other type has.
+pub fn folder_of(kind: &str) -> String {
+    if SafeId::new(kind).is_some_and(|id| id.as_str() == kind) {
+        return kind.to_owned();
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let readable: String = kind.chars().take(MAX_READABLE).map(plain).collect();
+    let readable = readable.trim_matches('-');
+    let gap = if readable.is_empty() { "x" } else { readable };
+    format!("{gap}-{}", &checksum(kind)[..12])
+}
+
+/// What has to be looked up to judge an agent's scratchpad. A subagent with a working tree of its own may write there or
+/// into the project: a file in either counts.
+pub(super) fn to_judge(event: &Event, folder: &str) -> Vec<Need> {
+    let project = project(event);
+    let elsewhere = cwd(event).filter(|cwd| Some(*cwd) != project);
+    let of_project = project.map(|dir| need(dir, false, folder, MAX_DAYS));
+    let of_tree = elsewhere.map(|dir| need(dir, true, folder, MAX_DAYS));
+    of_project.into_iter().chain(of_tree).collect()
+}
+
+/// What has to be looked up to tell how an agent's latest scratchpad ends.
+pub(super) fn to_tell(event: &Event, folder: &str) -> Option<Need> {
+    match project(event) {
+        Some(dir) => Some(need(dir, false, folder, 1)),
+        None => cwd(event).map(|dir| need(dir, true, folder, 1)),
+    }
+}
+
+fn need(dir: &str, of_tree: bool, folder: &str, n: usize) -> Need {
+    let below = format!("{BASE}/{folder}");
+    Need::Daily { dir: dir.to_owned(), of_tree, below, n, max_bytes: MAX_BYTES }
+}
+
+/// The project that the client names.
+pub(super) fn project(event: &Event) -> Option<&str> {
+    absolute(event.project_dir.as_deref()?)
+}
+
+/// Where the actor is.
+pub(super) fn cwd(event: &Event) -> Option<&str> {
+    absolute(&event.cwd)
+}
+
+fn absolute(dir: &str) -> Option<&str> {
+    Some(dir.trim_end_matches('/')).filter(|dir| dir.starts_with('/'))
+}
+
+/// The root of the project: what the client names, or else the working tree that was found.
+pub(super) fn root<'a>(event: &'a Event, facts: &'a Facts) -> Option<&'a str> {
+    let found = || {
+        let need = to_tell(event, COORDINATOR)?;
+        let judged = to_judge(event, COORDINATOR);
+        let found = [need].iter().chain(&judged).find_map(|need| facts.daily(need))?;
+        root_of(found)
+    };
+    project(event).or_else(found)
+}
+
+/// The root that an answer is about.
+pub(super) fn root_of(found: &Daily) -> Option<&str> {
+    let (base, _) = found.folder.rsplit_once('/')?;
+    base.strip_suffix(BASE)?.strip_suffix('/')
+}
+
+/// A scratchpad as an agent is told it: as the protocol writes it where it works at the project's root, so that both mean
+/// the same file; otherwise from the root of the file system.
+pub(super) fn told(event: &Event, root: Option<&str>, folder: &str, day: &str) -> String {
+    let path = format!("{BASE}/{folder}/{day}.md");
+    match root.filter(|root| cwd(event) != Some(root)) {
+        Some(root) => one_line(&format!("{root}/{path}"), 4_096),
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use substrate_core::{EventKind, Timestamp};
+
+    use super::*;
+
+    #[rstest]
+    #[case::plain("spec-writer", "spec-writer")]
+    #[case::dots("v1.2_x", "v1.2_x")]
+    #[case::plugin("plugin:rev", "plugin-rev-a7")]
+    #[case::up("../../x", "x-")]
+    #[case::absolute("/etc/passwd", "etc-passwd-")]
+    #[case::hidden(".git", "git-")]
+    #[case::dot_dot("..", "x-")]
+    #[case::lines("a\nb", "a-b-")]
+    #[case::unicode("prüfer", "pr-fer-")]
+    #[case::no_letters("日本", "x-")]
+    #[case::null("a\0", "a-")]
+    fn a_type_has_a_folder(#[case] kind: &str, #[case] begins: &str) {
+        let folder = folder_of(kind);
+        let begins = begins.trim_end_matches("a7");
+        assert!(folder.starts_with(begins), "{folder}");
+        assert_eq!(folder == kind, begins == kind, "{folder}");
+    }
+
+    #[test]
+    fn a_type_of_ten_kilobytes_has_a_short_folder() {
+        let folder = folder_of(&"a".repeat(10_000));
+        assert_eq!(folder.len(), MAX_READABLE + 13);
+        assert_ne!(folder, folder_of(&"a".repeat(10_001)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_type_leaves_its_folder(kind in "\\PC{1,200}|[./\\\\\n\0-]{1,20}") {
+            let folder = folder_of(&kind);
+            prop_assert!(SafeId::new(&folder).is_some_and(|id| id.as_str() == folder), "{folder}");
+        }
+    }
+
+    fn at(cwd: &str, project: Option<&str>) -> Event {
+        Event {
+            cwd: cwd.to_owned(),
+            project_dir: project.map(str::to_owned),
+            ..Event::bare("test", EventKind::SubagentStop, Timestamp(0))
+        }
+    }
+
+    #[rstest]
+    #[case::at_the_root("/p", Some("/p"), Some("/p"), ".claude/scratchpad/x/2026-02-08.md")]
+    #[case::slashes("/p/", Some("/p//"), Some("/p"), ".claude/scratchpad/x/2026-02-08.md")]
+    #[case::in_a_folder("/p/src", Some("/p"), Some("/p"), "/p/.claude/scratchpad/x/2026-02-08.md")]
+    #[case::in_a_tree("/p/.wt/a", Some("/p"), Some("/p"), "/p/.claude/scratchpad/x/2026-02-08.md")]
+    #[case::unknown("/p", None, None, ".claude/scratchpad/x/2026-02-08.md")]
+    fn a_path_is_told(
+        #[case] cwd: &str,
+        #[case] project: Option<&str>,
+        #[case] root: Option<&str>,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(told(&at(cwd, project), root, "x", "2026-02-08"), expected);
+    }
+
+    #[rstest]
+    #[case::both(&at("/p/.wt/a", Some("/p")), &[("/p", false), ("/p/.wt/a", true)])]
+    #[case::the_same(&at("/p", Some("/p/")), &[("/p", false)])]
+    #[case::no_project(&at("/p/src", None), &[("/p/src", true)])]
+    #[case::no_path(&at("p", Some("../p")), &[])]
+    #[case::nothing(&at("", None), &[])]
+    fn scratchpads_are_looked_for(#[case] event: &Event, #[case] expected: &[(&str, bool)]) {
+        let found: Vec<(String, bool)> = to_judge(event, "x")
+            .into_iter()
+            .map(|need| match need {
+                Need::Daily { dir, of_tree, below, .. } => {
+                    assert_eq!(below, ".claude/scratchpad/x");
+                    (dir, of_tree)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let found: Vec<(&str, bool)> = found.iter().map(|(dir, up)| (dir.as_str(), *up)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_root_is_above_the_folder_that_was_found() {
+        let found = |folder: &str| Daily { folder: folder.to_owned(), files: Vec::new() };
+        assert_eq!(root_of(&found("/p/q/.claude/scratchpad/x")), Some("/p/q"));
+        assert_eq!(root_of(&found("/p/q/x")), None);
+    }
+}
