@@ -39,6 +39,10 @@ mod reminders;
 #[cfg(test)]
 mod session_logs;
 #[cfg(test)]
+mod real_client_scratchpad;
+#[cfg(test)]
+mod scratchpad;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod start;

@@ -1,0 +1,73 @@
+//! The real client: a subagent that skips its scratchpad, a session that delegated, and one that did not.
+
+use serde_json::json;
+use substrate_testkit::{Client, ModelServer, Recorded, Script, TestEnv, Turn};
+
+fn installed() -> TestEnv {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install", "--profile", "scratchpad"]).success();
+    env.substrate(["daemon", "start"]).success();
+    env
+}
+
+/// Writes the file that the latest reason names, as it is named.
+fn write(text: &'static str) -> Turn {
+    Turn::from_request(move |request| {
+        let path = named(request);
+        let command = format!("mkdir -p \"$(dirname '{path}')\" && printf '{text}' > '{path}'");
+        Turn::tool("Bash", json!({"command": command, "description": "write it down"}))
+    })
+}
+
+/// The path that the model is told to write to.
+fn named(request: &Recorded) -> String {
+    let news = request.news();
+    let path = news.split_once("Write to ").and_then(|(_, rest)| rest.split_once(".md"));
+    path.map(|(path, _)| format!("{path}.md")).unwrap_or_default()
+}
+
+#[test]
+fn who_skips_the_scratchpad_is_held_until_it_is_written_and_who_delegates_nothing_is_not() {
+    let env = installed();
+    let model = ModelServer::start(
+        Script::new([
+            Turn::agent("look into it"),
+            Turn::text("all done"),
+            write("we looked into it\\n"),
+            Turn::text("done and logged"),
+        ])
+        .subagent(
+            "look into it",
+            [
+                Turn::text("done, I wrote nothing"),
+                write("## What I did\\nlooked\\n\\n## Cross-agent observations\\nnone\\n\\n## Unresolved\\nnone\\n"),
+                Turn::text("done, and written down"),
+            ],
+        ),
+    );
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert_eq!(run.result(), "done and logged");
+
+    let sub = model.subagent_requests();
+    assert_eq!(sub.len(), 3, "held once");
+    let path = named(&sub[1]);
+    assert!(path.starts_with(".claude/scratchpad/general-purpose/20"), "{path}");
+    assert!(sub[0].news().contains(&format!("Your scratchpad is {path}. ")), "{}", sub[0].news());
+    assert!(sub[1].news().contains("There is no such file yet"), "{}", sub[1].news());
+    let written = std::fs::read_to_string(env.project().join(&path)).unwrap();
+    assert!(written.starts_with("## What I did\nlooked\n"), "{written}");
+
+    let main = model.main_requests();
+    assert_eq!(main.len(), 4, "held once");
+    assert!(main[1].news().contains("done, and written down"), "{}", main[1].news());
+    assert!(main[2].news().contains("Multi-agent delegation detected"), "{}", main[2].news());
+    let path = named(&main[2]);
+    assert_eq!(std::fs::read_to_string(env.project().join(path)).unwrap(), "we looked into it\n");
+
+    // Another session in the same project, on the same day, with all those files around it.
+    std::fs::remove_dir_all(env.project().join(".claude/scratchpad/coordinator")).unwrap();
+    let model = ModelServer::start(Script::new([Turn::text("nothing to delegate")]));
+    let run = Client::new(&env, &model).print("hello", &[]);
+    assert_eq!(run.result(), "nothing to delegate");
+    assert_eq!(model.main_requests().len(), 1);
+}

@@ -1,0 +1,193 @@
+//! Scratchpads through the real hook and the real commands, with real files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use substrate_testkit::{TestEnv, write_file};
+
+use crate::house::configure;
+
+const ON: &str = "profile = \"scratchpad\"\n[persist]\nmode = \"off\"\n";
+
+const ALL: &str = "## What I did\nit\n## Cross-agent observations\nnone\n## Unresolved\nnone\n";
+
+fn env(more: &str) -> TestEnv {
+    let env = TestEnv::new();
+    configure(&env, &format!("{ON}{more}"));
+    env
+}
+
+/// What the client is answered.
+fn answer(env: &TestEnv, event: &str, payload: &Value) -> Value {
+    let out = env.hook(event, payload).success();
+    if out.is_empty() { Value::Null } else { serde_json::from_str(&out).unwrap() }
+}
+
+fn context(answer: &Value) -> &str {
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default()
+}
+
+/// The path that a reason names.
+fn named(answer: &Value) -> String {
+    assert_eq!(answer["decision"], "block", "{answer}");
+    let reason = answer["reason"].as_str().unwrap();
+    let (_, rest) = reason.split_once("Write to ").unwrap();
+    rest.split_once(" with ").or_else(|| rest.split_once(" before ")).unwrap().0.to_owned()
+}
+
+fn of(env: &TestEnv, more: &Value) -> Value {
+    let mut payload = json!({"session_id": "s1", "cwd": env.project()});
+    for (name, value) in more.as_object().unwrap() {
+        payload[name] = value.clone();
+    }
+    payload
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { out.extend(files(&path)) } else { out.push(path) }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn the_chain_from_start_to_stop_with_and_without_a_daemon() {
+    for more in ["", "[daemon]\nautostart = false\n"] {
+        let env = env(more);
+        let writer = json!({"agent_id": "a1", "agent_type": "spec-writer"});
+        assert_eq!(context(&answer(&env, "SessionStart", &of(&env, &json!({"source": "startup"})))).matches("scratchpad").count(), 0);
+        let started = answer(&env, "SubagentStart", &of(&env, &writer));
+        let held = answer(&env, "SubagentStop", &of(&env, &writer));
+        let path = named(&held);
+        assert!(path.starts_with(".claude/scratchpad/spec-writer/20"), "{path}");
+        assert!(context(&started).contains(&format!("Your scratchpad is {path}. ")), "{started}");
+
+        write_file(&env.project().join(&path), "## What I did\n## Unresolved\n");
+        let held = answer(&env, "SubagentStop", &of(&env, &writer));
+        let reason = held["reason"].as_str().unwrap();
+        assert!(reason.ends_with("It lacks \"## Cross-agent observations\"."), "{reason}");
+        write_file(&env.project().join(&path), ALL);
+        assert_eq!(answer(&env, "SubagentStop", &of(&env, &writer)), Value::Null);
+
+        let path = named(&answer(&env, "Stop", &of(&env, &json!({}))));
+        assert!(path.starts_with(".claude/scratchpad/coordinator/20"), "{path}");
+        let other = of(&env, &json!({"session_id": "s2"}));
+        assert_eq!(answer(&env, "Stop", &other), Value::Null, "it did not delegate");
+        write_file(&env.project().join(&path), "we shipped it\n");
+        assert_eq!(answer(&env, "Stop", &of(&env, &json!({}))), Value::Null);
+
+        let fresh = of(&env, &json!({"session_id": "s3", "source": "startup"}));
+        let told = answer(&env, "SessionStart", &fresh);
+        assert!(context(&told).contains("scratchpad of coordinator"), "{told}");
+        assert!(context(&told).contains("\n> we shipped it"), "{told}");
+        let resumed = of(&env, &json!({"session_id": "s3", "source": "resume"}));
+        assert!(!context(&answer(&env, "SessionStart", &resumed)).contains("shipped"));
+    }
+}
+
+/// The protocol's own examples, as they are typed by hand.
+#[test]
+fn a_hook_that_is_tried_by_hand_answers_as_the_protocol_says() {
+    let env = env("");
+    let writer = json!({"agent_type": "spec-writer"});
+    let told = answer(&env, "SubagentStart", &writer);
+    assert_eq!(told["hookSpecificOutput"]["hookEventName"], "SubagentStart");
+    let held = answer(&env, "SubagentStop", &writer);
+    let path = named(&held);
+    let expected = format!(
+        "Scratchpad missing or incomplete. Write to {path} with all three required sections before completing."
+    );
+    assert!(held["reason"].as_str().unwrap().starts_with(&expected), "{held}");
+    write_file(&env.project().join(&path), ALL);
+    assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+    assert_eq!(answer(&env, "Stop", &json!({})), Value::Null);
+}
+
+#[test]
+fn hostile_names_write_nothing_anywhere_and_the_session_goes_on() {
+    let long = "x".repeat(10_000);
+    for hostile in ["../../x", "/etc/cron.d/x", "a\nb", &long, "..", "\u{202e}\u{1f600}"] {
+        let env = env("");
+        let outside = |env: &TestEnv| {
+            let state = env.state();
+            let all = files(env.root());
+            all.into_iter().filter(|path| !path.starts_with(&state)).collect::<Vec<_>>()
+        };
+        let before = outside(&env);
+        let payload = of(
+            &env,
+            &json!({"session_id": hostile, "agent_id": hostile, "agent_type": hostile}),
+        );
+        let main = of(&env, &json!({"session_id": hostile, "source": "startup"}));
+        answer(&env, "SessionStart", &main);
+        answer(&env, "SubagentStart", &payload);
+        let path = named(&answer(&env, "SubagentStop", &payload));
+        assert!(path.starts_with(".claude/scratchpad/"), "{path}");
+        assert_eq!(path.matches('/').count(), 3, "{path}");
+        assert_eq!(outside(&env), before, "hooks write nothing into a project");
+        write_file(&env.project().join(&path), ALL);
+        assert_eq!(answer(&env, "SubagentStop", &payload), Value::Null);
+        assert!(named(&answer(&env, "Stop", &main)).contains("/coordinator/"));
+        env.substrate(["scratchpad", "init", "--", hostile]).code(1);
+        assert_eq!(files(&env.project()).len(), 1, "the same folder, and nothing else");
+    }
+}
+
+#[test]
+fn what_is_no_readable_file_holds_nobody() {
+    let env = env("");
+    let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
+    let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
+    std::fs::create_dir_all(&path).unwrap();
+    assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+    std::fs::remove_dir(&path).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+    assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+    let start = of(&env, &json!({"source": "startup"}));
+    let coordinator = env.project().join(".claude/scratchpad/coordinator/2026-01-01.md");
+    write_file(&coordinator, "");
+    std::fs::remove_file(&coordinator).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &coordinator).unwrap();
+    let told = answer(&env, "SessionStart", &start);
+    assert!(!told.to_string().contains("root:"), "no link is followed: {told}");
+}
+
+#[test]
+fn a_person_begins_checks_and_reads_scratchpads() {
+    let env = TestEnv::new();
+    let path = env.substrate(["scratchpad", "path", "writer"]).success();
+    let path = path.trim_end();
+    let expected = env.project().join(".claude/scratchpad/writer/").display().to_string();
+    assert!(path.starts_with(&expected), "{path}");
+    assert!(env.substrate(["scratchpad"]).success().starts_with("Nobody has written"));
+    let none = env.substrate(["scratchpad", "show", "writer"]).code(1);
+    assert!(none.stderr.contains("`substrate scratchpad init writer`"), "{none}");
+    let none = env.substrate(["scratchpad", "check", "writer"]).code(1);
+    assert!(none.stderr.contains(&format!("{path} is not there")), "{none}");
+
+    env.substrate(["scratchpad", "init", "writer"]).success();
+    let begun = std::fs::read_to_string(path).unwrap();
+    assert!(begun.contains("\n## What I did\n\n\n## Cross-agent observations\n"), "{begun}");
+    let said = env.substrate(["scratchpad", "check", "writer"]).success();
+    assert_eq!(said, format!("complete: {path}\n"));
+    write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
+    let again = env.substrate(["scratchpad", "init", "writer"]).code(1);
+    assert!(again.stderr.contains("is there already"), "{again}");
+    let lacks = env.substrate(["scratchpad", "check", "writer", "--format", "json"]).code(1);
+    let lacks: Value = serde_json::from_str(&lacks.stdout).unwrap();
+    assert_eq!(lacks["lacks"], json!(["Cross-agent observations", "Unresolved"]));
+    let shown = env.substrate(["scratchpad", "show", "writer"]).success();
+    assert_eq!(shown, format!("{path}\n\n## What I did\n[2Jmine\n"), "and no escapes");
+
+    env.substrate(["scratchpad", "check"]).code(1);
+    let coordinator = env.substrate(["scratchpad", "path"]).success();
+    write_file(Path::new(coordinator.trim_end()), "a plan\n");
+    env.substrate(["scratchpad", "check"]).success();
+    let overview = env.substrate(["scratchpad"]).success();
+    assert!(overview.contains(":\n> a plan\n"), "{overview}");
+    assert!(overview.ends_with(": coordinator, writer\n"), "{overview}");
+}
