@@ -154,4 +154,22 @@ mod tests {
         assert_eq!(facts.plain_file(&path("b"), 5), Some("hello"));
         assert_eq!(facts.folder(&root, 10), Some(&["a", "b", "link"].map(str::to_owned)[..]));
     }
+
+    #[test]
+    fn of_many_files_the_same_ones_are_kept_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in (10..40).rev() {
+            crate::fsx::replace(&folder.path().join(format!("{n}.json")), b"x", 0o600).unwrap();
+        }
+        let need = Need::Files {
+            folder: folder.path().display().to_string(),
+            ends: ".json",
+            max_files: 3,
+            max_bytes: 1,
+        };
+        let facts = gather(vec![need.clone()]);
+        let names: Vec<&str> =
+            facts.files(&need).unwrap().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["10.json", "11.json", "12.json"]);
+    }
 }

@@ -24,7 +24,11 @@ pub(super) struct Days {
 
 impl Days {
     pub(super) fn new(start: String, today: String) -> Self {
-        if start <= today { Self { first: start, last: today } } else { Self { first: today, last: start } }
+        if start <= today {
+            Self { first: start, last: today }
+        } else {
+            Self { first: today, last: start }
+        }
     }
 
     pub(super) fn hold(&self, day: &str) -> bool {
@@ -57,7 +61,12 @@ mod tests {
     #[case("2026-02-07", "2026-02-08", "2026-02-06", false)]
     #[case("2026-02-07", "2026-02-08", "2026-02-09", false)]
     #[case("2026-02-08", "2026-02-07", "2026-02-07", true)]
-    fn days_hold(#[case] start: &str, #[case] today: &str, #[case] day: &str, #[case] expected: bool) {
+    fn days_hold(
+        #[case] start: &str,
+        #[case] today: &str,
+        #[case] day: &str,
+        #[case] expected: bool,
+    ) {
         assert_eq!(Days::new(start.to_owned(), today.to_owned()).hold(day), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Whether somebody may end: a judgement of what was looked up. What could not be looked up condemns nobody.
 
-use substrate_core::facts::{DayFile, Daily};
+use substrate_core::facts::{Daily, DayFile};
 
 use super::day::Days;
 use super::sections;
@@ -33,9 +33,13 @@ pub(super) fn complete<'a>(looked: &[Option<&'a Daily>], days: &Days) -> Finding
 
 /// Judges a scratchpad of which only something must be written.
 pub(super) fn written<'a>(looked: &[Option<&'a Daily>], days: &Days) -> Finding<'a> {
-    judged(looked, days, |text| {
-        if sections::is_blank(text) { vec!["an entry"] } else { Vec::new() }
-    })
+    judged(
+        looked,
+        days,
+        |text| {
+            if sections::is_blank(text) { vec!["an entry"] } else { Vec::new() }
+        },
+    )
 }
 
 /// One good file is enough; of several others the one that lacks least is told, the latest first.
@@ -132,7 +136,8 @@ mod tests {
     #[test]
     fn an_entry_is_anything_but_blank() {
         let days = Days::new("02-08".to_owned(), "02-08".to_owned());
-        let (some, blank) = (found("/a", &[("02-08", Some("x"))]), found("/a", &[("02-08", Some(" \n"))]));
+        let (some, blank) =
+            (found("/a", &[("02-08", Some("x"))]), found("/a", &[("02-08", Some(" \n"))]));
         assert_eq!(written(&[Some(&some)], &days), Finding::Good);
         assert_eq!(word(&written(&[Some(&blank)], &days)), "02-08 lacks 1");
     }

@@ -81,11 +81,7 @@ pub(super) fn worker(
         "select folder, root, started_ms from scratchpad_actors where session = $1 and actor = $2",
         &[session.into(), actor.into()],
         |row: &dyn Row| {
-            Ok(Worker {
-                folder: row.text(0)?,
-                root: row.text(1)?,
-                started: Timestamp(row.int(2)?),
-            })
+            Ok(Worker { folder: row.text(0)?, root: row.text(1)?, started: Timestamp(row.int(2)?) })
         },
     )
 }
@@ -114,7 +110,8 @@ pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, 
             })
         },
     )?;
-    let is_own = |folder: &str| [COORDINATOR, EGO].iter().any(|own| folder.eq_ignore_ascii_case(own));
+    let is_own =
+        |folder: &str| [COORDINATOR, EGO].iter().any(|own| folder.eq_ignore_ascii_case(own));
     all.retain(|kind| !is_own(&kind.folder));
     Ok(all)
 }

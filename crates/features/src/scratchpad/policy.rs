@@ -37,7 +37,8 @@ enum Asked {
 }
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
-    let tails = || [COORDINATOR, EGO].into_iter().filter_map(|who| whereabouts::to_tell(event, who));
+    let tails =
+        || [COORDINATOR, EGO].into_iter().filter_map(|who| whereabouts::to_tell(event, who));
     match asked(event, settings) {
         Some(Asked::Opens { is_fresh: true }) => {
             let dir = whereabouts::project(event).or(whereabouts::cwd(event));

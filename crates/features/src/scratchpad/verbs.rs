@@ -23,7 +23,8 @@ pub(super) struct Path {
 
 impl VerbArgs for Path {
     const PATH: &'static [&'static str] = &["scratchpad", "path"];
-    const ABOUT: &'static str = "Where an agent's scratchpad of today is, whether it is there or not";
+    const ABOUT: &'static str =
+        "Where an agent's scratchpad of today is, whether it is there or not";
     const ACCESS: Access = Access::Read;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
@@ -43,7 +44,8 @@ impl VerbArgs for Path {
         let root = root(&self.tree, &session_root, caller);
         let today = day::day(cx.now, caller.tz_offset_s);
         // As long as it works, whatever it wrote since it started counts.
-        let since = own.map_or_else(|| today.clone(), |own| day::day(own.started, caller.tz_offset_s));
+        let since =
+            own.map_or_else(|| today.clone(), |own| day::day(own.started, caller.tz_offset_s));
         let path = format!("{root}/{BASE}/{folder}/{today}.md");
         let json = json!({
             "path": path, "root": root, "folder": folder, "day": today, "since": since,

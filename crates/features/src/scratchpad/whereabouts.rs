@@ -33,8 +33,8 @@ pub fn folder_of(kind: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let readable: String = kind.chars().take(MAX_READABLE).map(plain).collect();
     let readable = readable.trim_matches('-');
-    let gap = if readable.is_empty() { "x" } else { readable };
-    format!("{gap}-{}", &checksum(kind)[..12])
+    let readable = if readable.is_empty() { "x" } else { readable };
+    format!("{readable}-{}", &checksum(kind)[..12])
 }
 
 /// What has to be looked up to judge an agent's scratchpad. A subagent with a working tree of its own may write there or
@@ -112,7 +112,7 @@ mod tests {
     #[rstest]
     #[case::plain("spec-writer", "spec-writer")]
     #[case::dots("v1.2_x", "v1.2_x")]
-    #[case::plugin("plugin:rev", "plugin-rev-a7")]
+    #[case::plugin("plugin:rev", "plugin-rev-")]
     #[case::up("../../x", "x-")]
     #[case::absolute("/etc/passwd", "etc-passwd-")]
     #[case::hidden(".git", "git-")]
@@ -123,7 +123,6 @@ mod tests {
     #[case::null("a\0", "a-")]
     fn a_type_has_a_folder(#[case] kind: &str, #[case] begins: &str) {
         let folder = folder_of(kind);
-        let begins = begins.trim_end_matches("a7");
         assert!(folder.starts_with(begins), "{folder}");
         assert_eq!(folder == kind, begins == kind, "{folder}");
     }

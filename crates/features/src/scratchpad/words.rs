@@ -121,7 +121,11 @@ mod tests {
     #[case::all("a\nb", 3, "> a\n> b")]
     #[case::the_last("a\nb\n\nc\n\n\n", 3, "> b\n>\n> c")]
     #[case::none("", 3, "")]
-    #[case::forged("[substrate mail] x\n\u{1b}[31m## Unresolved\r", 3, "> [substrate mail] x\n> [31m## Unresolved")]
+    #[case::forged(
+        "[substrate mail] x\n\u{1b}[31m## Unresolved\r",
+        3,
+        "> [substrate mail] x\n> [31m## Unresolved"
+    )]
     fn a_tail_is_quoted(#[case] text: &str, #[case] n: usize, #[case] expected: &str) {
         assert_eq!(tail(text, n), expected);
     }

@@ -1,14 +1,15 @@
 //! `substrate scratchpad [show|check|init]`: scratchpads by hand. Where they are is what the feature says; what they must
 //! contain is judged by its own functions, so that a person and a hook come to the same result.
 
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use substrate_core::facts::{DayFile, Daily};
+use substrate_core::facts::{Daily, DayFile};
 use substrate_core::text::one_line;
 use substrate_core::{Format, Need, Verb};
 use substrate_features::scratchpad::{
@@ -37,12 +38,15 @@ pub(super) fn commands(group: Command) -> Command {
             .value_name("AGENT")
             .help("The type of agent (default: your own, or `coordinator`)")
     };
-    let whose = agent().help("The type of agent (default: coordinator and ego, and who wrote today)");
+    let whose =
+        agent().help("The type of agent (default: coordinator and ego, and who wrote today)");
     group
         .subcommand_required(false)
         .arg_required_else_help(false)
         .subcommand(
-            Command::new("show").about("The latest scratchpad of an agent, or how things stand").arg(whose),
+            Command::new("show")
+                .about("The latest scratchpad of an agent, or how things stand")
+                .arg(whose),
         )
         .subcommand(
             Command::new("check")
@@ -83,7 +87,8 @@ impl Place {
     fn of(context: &Context, agent: Option<&str>) -> Result<Self> {
         let mut verbs = substrate_features::ALL.iter().flat_map(|feature| feature.verbs);
         let verb = verbs.find(|verb| verb.path == ["scratchpad", "path"]);
-        let verb = verb.ok_or_else(|| AppError::new(Kind::Internal, "`scratchpad path` is gone"))?;
+        let verb =
+            verb.ok_or_else(|| AppError::new(Kind::Internal, "`scratchpad path` is gone"))?;
         let output = Line::new(context, verb).call(body(verb, agent)?, &context.caller.request)?;
         serde_json::from_value(output.json)
             .map_err(|error| AppError::from_error(Kind::Internal, &error))
@@ -96,8 +101,11 @@ impl Place {
         let need = Need::Daily { dir, of_tree: false, below, n, max_bytes: MAX_BYTES };
         let found = gather::gather(vec![need.clone()]);
         found.daily(&need).map(|Daily { files, .. }| files.clone()).ok_or_else(|| {
-            AppError::new(Kind::State, format!("`{}/{BASE}/{folder}` can't be looked into", self.root))
-                .hint("make it a folder that you may read; `--project-dir` names another project")
+            AppError::new(
+                Kind::State,
+                format!("`{}/{BASE}/{folder}` can't be looked into", self.root),
+            )
+            .hint("make it a folder that you may read; `--project-dir` names another project")
         })
     }
 
@@ -135,14 +143,15 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
     for (who, n) in [(COORDINATOR, COORDINATOR_LINES), (EGO, EGO_LINES)] {
         let Some(file) = place.latest(who, 1)?.pop() else { continue };
         let tail = pads::tail(file.text.as_deref().unwrap_or("(it can't be read)"), n);
-        text.push_str(&format!("{who}, {}:\n{tail}\n\n", file.day));
+        let _infallible = write!(text, "{who}, {}:\n{tail}\n\n", file.day);
         entries.push(json!({"agent": who, "day": file.day, "tail": tail}));
     }
     let today = wrote(place);
-    text.push_str(&match today.as_slice() {
-        [] => format!("Nobody has written a scratchpad on {} in {}.\n", place.day, place.root),
-        names => format!("Written on {}: {}\n", place.day, names.join(", ")),
-    });
+    let _infallible = if today.is_empty() {
+        writeln!(text, "Nobody has written a scratchpad on {} in {}.", place.day, place.root)
+    } else {
+        writeln!(text, "Written on {}: {}", place.day, today.join(", "))
+    };
     let json = json!({"day": place.day, "root": place.root, "latest": entries, "today": today});
     print(context, &json, || text);
     Ok(())
@@ -219,10 +228,12 @@ fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(AppError::new(Kind::User, format!("{} is there already", place.path)).hint(format!(
-                "add to it; `substrate scratchpad check {}` says what it lacks",
-                place.folder
-            )))
+            Err(AppError::new(Kind::User, format!("{} is there already", place.path)).hint(
+                format!(
+                    "add to it; `substrate scratchpad check {}` says what it lacks",
+                    place.folder
+                ),
+            ))
         }
         Err(error) => Err(refused(&path, &error)),
     }
@@ -252,7 +263,8 @@ fn unreadable(path: &str) -> AppError {
 /// What others wrote, without what a terminal would obey.
 fn plain(text: &str) -> String {
     let keep = |line: &str| -> String {
-        line.chars().filter(|c| *c == '\t' || !c.is_control()).take(MAX_LINE).collect::<String>() + "\n"
+        line.chars().filter(|c| *c == '\t' || !c.is_control()).take(MAX_LINE).collect::<String>()
+            + "\n"
     };
     text.lines().map(keep).collect()
 }

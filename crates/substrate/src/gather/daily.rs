@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::fs::OFlags;
 use substrate_core::Need;
-use substrate_core::facts::{DayFile, Daily};
+use substrate_core::facts::{Daily, DayFile};
 
 use crate::config::root_of;
 
@@ -33,7 +33,10 @@ pub(super) fn daily(need: &Need, deadline: Instant) -> Option<Daily> {
         let text = end(&folder.join(format!("{day}.md")), *max_bytes);
         DayFile { day, text: text.ok() }
     };
-    Some(Daily { files: latest.into_iter().map(file).collect(), folder: folder.to_str()?.to_owned() })
+    Some(Daily {
+        files: latest.into_iter().map(file).collect(),
+        folder: folder.to_str()?.to_owned(),
+    })
 }
 
 fn days(folder: &Path) -> std::io::Result<Vec<String>> {
@@ -147,11 +150,7 @@ mod tests {
         std::os::unix::fs::symlink(dir.join("secret"), at("2026-02-02.md")).unwrap();
         fsx::create_folders(&at("2026-02-03.md")).unwrap();
         let found = look(dir, false, 10, 100).unwrap();
-        let expected = [
-            ("2026-02-01", Some("text")),
-            ("2026-02-02", None),
-            ("2026-02-03", None),
-        ];
+        let expected = [("2026-02-01", Some("text")), ("2026-02-02", None), ("2026-02-03", None)];
         assert_eq!(told(&found), expected);
     }
 

@@ -59,7 +59,12 @@ fn the_chain_from_start_to_stop_with_and_without_a_daemon() {
     for more in ["", "[daemon]\nautostart = false\n"] {
         let env = env(more);
         let writer = json!({"agent_id": "a1", "agent_type": "spec-writer"});
-        assert_eq!(context(&answer(&env, "SessionStart", &of(&env, &json!({"source": "startup"})))).matches("scratchpad").count(), 0);
+        assert_eq!(
+            context(&answer(&env, "SessionStart", &of(&env, &json!({"source": "startup"}))))
+                .matches("scratchpad")
+                .count(),
+            0
+        );
         let started = answer(&env, "SubagentStart", &of(&env, &writer));
         let held = answer(&env, "SubagentStop", &of(&env, &writer));
         let path = named(&held);
@@ -118,10 +123,8 @@ fn hostile_names_write_nothing_anywhere_and_the_session_goes_on() {
             all.into_iter().filter(|path| !path.starts_with(&state)).collect::<Vec<_>>()
         };
         let before = outside(&env);
-        let payload = of(
-            &env,
-            &json!({"session_id": hostile, "agent_id": hostile, "agent_type": hostile}),
-        );
+        let payload =
+            of(&env, &json!({"session_id": hostile, "agent_id": hostile, "agent_type": hostile}));
         let main = of(&env, &json!({"session_id": hostile, "source": "startup"}));
         answer(&env, "SessionStart", &main);
         answer(&env, "SubagentStart", &payload);
@@ -190,4 +193,25 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     let overview = env.substrate(["scratchpad"]).success();
     assert!(overview.contains(":\n> a plan\n"), "{overview}");
     assert!(overview.ends_with(": coordinator, writer\n"), "{overview}");
+}
+
+#[test]
+fn a_day_is_what_the_users_clock_says_for_hooks_daemon_and_commands() {
+    let mut days = Vec::new();
+    // 25 hours apart: never the same day.
+    for zone in ["AAA-14", "BBB11"] {
+        let (env, zone) = (env(""), [("TZ", zone)]);
+        let path = env.substrate_with(["scratchpad", "path", "w"], &zone).success();
+        env.substrate(["daemon", "stop"]).success();
+        for starts_daemon in [false, true] {
+            if starts_daemon {
+                env.substrate_with(["daemon", "start"], &zone).success();
+            }
+            let held = env.hook_with("SubagentStop", json!({"agent_type": "w"}), &zone).success();
+            let named = named(&serde_json::from_str(&held).unwrap());
+            assert!(path.trim_end().ends_with(&named), "{named} is not {path}");
+        }
+        days.push(path.trim_end().rsplit_once('/').unwrap().1.to_owned());
+    }
+    assert_ne!(days[0], days[1]);
 }

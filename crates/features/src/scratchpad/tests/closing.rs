@@ -96,7 +96,12 @@ fn what_a_delegate_wrote_into_its_own_tree_is_a_sign() {
 fn it_is_held_only_when_its_background_tasks_are_done() {
     let mut story = delegated("x");
     let stop = |story: &Story, n_background_tasks| Event {
-        detail: Detail::Stop { again: false, last_message: None, n_background_tasks, transcript: None },
+        detail: Detail::Stop {
+            again: false,
+            last_message: None,
+            n_background_tasks,
+            transcript: None,
+        },
         ..story.event(EventKind::Stop, main())
     };
     let event = stop(&story, 2);

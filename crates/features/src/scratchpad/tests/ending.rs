@@ -9,9 +9,20 @@ const REASON: &str = "Scratchpad missing or incomplete. Write to .claude/scratch
 
 #[rstest]
 #[case::complete(Some(ALL), None)]
-#[case::missing(None, Some("There is no such file yet; the sections are \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\"."))]
-#[case::empty(Some(""), Some("It lacks \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\"."))]
-#[case::incomplete(Some("## What I did\n## Unresolved"), Some("It lacks \"## Cross-agent observations\"."))]
+#[case::missing(
+    None,
+    Some(
+        "There is no such file yet; the sections are \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\"."
+    )
+)]
+#[case::empty(
+    Some(""),
+    Some("It lacks \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\".")
+)]
+#[case::incomplete(
+    Some("## What I did\n## Unresolved"),
+    Some("It lacks \"## Cross-agent observations\".")
+)]
 fn it_is_held_until_its_scratchpad_is_complete(
     #[case] text: Option<&str>,
     #[case] expected: Option<&str>,
@@ -38,11 +49,8 @@ fn it_is_held_at_every_try_until_it_wrote_or_the_client_would_override() {
             n_background_tasks: 0,
             transcript: None,
         };
-        let event = Event {
-            detail,
-            block_cap: 8,
-            ..story.event(EventKind::SubagentStop, sub("a1", "x"))
-        };
+        let event =
+            Event { detail, block_cap: 8, ..story.event(EventKind::SubagentStop, sub("a1", "x")) };
         held.push(story.happen(&event).verdict.block.is_some());
     }
     assert_eq!(held, [true, true, true, true, true, true, true, false]);

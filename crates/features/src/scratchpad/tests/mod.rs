@@ -8,7 +8,7 @@ mod paths;
 
 use std::collections::BTreeMap;
 
-use substrate_core::facts::{DayFile, Daily, Found};
+use substrate_core::facts::{Daily, DayFile, Found};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
     Actor, Detail, Event, EventKind, Need, Outcome, SafeId, Settings, StartSource, Timestamp,

@@ -62,7 +62,10 @@ fn where_there_is_nothing_nothing_is_told() {
     assert_eq!(section(&story.start().verdict), None);
     with_log(&mut story);
     let told = section(&story.start().verdict).unwrap();
-    assert_eq!(told, "Where the work stands.\n\ngit log --oneline -5:\n> 1a2b3c fix it\n> 4d5e6f begin");
+    assert_eq!(
+        told,
+        "Where the work stands.\n\ngit log --oneline -5:\n> 1a2b3c fix it\n> 4d5e6f begin"
+    );
 }
 
 #[test]
@@ -80,7 +83,11 @@ fn a_subagent_is_told_date_path_sections_and_how_the_latest_entries_end() {
 #[rstest]
 #[case::at_the_root("/repo", Some("/repo"), ".claude/scratchpad/x/2026-02-08.md")]
 #[case::in_a_folder("/repo/src", Some("/repo"), "/repo/.claude/scratchpad/x/2026-02-08.md")]
-#[case::in_a_tree_of_its_own("/repo/.claude/worktrees/w", Some("/repo"), "/repo/.claude/scratchpad/x/2026-02-08.md")]
+#[case::in_a_tree_of_its_own(
+    "/repo/.claude/worktrees/w",
+    Some("/repo"),
+    "/repo/.claude/scratchpad/x/2026-02-08.md"
+)]
 #[case::without_a_project("/repo", None, ".claude/scratchpad/x/2026-02-08.md")]
 #[case::in_a_folder_without("/repo/src", None, "/repo/.claude/scratchpad/x/2026-02-08.md")]
 fn the_path_is_one_that_leads_there(

@@ -2,9 +2,7 @@
 
 use rstest::rstest;
 use serde_json::json;
-use substrate_core::{
-    Caller, Detail, Event, EventKind, Output, Timestamp, ToolCall, ToolClass,
-};
+use substrate_core::{Caller, Detail, Event, EventKind, Output, Timestamp, ToolCall, ToolClass};
 
 use super::{ALL, HOUR, ON, Story, main, pad, sub};
 
@@ -38,11 +36,8 @@ fn a_person_is_told_where_it_is(#[case] agent: Option<&str>, #[case] expected: &
 #[test]
 fn a_named_project_and_the_callers_own_day_count() {
     let mut story = Story::new("");
-    let caller = Caller {
-        project_dir: Some("/p/".to_owned()),
-        tz_offset_s: 13 * 3_600,
-        ..person()
-    };
+    let caller =
+        Caller { project_dir: Some("/p/".to_owned()), tz_offset_s: 13 * 3_600, ..person() };
     let out = ask(&mut story, &caller, Some("../x"));
     let path = out.json["path"].as_str().unwrap();
     assert!(path.starts_with("/p/.claude/scratchpad/x-"), "{path}");
@@ -73,11 +68,17 @@ fn in_its_own_shell_a_subagent_has_its_own_type_and_its_days() {
     let own = ask(&mut story, &inside("sh -c substrate scratchpad path"), None).json;
     let folder = own["folder"].as_str().unwrap().to_owned();
     assert!(folder.starts_with("plugin-rev-"), "{own}");
-    assert_eq!((own["root"].as_str(), own["day"].as_str(), own["since"].as_str()), (Some("/repo"), Some("2026-02-09"), Some("2026-02-08")));
+    assert_eq!(
+        (own["root"].as_str(), own["day"].as_str(), own["since"].as_str()),
+        (Some("/repo"), Some("2026-02-09"), Some("2026-02-08"))
+    );
     story.write(&pad(&folder, "2026-02-08"), ALL);
     assert_eq!(story.end("a1", "plugin:rev"), None, "the very folder that it was told");
     let main = ask(&mut story, &inside("sh -c something else"), None).json;
-    assert_eq!((main["folder"].as_str(), main["root"].as_str()), (Some("coordinator"), Some("/repo")));
+    assert_eq!(
+        (main["folder"].as_str(), main["root"].as_str()),
+        (Some("coordinator"), Some("/repo"))
+    );
 }
 
 #[test]
