@@ -103,7 +103,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
                 names.into_iter().filter_map(text).map(|(text, name)| (name, text)).collect(),
             ))
         }
-        Need::Daily { .. } => daily::daily(need, deadline).map(Found::Daily),
+        Need::Daily { .. } => daily::daily(need).map(Found::Daily),
         Need::Tree { root, depth, max } => {
             tree::tree(root, *depth, *max, deadline).map(Found::Tree)
         }

@@ -41,14 +41,16 @@ impl VerbArgs for Path {
             (None, Some(worker)) => worker.folder.clone(),
             (None, None) => COORDINATOR.to_owned(),
         };
-        let root = root(&self.tree, &session_root, caller);
+        // Whoever names a project means no other.
+        let tree = if caller.project_dir.is_some() { "" } else { self.tree.as_str() };
+        let root = root(tree, &session_root, caller);
         let today = day::day(cx.now, caller.tz_offset_s);
         // As long as it works, whatever it wrote since it started counts.
         let since =
             own.map_or_else(|| today.clone(), |own| day::day(own.started, caller.tz_offset_s));
         let path = format!("{root}/{BASE}/{folder}/{today}.md");
         let json = json!({
-            "path": path, "root": root, "folder": folder, "day": today, "since": since,
+            "path": path, "root": root, "tree": tree, "folder": folder, "day": today, "since": since,
         });
         Ok(Output::new(format!("{path}\n"), json))
     }
@@ -67,8 +69,10 @@ fn known(cx: &mut Cx<'_>) -> Result<(Option<Worker>, String), VerbError> {
 fn root(tree: &str, of_session: &str, caller: &Caller) -> String {
     let project = Some(caller.project.as_str())
         .filter(|project| !project.is_empty() && is_below(&caller.cwd, project));
-    let named = caller.project_dir.as_deref().filter(|dir| dir.starts_with('/'));
-    let known = [named, Some(of_session), Some(tree), project, Some(&caller.cwd)];
+    let named = caller.project_dir.as_deref().filter(|dir| !dir.is_empty()).map(|dir| {
+        if dir.starts_with('/') { dir.to_owned() } else { format!("{}/{dir}", caller.cwd) }
+    });
+    let known = [named.as_deref(), Some(of_session), Some(tree), project, Some(&caller.cwd)];
     let root = known.into_iter().flatten().find(|root| !root.is_empty()).unwrap_or("/");
     root.trim_end_matches('/').to_owned()
 }

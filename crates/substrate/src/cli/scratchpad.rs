@@ -77,6 +77,8 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
 struct Place {
     path: String,
     root: String,
+    /// The working tree around the caller: a subagent may have its own, and what it writes there counts too.
+    tree: String,
     folder: String,
     day: String,
     /// The first day that counts.
@@ -94,24 +96,21 @@ impl Place {
             .map_err(|error| AppError::from_error(Kind::Internal, &error))
     }
 
-    /// The latest `n` files of an agent, oldest first.
-    fn latest(&self, folder: &str, n: usize) -> Result<Vec<DayFile>> {
-        let below = format!("{BASE}/{folder}");
-        let dir = self.root.clone();
-        let need = Need::Daily { dir, of_tree: false, below, n, max_bytes: MAX_BYTES };
-        let found = gather::gather(vec![need.clone()]);
-        found.daily(&need).map(|Daily { files, .. }| files.clone()).ok_or_else(|| {
-            AppError::new(
-                Kind::State,
-                format!("`{}/{BASE}/{folder}` can't be looked into", self.root),
-            )
-            .hint("make it a folder that you may read; `--project-dir` names another project")
-        })
+    fn file(&self, root: &str, day: &str) -> String {
+        format!("{root}/{BASE}/{}/{day}.md", self.folder)
     }
+}
 
-    fn file(&self, day: &str) -> String {
-        format!("{}/{BASE}/{}/{day}.md", self.root, self.folder)
-    }
+/// The latest `n` files of an agent below a root, oldest first.
+fn latest(root: &str, folder: &str, n: usize) -> Result<Vec<DayFile>> {
+    let below = format!("{BASE}/{folder}");
+    let dir = root.to_owned();
+    let need = Need::Daily { dir, of_tree: false, below, n, max_bytes: MAX_BYTES };
+    let found = gather::gather(vec![need.clone()]);
+    found.daily(&need).map(|Daily { files, .. }| files.clone()).ok_or_else(|| {
+        AppError::new(Kind::State, format!("`{root}/{BASE}/{folder}` can't be looked into"))
+            .hint("make it a folder that you may read; `--project-dir` names another project")
+    })
 }
 
 /// As if it were typed.
@@ -124,11 +123,11 @@ fn body(verb: &Verb, agent: Option<&str>) -> Result<Value> {
 }
 
 fn show(context: &Context, place: &Place) -> Result<()> {
-    let Some(file) = place.latest(&place.folder, 1)?.pop() else {
+    let Some(file) = latest(&place.root, &place.folder, 1)?.pop() else {
         return Err(AppError::new(Kind::User, format!("{} has no scratchpad yet", place.folder))
             .hint(format!("`substrate scratchpad init {}` begins one", place.folder)));
     };
-    let path = place.file(&file.day);
+    let path = place.file(&place.root, &file.day);
     let text = file.text.ok_or_else(|| unreadable(&path))?;
     print(context, &json!({"path": path, "day": file.day, "text": text}), || {
         format!("{path}\n\n{}", plain(&text))
@@ -141,7 +140,7 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
     let mut text = String::new();
     let mut entries = Vec::new();
     for (who, n) in [(COORDINATOR, COORDINATOR_LINES), (EGO, EGO_LINES)] {
-        let Some(file) = place.latest(who, 1)?.pop() else { continue };
+        let Some(file) = latest(&place.root, who, 1)?.pop() else { continue };
         let tail = pads::tail(file.text.as_deref().unwrap_or("(it can't be read)"), n);
         let _infallible = write!(text, "{who}, {}:\n{tail}\n\n", file.day);
         entries.push(json!({"agent": who, "day": file.day, "tail": tail}));
@@ -173,15 +172,18 @@ fn wrote(place: &Place) -> Vec<String> {
 }
 
 fn check(context: &Context, place: &Place) -> Result<()> {
-    let is_counted = |file: &DayFile| place.since <= file.day && file.day <= place.day;
-    let mut files = place.latest(&place.folder, MAX_DAYS)?;
-    files.retain(is_counted);
     let mut best: Option<(String, Vec<&'static str>)> = None;
-    for file in files.iter().rev() {
-        let path = place.file(&file.day);
-        let lacks = lacks(&place.folder, file.text.as_deref().ok_or_else(|| unreadable(&path))?);
-        if best.as_ref().is_none_or(|(_, least)| lacks.len() < least.len()) {
-            best = Some((path, lacks));
+    let own = Some(place.tree.as_str()).filter(|tree| !tree.is_empty() && *tree != place.root);
+    for root in [place.root.as_str()].into_iter().chain(own) {
+        let files = latest(root, &place.folder, MAX_DAYS)?;
+        let counts = |file: &&DayFile| place.since <= file.day && file.day <= place.day;
+        for file in files.iter().rev().filter(counts) {
+            let path = place.file(root, &file.day);
+            let text = file.text.as_deref().ok_or_else(|| unreadable(&path))?;
+            let lacks = lacks(&place.folder, text);
+            if best.as_ref().is_none_or(|(_, least)| lacks.len() < least.len()) {
+                best = Some((path, lacks));
+            }
         }
     }
     let is_there = best.is_some();

@@ -147,3 +147,12 @@ fn a_new_day_needs_a_new_entry_and_old_workers_are_forgotten() {
     assert!(!story.stage.with(|cx| super::policy::tick(cx).unwrap()));
     assert!(story.end("a1", "x").is_some(), "nobody remembers");
 }
+
+#[test]
+fn a_database_that_is_held_by_another_is_no_way_out() {
+    let mut story = Story::new(ON);
+    story.spawn("a1", "x");
+    let event = story.event(EventKind::SubagentStop, sub("a1", "x"));
+    story.happen(&event);
+    assert!(story.stage.happen_reading(&event).verdict.block.is_some());
+}

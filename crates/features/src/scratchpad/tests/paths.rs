@@ -33,14 +33,15 @@ fn a_person_is_told_where_it_is(#[case] agent: Option<&str>, #[case] expected: &
     assert_eq!(ask(&mut story, &person(), agent).text, expected);
 }
 
-#[test]
-fn a_named_project_and_the_callers_own_day_count() {
+#[rstest]
+#[case::absolute("/p/", "/p/")]
+#[case::relative("../p", "/repo/src/../p/")]
+fn a_named_project_and_the_callers_own_day_count(#[case] dir: &str, #[case] root: &str) {
     let mut story = Story::new("");
-    let caller =
-        Caller { project_dir: Some("/p/".to_owned()), tz_offset_s: 13 * 3_600, ..person() };
+    let caller = Caller { project_dir: Some(dir.to_owned()), tz_offset_s: 13 * 3_600, ..person() };
     let out = ask(&mut story, &caller, Some("../x"));
     let path = out.json["path"].as_str().unwrap();
-    assert!(path.starts_with("/p/.claude/scratchpad/x-"), "{path}");
+    assert!(path.starts_with(&format!("{root}.claude/scratchpad/x-")), "{path}");
     assert!(path.ends_with("/2026-02-09.md"), "{path}");
 }
 
