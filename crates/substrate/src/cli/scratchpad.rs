@@ -91,7 +91,8 @@ impl Place {
         let verb = verbs.find(|verb| verb.path == ["scratchpad", "path"]);
         let verb =
             verb.ok_or_else(|| AppError::new(Kind::Internal, "`scratchpad path` is gone"))?;
-        let output = Line::new(context, verb).call(body(verb, agent)?, &context.caller.request)?;
+        let output =
+            Line::new(context, verb).call(body(context, verb, agent)?, &context.caller.request)?;
         serde_json::from_value(output.json)
             .map_err(|error| AppError::from_error(Kind::Internal, &error))
     }
@@ -114,12 +115,12 @@ fn latest(root: &str, folder: &str, n: usize) -> Result<Vec<DayFile>> {
 }
 
 /// As if it were typed.
-fn body(verb: &Verb, agent: Option<&str>) -> Result<Value> {
+fn body(context: &Context, verb: &Verb, agent: Option<&str>) -> Result<Value> {
     let command = (verb.augment)(Command::new("path")).no_binary_name(true);
     let matches = command
         .try_get_matches_from(["--"].into_iter().chain(agent))
         .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
-    Ok((verb.body)(&matches, &mut ThisProcess)?)
+    Ok((verb.body)(&matches, &mut ThisProcess(context))?)
 }
 
 fn show(context: &Context, place: &Place) -> Result<()> {

@@ -35,13 +35,13 @@ mod real_client_mail;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
-mod reminders;
-#[cfg(test)]
-mod session_logs;
-#[cfg(test)]
 mod real_client_scratchpad;
 #[cfg(test)]
+mod reminders;
+#[cfg(test)]
 mod scratchpad;
+#[cfg(test)]
+mod session_logs;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
