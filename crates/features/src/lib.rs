@@ -34,6 +34,9 @@ pub const ALL: &[&Feature] = &[
     &journal::FEATURE,
 ];
 
+/// For what happened so long ago that it only has to be written down.
+pub const RECORD_ONLY: &[&Feature] = &[&journal::FEATURE];
+
 /// The settings that belong to no feature.
 pub const COMMON_KEYS: &[Key] = &[
     Key {

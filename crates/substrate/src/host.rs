@@ -12,8 +12,8 @@ use substrate_core::engine::{HostKind, Surroundings, once};
 use substrate_core::text::one_line;
 use substrate_core::verdict::Wait;
 use substrate_core::{
-    Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError, Migration,
-    Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
+    Actor, Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError,
+    Migration, Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
 };
 use substrate_store::Schema;
 
@@ -241,7 +241,11 @@ pub(crate) fn apply(
     when: When,
 ) -> Applied {
     let Decoded { event, client, .. } = &prepared.decoded;
-    let outcome = engine::run(&prepared.around(machine, host, when), db, event);
+    let mut around = prepared.around(machine, host, when);
+    if when == When::TooLate && is_outdated(db, event) {
+        around.features = substrate_features::RECORD_ONLY;
+    }
+    let outcome = engine::run(&around, db, event);
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }
@@ -252,6 +256,15 @@ pub(crate) fn apply(
         receipt: outcome.verdict.receipt,
         effects: outcome.effects,
     }
+}
+
+/// The main thread has gone on since: what it was about to do or to end then says nothing about now.
+fn is_outdated(db: &mut dyn Db, event: &Event) -> bool {
+    let says_how_it_stands =
+        matches!(event.kind, EventKind::Stop | EventKind::SessionEnd | EventKind::PreToolUse)
+            && matches!(event.actor, Actor::Main { .. });
+    let Some(session) = event.session.as_ref().filter(|_| says_how_it_stands) else { return false };
+    substrate_features::journal::heard_since(db, session.as_str(), event.at).unwrap_or(false)
 }
 
 /// Runs a verb as its caller, in the open transaction. What fails changes nothing.
@@ -306,4 +319,58 @@ pub(crate) fn export(answer: &Answer) {
 /// An answer in the form in which it is kept for a hook that did not wait.
 pub(crate) fn given(answer: &Answer) -> once::Given {
     once::Given { exit: answer.exit, stdout: answer.stdout.clone(), stderr: answer.stderr.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use substrate_store::{Durability, Writer};
+
+    fn heard(db: &mut Writer, event: &str, at: i64, when: When) {
+        let stdin = format!(
+            r#"{{"session_id":"s1","cwd":"/","hook_event_name":"{event}","tool_name":"Bash","tool_input":{{"command":"ls"}},"tool_use_id":"t{at}"}}"#
+        );
+        let args = format!("claude-code\0{event}\0");
+        let request = HookRequest {
+            id: [u8::try_from(at).unwrap(); 16],
+            args: args.as_bytes(),
+            cwd: b"/",
+            stdin: stdin.as_bytes(),
+            ..HookRequest::default()
+        };
+        let decoded = decode(&request, Timestamp(at), 0);
+        let settings = Arc::new(Settings::resolve(&substrate_features::keys(), &[]));
+        let prepared = Prepared { decoded, settings, facts: Facts::default() };
+        let mut tx = db.begin(Durability::Normal).unwrap();
+        apply(&mut tx, &prepared, &Machine::default(), HostKind::Daemon, when);
+        tx.commit().unwrap();
+    }
+
+    fn has_stopped(db: &mut Writer) -> bool {
+        let mut tx = db.begin(Durability::Normal).unwrap();
+        let tx: &mut dyn Db = &mut tx;
+        let sql = "select stopped_ms is not null from agent_sessions where session = 's1'";
+        tx.first(sql, &[], |row| row.int(0)).unwrap() == Some(1)
+    }
+
+    /// A Stop that had to be kept: whether it counts, after what the session did since.
+    fn counts_after(since: Option<&str>) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let mut db =
+            Writer::open(&folder.path().join("db"), std::time::Duration::from_secs(5)).unwrap();
+        let schema = schema();
+        substrate_store::prepare(&mut db, &schema, Timestamp(0), folder.path()).unwrap();
+        heard(&mut db, "PreToolUse", 1, When::Now);
+        if let Some(since) = since {
+            heard(&mut db, since, 3, When::Now);
+        }
+        heard(&mut db, "Stop", 2, When::TooLate);
+        has_stopped(&mut db)
+    }
+
+    #[test]
+    fn a_late_stop_ends_no_newer_turn() {
+        assert!(counts_after(None));
+        assert!(!counts_after(Some("PreToolUse")));
+    }
 }

@@ -18,6 +18,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
+pub use ops::heard_since;
 pub use redact::{DOTENV, PATTERNS, Pattern};
 pub(crate) use redact::{names_dotenv, redacted};
 

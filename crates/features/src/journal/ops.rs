@@ -102,11 +102,23 @@ pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> 
             "insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
              values ($1, $2, $3, $4, $4, 1, $5, $5)
              on conflict (session) do update
-             set last_id = excluded.last_id, last_ms = excluded.last_ms, n_events = journal_session.n_events + 1",
+             set last_id = excluded.last_id, n_events = journal_session.n_events + 1,
+               last_ms = case when excluded.last_ms > journal_session.last_ms then excluded.last_ms
+                              else journal_session.last_ms end",
             &[session.into(), entry.client.into(), entry.cwd.into(), id.into(), entry.at.0.into()],
         )?;
     }
     Ok(())
+}
+
+/// Whether something later was recorded of that session.
+pub fn heard_since(db: &mut dyn Db, session: &str, at: Timestamp) -> Result<bool, DbError> {
+    let found = db.first(
+        "select 1 from journal_session where session = $1 and last_ms > $2",
+        &[session.into(), at.0.into()],
+        |row| row.int(0),
+    )?;
+    Ok(found.is_some())
 }
 
 /// Which rows are wanted.

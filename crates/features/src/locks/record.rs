@@ -50,7 +50,11 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), 
                 policy::take(cx, event, &me, &place, before.as_ref(), None)?;
             }
             Standing::Own(lease) if !is_denied && lease.claim.is_provisional => {
-                ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS))?;
+                match ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS)) {
+                    // The lease is there already; nobody is refused what it holds.
+                    Err(DbError::Busy) => {}
+                    prolonged => prolonged?,
+                }
             }
             Standing::Free { .. } | Standing::Own(_) => {}
         }

@@ -196,25 +196,42 @@ pub(super) fn surrounded(state: &State, mut decoded: Decoded) -> Prepared {
     Prepared { decoded, settings, facts: Facts::default() }
 }
 
-/// Processes what hooks had to leave in the spool.
+/// Processes what hooks had to leave in the spool: one group, so that nobody comes between a turn's end and the next turn's
+/// beginning.
 pub(super) async fn process_kept(state: &State) {
+    let mut found = Vec::new();
     for kept in spool::kept(&state.home) {
-        let prepared = prepare(state, kept.body, clock::micros(), kept.at).await;
-        let done = match prepared {
-            Some(prepared) => committed(state, What::Kept(Box::new(prepared))).await.is_some(),
+        found.push((kept.file, prepare(state, kept.body, clock::micros(), kept.at).await));
+    }
+    let queued: Vec<_> = found
+        .into_iter()
+        .map(|(file, prepared)| {
+            let what = prepared.map(|prepared| What::Kept(Box::new(prepared)));
+            (file, what.map(|what| queue(state, what)))
+        })
+        .collect();
+    for (file, waiting) in queued {
+        let done = match waiting {
+            Some(Some(waiting)) => waiting.await.is_ok(),
+            Some(None) => false,
             None => true,
         };
         if done {
-            let _maybe_gone = std::fs::remove_file(&kept.file);
+            let _maybe_gone = std::fs::remove_file(&file);
         }
     }
 }
 
-/// Hands a job to the next group, and waits for its commit.
-async fn committed(state: &State, what: What) -> Option<Settled> {
+/// Hands a job to the next group; it is settled by its commit.
+fn queue(state: &State, what: What) -> Option<oneshot::Receiver<Settled>> {
     let (settled, waiting) = oneshot::channel();
     state.jobs.send(Job { what, settled }).ok()?;
-    waiting.await.ok()
+    Some(waiting)
+}
+
+/// Hands a job to the next group, and waits for its commit.
+async fn committed(state: &State, what: What) -> Option<Settled> {
+    queue(state, what)?.await.ok()
 }
 
 /// Runs a command, and answers it, or parks it.
