@@ -146,8 +146,16 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
             }
         }
         let Some(consider) = feature.consider else { continue };
-        match contained(around, db, event, &known, |cx| consider(cx, event)) {
-            Ok((wishes, effects)) => {
+        let considered = contained(around, db, event, &known, |cx| {
+            consider(cx, event).map(|wishes| (wishes, std::mem::take(&mut cx.troubles)))
+        });
+        match considered {
+            Ok(((wishes, troubles), effects)) => {
+                out.failures.extend(troubles.into_iter().map(|message| Failure {
+                    feature: feature.name,
+                    panicked: false,
+                    message,
+                }));
                 out.wishes.extend(wishes.into_iter().map(|wish| (feature.name, wish)));
                 out.effects.extend(effects);
             }

@@ -94,6 +94,8 @@ pub struct Cx<'a> {
     pub n_held: u32,
     /// What shall happen after the commit.
     pub effects: Vec<Effect>,
+    /// What went wrong although the feature could answer; recorded as its failure.
+    pub troubles: Vec<String>,
 }
 
 impl<'a> Cx<'a> {
@@ -109,6 +111,7 @@ impl<'a> Cx<'a> {
             who: None,
             n_held: 0,
             effects: Vec::new(),
+            troubles: Vec::new(),
         }
     }
 

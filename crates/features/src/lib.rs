@@ -3,6 +3,7 @@
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
 mod agent_init;
+mod guards;
 pub(crate) mod identity;
 pub mod journal;
 mod locks;
@@ -11,6 +12,7 @@ mod persist;
 mod probe;
 mod reminders;
 pub mod scratchpad;
+pub(crate) mod shell;
 mod skills;
 #[cfg(test)]
 mod stage;
@@ -28,6 +30,7 @@ pub const ALL: &[&Feature] = &[
     &scratchpad::FEATURE,
     &todos::FEATURE,
     &locks::FEATURE,
+    &guards::FEATURE,
     &skills::FEATURE,
     &reminders::FEATURE,
     &persist::FEATURE,

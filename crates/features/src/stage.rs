@@ -104,6 +104,11 @@ impl Stage {
         outcome
     }
 
+    /// The same where a feature may report that something went wrong.
+    pub(crate) fn happen_failing(&mut self, event: &Event) -> Outcome {
+        self.run(event, true)
+    }
+
     /// The same while somebody else holds the database: nothing can be written.
     pub(crate) fn happen_reading(&mut self, event: &Event) -> Outcome {
         self.run(event, false)

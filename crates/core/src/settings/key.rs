@@ -1,5 +1,6 @@
 //! One key: its type, its default, who may set it.
 
+use super::layer::Scope;
 use crate::time::parse_span;
 
 /// A setting. Every feature lists its own.
@@ -29,6 +30,8 @@ pub enum Kind {
     /// Any text.
     Text,
     Texts,
+    /// Tables, each kept as JSON text; their owner reads them.
+    Tables,
 }
 
 /// What a project's own settings file may do to a key. A project comes from outside, so never much.
@@ -51,6 +54,16 @@ pub enum Value {
     Word(String),
     Text(String),
     Texts(Vec<String>),
+    Tables(Vec<Table>),
+}
+
+/// One table of a list of tables, and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub scope: Scope,
+    /// `file:line`
+    pub origin: String,
+    pub json: String,
 }
 
 impl Kind {
@@ -63,6 +76,7 @@ impl Kind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Text => "a string".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
+            Self::Tables => "a list of tables (`[[…]]`)".to_owned(),
         }
     }
 
@@ -73,7 +87,7 @@ impl Kind {
             Self::Size => parse_size(text).map(Value::Int),
             Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
             Self::Text => Some(Value::Text(text.to_owned())),
-            Self::Bool | Self::Texts => None,
+            Self::Bool | Self::Texts | Self::Tables => None,
         }
     }
 }

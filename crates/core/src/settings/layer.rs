@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::key::{Key, Kind, ProjectMay, Value};
+use super::tables;
 
 /// Where a value was written. Later scopes win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +83,7 @@ impl Layer {
             let line = line_of(text, name.span().start);
             let full = format!("{prefix}{}", name.get_ref());
             if let Some(key) = keys.iter().find(|key| key.name == full) {
-                self.read_value(key, value, line);
+                self.read_value(text, key, value, line);
             } else if let DeValue::Table(inner) = value.get_ref() {
                 self.read_table(text, &format!("{full}."), inner, keys);
             } else {
@@ -95,8 +96,12 @@ impl Layer {
         }
     }
 
-    fn read_value(&mut self, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
-        let Some(value) = fits(key.kind, value.get_ref()) else {
+    fn read_value(&mut self, text: &str, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
+        let fitting = match key.kind {
+            Kind::Tables => tables::read(self.scope, &self.file, text, value).map(Value::Tables),
+            kind => fits(kind, value.get_ref()),
+        };
+        let Some(value) = fitting else {
             self.problem(
                 line,
                 format!("`{}` must be {}", key.name, key.kind.shape()),
@@ -142,12 +147,15 @@ pub(super) fn fits(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
                 items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
             texts.map(Value::Texts)
         }
+        (Kind::Tables, DeValue::Array(items)) if items.is_empty() => {
+            Some(Value::Tables(Vec::new()))
+        }
         (_, DeValue::String(text)) => kind.read_text(text),
         _ => None,
     }
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 

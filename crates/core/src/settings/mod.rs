@@ -6,7 +6,8 @@
 mod key;
 mod layer;
 mod resolve;
+mod tables;
 
-pub use key::{Key, Kind, ProjectMay, Value};
+pub use key::{Key, Kind, ProjectMay, Table, Value};
 pub use layer::{Layer, Problem, Scope};
 pub use resolve::{Effective, Settings};

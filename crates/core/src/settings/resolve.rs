@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::key::{Key, Kind, ProjectMay, Value};
+use super::key::{Key, Kind, ProjectMay, Table, Value};
 use super::layer::{Layer, Problem, Scope, fits};
 
 /// The settings in force. Looking up a key that nobody declared is a bug, and a test finds it.
@@ -81,6 +81,13 @@ impl Settings {
         }
     }
 
+    pub fn tables(&self, name: &str) -> &[Table] {
+        match self.value(name) {
+            Some(Value::Tables(tables)) => tables,
+            _ => &[],
+        }
+    }
+
     fn value(&self, name: &str) -> Option<&Value> {
         debug_assert!(
             self.values.is_empty() || self.values.contains_key(name),
@@ -112,6 +119,11 @@ fn effective(key: &Key, profile: &str, layers: &[&Layer]) -> Effective {
                 if layer.scope > Scope::User && key.project == ProjectMay::Append =>
             {
                 Value::Texts(before.iter().chain(more).cloned().collect())
+            }
+            (Value::Tables(before), Value::Tables(more))
+                if layer.scope > Scope::User && key.project == ProjectMay::Append =>
+            {
+                Value::Tables(before.iter().chain(more).cloned().collect())
             }
             _ => value.clone(),
         };

@@ -1,6 +1,7 @@
 //! The append-only record of events, wishes, verdicts and their cost. Always on; bounded by age and size; secrets are
 //! taken out before anything is stored.
 
+pub(crate) mod face;
 mod health;
 mod ops;
 pub mod project_logs;

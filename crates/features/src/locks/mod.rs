@@ -18,7 +18,6 @@ mod record;
 mod release;
 mod render;
 mod schema;
-mod shell;
 mod standing;
 mod sweep;
 mod targets;

@@ -1,12 +1,9 @@
 //! Which git commands sweep files of a working tree away, whoever works on them. Pure.
 
-use super::shell;
+use crate::shell::{self, Git, Word, joined};
 
 /// More paths than this are as good as everything.
 const MAX_PATHS: usize = 32;
-
-/// How deep a shell inside a shell is looked into.
-const MAX_DEPTH: u8 = 3;
 
 /// A git command that throws away, hides or overwrites what is in the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,108 +29,24 @@ pub(super) fn sweeps(command: &str) -> Vec<Sweep> {
     if !command.contains("git") {
         return Vec::new();
     }
-    let mut out = Vec::new();
-    look(command, String::new(), 0, &mut out);
-    out
+    let line = shell::read(command);
+    let calls = line.commands.iter().filter_map(|made| Some((made.git.as_ref()?, made)));
+    calls.filter_map(|(call, made)| git(call, made.has_hidden_args)).collect()
 }
 
-fn look(command: &str, mut folder: String, depth: u8, out: &mut Vec<Sweep>) {
-    for words in shell::commands(command) {
-        let (words, has_hidden_args) = program(&words);
-        let Some((name, args)) = words.split_first() else { continue };
-        match name.rsplit('/').next().unwrap_or_default() {
-            "cd" | "pushd" => {
-                let to = args.iter().find(|arg| !arg.starts_with('-'));
-                folder = joined(&folder, to.map_or("", String::as_str));
-            }
-            "git" => out.extend(git(args, &folder, has_hidden_args)),
-            "sh" | "bash" | "zsh" | "dash" if depth < MAX_DEPTH => {
-                let flag = args.iter().position(|arg| {
-                    arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('c')
-                });
-                if let Some(inner) = flag.and_then(|flag| args.get(flag + 1)) {
-                    look(inner, folder.clone(), depth + 1, out);
-                }
-            }
-            "eval" if depth < MAX_DEPTH => look(&args.join(" "), folder.clone(), depth + 1, out),
-            _ => {}
-        }
-    }
-}
-
-/// The words from the program that is really run; whether it gets arguments that are not seen here.
-fn program(words: &[String]) -> (&[String], bool) {
-    let mut rest = words;
-    let mut has_hidden_args = false;
-    while let Some((word, after)) = rest.split_first() {
-        let skipped = match word.as_str() {
-            "env" | "command" | "exec" | "nohup" | "time" | "nice" | "then" | "do" | "else"
-            | "if" | "while" | "until" | "!" | "{" | "builtin" | "stdbuf" | "setsid" => {
-                flags(after, &["-u", "-n", "-S", "-C"])
-            }
-            "sudo" | "doas" => flags(after, &["-u", "-g", "-h", "-p", "-C", "-D"]),
-            "timeout" => flags(after, &["-k", "-s", "--signal", "--kill-after"]) + 1,
-            "xargs" => {
-                has_hidden_args = true;
-                flags(after, &["-n", "-P", "-I", "-L", "-d", "-a", "-s"])
-            }
-            word if is_assignment(word) => 0,
-            _ => break,
-        };
-        rest = after.get(skipped..).unwrap_or_default();
-    }
-    (rest, has_hidden_args)
-}
-
-/// How many words are flags, some of which have a value as the next word.
-fn flags(words: &[String], with_value: &[&str]) -> usize {
-    let mut n = 0;
-    while let Some(word) = words.get(n).filter(|word| word.starts_with('-') && word.len() > 1) {
-        n += if with_value.contains(&word.as_str()) { 2 } else { 1 };
-    }
-    n
-}
-
-fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
-}
-
-fn git(args: &[String], folder: &str, has_hidden_args: bool) -> Option<Sweep> {
-    let mut folder = folder.to_owned();
-    let mut may_clean = false;
-    let mut rest = args;
-    loop {
-        let (word, after) = rest.split_first()?;
-        let value = || after.first().map_or("", String::as_str);
-        let skipped = match word.as_str() {
-            "-C" | "--work-tree" => {
-                folder = joined(&folder, value());
-                1
-            }
-            "-c" => {
-                may_clean |= value().eq_ignore_ascii_case("clean.requireforce=false");
-                1
-            }
-            "--git-dir" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix" => 1,
-            word if word.starts_with("--work-tree=") => {
-                folder = joined(&folder, &word["--work-tree=".len()..]);
-                0
-            }
-            word if word.starts_with('-') => 0,
-            _ => break,
-        };
-        rest = after.get(skipped..)?;
-    }
-    let (name, args) = rest.split_first()?;
-    let mut args = args.to_vec();
+fn git(call: &Git, has_hidden_args: bool) -> Option<Sweep> {
+    let is_unforced = ("clean.requireforce", "false");
+    let may_clean = call
+        .config
+        .iter()
+        .any(|(name, value)| name == is_unforced.0 && value.eq_ignore_ascii_case(is_unforced.1));
+    let name = call.sub.as_str();
+    let mut args: Vec<String> = call.args.iter().map(|word: &Word| word.text.clone()).collect();
     if has_hidden_args {
         args.push(".".to_owned());
     }
     let args = Args::read(&args, name);
-    let (what, paths) = match name.as_str() {
+    let (what, paths) = match name {
         "stash" => ("git stash", stash(&args)?),
         "checkout" => ("git checkout", checkout(&args)?),
         "restore" => ("git restore", restore(&args)?),
@@ -148,6 +61,7 @@ fn git(args: &[String], folder: &str, has_hidden_args: bool) -> Option<Sweep> {
     };
     let is_everything =
         has_hidden_args || paths.len() > MAX_PATHS || paths.iter().any(|p| is_magic(p));
+    let folder = call.folder.clone();
     Some(Sweep { what, folder, paths: if is_everything { Vec::new() } else { paths } })
 }
 
@@ -258,12 +172,4 @@ fn clean(args: &Args, is_unforced: bool) -> Option<Vec<String>> {
     let mut paths = args.words.clone();
     paths.extend(args.paths.clone().unwrap_or_default());
     Some(paths)
-}
-
-fn joined(folder: &str, path: &str) -> String {
-    if folder.is_empty() || path.starts_with('/') || path.starts_with('~') {
-        path.to_owned()
-    } else {
-        format!("{folder}/{path}")
-    }
 }

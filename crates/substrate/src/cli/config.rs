@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value as Json, json};
 use substrate_core::Format;
-use substrate_core::settings::{Effective, Value};
+use substrate_core::settings::{Effective, Table, Value};
 
 use super::{Context, call, verbs};
 use crate::config::SettingsFiles;
@@ -100,6 +100,7 @@ fn as_json(name: &str, found: &Effective) -> Json {
         Value::Int(number) => json!(number),
         Value::Word(text) | Value::Text(text) => json!(text),
         Value::Texts(texts) => json!(texts),
+        Value::Tables(tables) => tables.iter().map(table).collect(),
     };
     json!({"key": name, "value": value, "scope": found.scope.name(), "origin": found.origin})
 }
@@ -111,5 +112,11 @@ fn text(value: &Value) -> String {
         Value::Word(word) => format!("\"{word}\""),
         Value::Text(text) => json!(text).to_string(),
         Value::Texts(texts) => json!(texts).to_string(),
+        Value::Tables(tables) => tables.iter().map(table).collect::<Json>().to_string(),
     }
+}
+
+/// As it was written, in JSON.
+fn table(table: &Table) -> Json {
+    serde_json::from_str(&table.json).unwrap_or_default()
 }

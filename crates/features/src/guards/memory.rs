@@ -1,0 +1,78 @@
+//! The guards' SQL: the only code that touches their tables.
+
+use substrate_core::{Cx, Db, DbError, FeatureError, Timestamp};
+
+/// So long a refusal is remembered: the very same call is then no first attempt any more.
+pub(super) const AGAIN_MS: i64 = 600_000;
+
+/// A session that was silent for so long will not be told anything once more.
+const SAID_MS: i64 = 30 * 86_400_000;
+
+/// Rows in one go, so that no hook waits.
+const STEP: i64 = 500;
+
+/// One call of one actor, as a rule remembers it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'a> {
+    pub(super) session: &'a str,
+    pub(super) actor: &'a str,
+    pub(super) rule: &'a str,
+    pub(super) digest: &'a str,
+}
+
+pub(super) const REFUSED: &str = "select at_ms from guard_refused where session = $1 and actor = $2 and rule = $3 and digest = $4";
+
+/// Whether this very call was refused lately.
+pub(super) fn was_refused(
+    db: &mut dyn Db,
+    call: Call<'_>,
+    now: Timestamp,
+) -> Result<bool, DbError> {
+    let key = [call.session.into(), call.actor.into(), call.rule.into(), call.digest.into()];
+    let at = db.first(REFUSED, &key, |row| row.int(0))?;
+    Ok(at.is_some_and(|at| now.0 - at < AGAIN_MS))
+}
+
+pub(super) fn refused(db: &mut dyn Db, call: Call<'_>, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "insert into guard_refused (session, actor, rule, digest, at_ms) values ($1, $2, $3, $4, $5)
+         on conflict (session, actor, rule, digest) do update set at_ms = excluded.at_ms",
+        &[call.session.into(), call.actor.into(), call.rule.into(), call.digest.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+pub(super) const SAID: &str = "select at_ms from guard_said where session = $1 and rule = $2";
+
+pub(super) fn was_said(db: &mut dyn Db, session: &str, rule: &str) -> Result<bool, DbError> {
+    Ok(db.first(SAID, &[session.into(), rule.into()], |row| row.int(0))?.is_some())
+}
+
+pub(super) fn said(
+    db: &mut dyn Db,
+    session: &str,
+    rule: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into guard_said (session, rule, at_ms) values ($1, $2, $3) on conflict (session, rule) do nothing",
+        &[session.into(), rule.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Forgets what is old. `true`: there is more to do.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
+    let refused = cx.db.execute(
+        "delete from guard_refused where (session, actor, rule, digest) in
+         (select session, actor, rule, digest from guard_refused where at_ms < $1 order by at_ms limit $2)",
+        &[(cx.now.0 - AGAIN_MS).into(), STEP.into()],
+    )?;
+    let said = cx.db.execute(
+        "delete from guard_said where (session, rule) in
+         (select session, rule from guard_said where at_ms < $1 order by at_ms limit $2)",
+        &[(cx.now.0 - SAID_MS).into(), STEP.into()],
+    )?;
+    Ok(refused >= full || said >= full)
+}

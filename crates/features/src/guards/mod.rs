@@ -1,0 +1,74 @@
+//! Rules about what agents may do: conditions in CEL over the event, a small pack against destructive commands, and
+//! whatever the user and the project add.
+//!
+//! A rule that can't be judged is reported and lets the agent go on, unless it is set to fail closed. A command line is read
+//! as a shell reads it (`crate::shell`), never searched as text.
+
+mod condition;
+mod memory;
+mod paths;
+mod policy;
+mod prove;
+mod rule;
+mod scene;
+mod schema;
+mod set;
+mod vals;
+mod verbs_look;
+mod verbs_try;
+
+#[cfg(test)]
+mod tests;
+
+use substrate_core::settings::{Key, Kind, ProjectMay};
+use substrate_core::{Feature, Verb};
+
+pub(crate) const FEATURE: Feature = Feature {
+    name: "guards",
+    about: "Keeps agents from destructive commands, and from whatever your own rules say.",
+    migrations: schema::MIGRATIONS,
+    keys: &[
+        Key {
+            name: "guards.on",
+            kind: Kind::Bool,
+            default: "true",
+            about: "Whether rules are looked at.",
+            project: ProjectMay::TurnOn,
+            profiles: &[],
+        },
+        Key {
+            name: "guards.pack",
+            kind: Kind::Bool,
+            default: "true",
+            about: "The built-in rules against destructive commands; `substrate guard list` shows them.",
+            project: ProjectMay::TurnOn,
+            profiles: &[],
+        },
+        Key {
+            name: "guards.allow",
+            kind: Kind::Texts,
+            default: "[]",
+            about: "Built-in rules that are switched off, by name, e.g. `[\"git-reset-hard\"]`.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+        Key {
+            name: "guards.rules",
+            kind: Kind::Tables,
+            default: "[]",
+            about: "Rules of your own, each `[[guards.rules]]` with `name`, `when`, `action`, `reason`, `next`; `substrate guard check` proves them.",
+            project: ProjectMay::Append,
+            profiles: &[],
+        },
+    ],
+    consider: Some(policy::consider),
+    tick: Some(memory::tick),
+    verbs: &[
+        Verb::of::<verbs_look::List>(),
+        Verb::of::<verbs_look::Check>(),
+        Verb::of::<verbs_try::Test>(),
+        Verb::of::<verbs_try::Explain>(),
+        Verb::of::<verbs_try::Backtest>(),
+    ],
+    ..Feature::NOTHING
+};

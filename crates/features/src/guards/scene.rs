@@ -1,0 +1,126 @@
+//! What a condition can see of an event, as plain data.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use substrate_core::text::cut;
+use substrate_core::{Actor, Cx, Detail, Event};
+
+use super::paths;
+use crate::shell::{self, Line};
+
+/// Elements of a list, and characters of a text, of a tool's input.
+const MAX_ITEMS: usize = 256;
+const MAX_TEXT: usize = 64 << 10;
+const MAX_DEPTH: usize = 8;
+
+/// What other features know about the actor's work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Around {
+    pub(crate) effort: String,
+    pub(crate) phase: String,
+    pub(crate) n_calls_since_log: i64,
+    pub(crate) context_percent: i64,
+}
+
+/// Which parts are worth making, since some rule reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) input: bool,
+    pub(super) line: bool,
+}
+
+/// One event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scene {
+    pub(super) event: &'static str,
+    pub(super) tool: String,
+    pub(super) input: Json,
+    pub(super) command: String,
+    pub(super) line: Line,
+    pub(super) files: Vec<String>,
+    pub(super) cwd: String,
+    pub(super) project: String,
+    /// The trees that must not be lost as a whole.
+    pub(super) roots: Vec<String>,
+    pub(super) is_subagent: bool,
+    pub(super) agent_type: String,
+    pub(super) agent: String,
+    pub(super) mode: String,
+    pub(super) prompt: String,
+    pub(super) around: Around,
+}
+
+impl Scene {
+    pub(super) fn of(cx: &Cx<'_>, event: &Event, wanted: Wanted) -> Arc<Self> {
+        let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
+        // Filled by the features that know it.
+        Arc::new(Self::new(event, agent, Around::default(), wanted))
+    }
+
+    pub(super) fn new(event: &Event, agent: String, around: Around, wanted: Wanted) -> Self {
+        let call = event.tool();
+        let command = call.and_then(|call| call.command.as_deref()).unwrap_or_default();
+        let input =
+            call.filter(|_| wanted.input).and_then(|call| serde_json::from_str(&call.input).ok());
+        let prompt = match &event.detail {
+            Detail::Prompt { text, .. } => cut(text, MAX_TEXT),
+            _ => "",
+        };
+        let mut roots: Vec<String> = [Some(event.project.clone()), event.project_dir.clone()]
+            .into_iter()
+            .flatten()
+            .filter(|root| root.starts_with('/') && root.len() > 1)
+            .collect();
+        if roots.is_empty() && event.cwd.len() > 1 {
+            roots.push(event.cwd.clone());
+        }
+        Self {
+            event: event.kind.name(),
+            tool: call.map(|call| call.name.clone()).unwrap_or_default(),
+            input: bounded(input.unwrap_or_default(), MAX_DEPTH),
+            line: if wanted.line && !command.is_empty() {
+                shell::read(command)
+            } else {
+                Line::default()
+            },
+            command: cut(command, MAX_TEXT).to_owned(),
+            files: call
+                .map(|call| call.files.iter().take(MAX_ITEMS).cloned().collect())
+                .unwrap_or_default(),
+            cwd: event.cwd.clone(),
+            project: event.project.clone(),
+            roots,
+            is_subagent: matches!(event.actor, Actor::Subagent { .. }),
+            agent_type: event.actor.kind().unwrap_or_default().to_owned(),
+            agent,
+            mode: event.permission_mode.clone().unwrap_or_default(),
+            prompt: prompt.to_owned(),
+            around,
+        }
+    }
+
+    pub(super) fn is_whole(&self, path: &str) -> bool {
+        paths::is_whole(path, &self.roots)
+    }
+}
+
+/// So that no condition runs over more than it can in no time.
+fn bounded(value: Json, depth: usize) -> Json {
+    match value {
+        Json::String(text) if text.len() > MAX_TEXT => {
+            Json::String(cut(&text, MAX_TEXT).to_owned())
+        }
+        Json::Array(_) | Json::Object(_) if depth == 0 => Json::Null,
+        Json::Array(items) => {
+            items.into_iter().take(MAX_ITEMS).map(|item| bounded(item, depth - 1)).collect()
+        }
+        Json::Object(map) => map
+            .into_iter()
+            .take(MAX_ITEMS)
+            .map(|(name, value)| (name, bounded(value, depth - 1)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other,
+    }
+}

@@ -1,0 +1,163 @@
+//! The rules in force, compiled, and kept as long as their text is the same.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use substrate_core::settings::{Scope, Table};
+use substrate_core::{Event, Settings};
+
+use super::condition::Condition;
+use super::rule::Rule;
+use super::scene::Wanted;
+
+/// The rules that everybody has.
+const PACK: &str = include_str!("pack.toml");
+
+/// So many rules of one's own are read.
+const MAX_RULES: usize = 200;
+
+/// Sets that are kept: one per project that has rules of its own.
+const MAX_SETS: usize = 16;
+
+/// A rule in force, or one that can't be.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) rule: Rule,
+    /// `pack`, `user`, `project` or `local`.
+    pub(super) scope: &'static str,
+    /// Where it was written.
+    pub(super) origin: String,
+    /// Switched off by `guards.allow` or `guards.pack`.
+    pub(super) is_off: bool,
+    pub(super) condition: Result<Condition, String>,
+}
+
+/// Every rule, those that are told first before the others.
+#[derive(Debug, Default)]
+pub(super) struct Set {
+    pub(super) entries: Vec<Entry>,
+    /// Tables that are no rule at all: where, and why.
+    pub(super) problems: Vec<(String, String)>,
+}
+
+/// What a set was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Source {
+    has_pack: bool,
+    allowed: Vec<String>,
+    tables: Vec<Table>,
+}
+
+thread_local! {
+    static SETS: RefCell<Vec<(Source, Rc<Set>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The rules that these settings ask for.
+pub(super) fn of(settings: &Settings) -> Rc<Set> {
+    let (tables, allowed) = (settings.tables("guards.rules"), settings.texts("guards.allow"));
+    let has_pack = settings.on("guards.pack");
+    SETS.with(|sets| {
+        let mut sets = sets.borrow_mut();
+        let is_same = |source: &Source| {
+            source.has_pack == has_pack && source.allowed == allowed && source.tables == tables
+        };
+        if let Some((_, set)) = sets.iter().find(|(source, _)| is_same(source)) {
+            return Rc::clone(set);
+        }
+        let source = Source { has_pack, allowed: allowed.to_vec(), tables: tables.to_vec() };
+        let set = Rc::new(Set::new(&source));
+        if sets.len() >= MAX_SETS {
+            sets.clear();
+        }
+        sets.push((source, Rc::clone(&set)));
+        set
+    })
+}
+
+impl Set {
+    fn new(source: &Source) -> Self {
+        let mut out = Self::default();
+        for rule in pack() {
+            let is_off = !source.has_pack || source.allowed.contains(&rule.name);
+            out.add(rule.clone(), "pack", "built in".to_owned(), is_off);
+        }
+        for table in source.tables.iter().take(MAX_RULES) {
+            match serde_json::from_str::<Rule>(&table.json) {
+                Ok(rule) => out.add(rule, table.scope.name(), table.origin.clone(), false),
+                Err(error) => out.problems.push((table.origin.clone(), without_place(&error))),
+            }
+        }
+        if source.tables.len() > MAX_RULES {
+            let at = source.tables[MAX_RULES].origin.clone();
+            out.problems.push((
+                at,
+                format!("more than {MAX_RULES} rules: this one and those after it are left out"),
+            ));
+        }
+        for name in &source.allowed {
+            if !pack().iter().any(|rule| rule.name == *name) {
+                out.problems
+                    .push(("guards.allow".to_owned(), format!("the pack has no rule `{name}`")));
+            }
+        }
+        out.entries.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
+        out
+    }
+
+    fn add(&mut self, rule: Rule, scope: &'static str, origin: String, is_off: bool) {
+        let is_known = self.entries.iter().any(|entry| entry.rule.name == rule.name);
+        let own = rule
+            .problem()
+            .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
+        let condition = match own {
+            Some(problem) => Err(problem),
+            None => Condition::compile(&rule.when),
+        };
+        self.entries.push(Entry { rule, scope, origin, is_off, condition });
+    }
+
+    /// The rules that look at this event, and what they need to see of it. None is the usual answer.
+    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted) {
+        let mut wanted = Wanted::default();
+        let looking: Vec<&Entry> = self
+            .entries
+            .iter()
+            .filter(|entry| !entry.is_off && entry.rule.looks_at(event))
+            .collect();
+        for condition in looking.iter().filter_map(|entry| entry.condition.as_ref().ok()) {
+            wanted.input |= condition.wanted.input;
+            wanted.line |= condition.wanted.line;
+        }
+        (looking, wanted)
+    }
+}
+
+impl Entry {
+    /// The name in a refusal: where a project adds rules, it is seen that it did.
+    pub(super) fn full_name(&self) -> String {
+        let is_foreign = self.scope == Scope::Project.name() || self.scope == Scope::Local.name();
+        format!(
+            "guards.{}{}",
+            self.rule.name,
+            if is_foreign { ", a rule of this project" } else { "" }
+        )
+    }
+}
+
+fn pack() -> &'static [Rule] {
+    #[derive(Deserialize)]
+    struct Pack {
+        rule: Vec<Rule>,
+    }
+    static READ: LazyLock<Vec<Rule>> =
+        LazyLock::new(|| toml::from_str::<Pack>(PACK).map(|pack| pack.rule).unwrap_or_default());
+    &READ
+}
+
+/// What is wrong with a table; where it is in our own JSON helps nobody.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}

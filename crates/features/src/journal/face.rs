@@ -1,0 +1,71 @@
+//! What other features may ask the journal.
+
+use substrate_core::{Db, DbError, Timestamp};
+
+use super::ops;
+
+/// So many of the newest rows are looked at, at the most.
+const MAX_ROWS: i64 = 100_000;
+
+/// A tool call that was about to happen, as it was recorded: without secrets, and cut.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedCall {
+    pub(crate) tool: String,
+    pub(crate) actor: String,
+    pub(crate) actor_kind: Option<String>,
+    pub(crate) cwd: String,
+    pub(crate) input: String,
+}
+
+/// Shows the tool calls since that moment to `each`, newest first.
+pub(crate) fn calls(
+    db: &mut dyn Db,
+    since: Timestamp,
+    each: &mut dyn FnMut(&RecordedCall),
+) -> Result<(), DbError> {
+    let after = ops::id_before(db, since)?;
+    db.query(
+        "select tool, actor, actor_kind, cwd, input from journal
+         where id > $1 and event = 'PreToolUse' and tool is not null order by id desc limit $2",
+        &[after.into(), MAX_ROWS.into()],
+        &mut |row| {
+            each(&RecordedCall {
+                tool: row.text(0)?,
+                actor: row.text(1)?,
+                actor_kind: row.opt_text(2)?,
+                cwd: row.text(3)?,
+                input: row.opt_text(4)?.unwrap_or_default(),
+            });
+            Ok(())
+        },
+    )
+}
+
+/// What went wrong in a feature since that moment: each message once, with how often, the newest first.
+pub(crate) fn failures(
+    db: &mut dyn Db,
+    feature: &str,
+    since: Timestamp,
+) -> Result<Vec<(String, usize)>, DbError> {
+    let after = ops::id_before(db, since)?;
+    let texts = db.rows(
+        "select failures from journal where id > $1 and failures is not null order by id desc limit $2",
+        &[after.into(), MAX_ROWS.into()],
+        |row| row.text(0),
+    )?;
+    let mut out: Vec<(String, usize)> = Vec::new();
+    for text in texts {
+        let told: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap_or_default();
+        for message in told
+            .iter()
+            .filter(|one| one["feature"] == feature)
+            .filter_map(|one| one["message"].as_str())
+        {
+            match out.iter_mut().find(|(known, _)| known == message) {
+                Some((_, n)) => *n += 1,
+                None => out.push((message.to_owned(), 1)),
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,81 @@
+//! Git's own arguments: where it works, its subcommand, and aliases that the line itself defines.
+
+use std::collections::HashMap;
+
+use super::{Word, joined};
+
+/// Aliases of aliases.
+const MAX_ALIASES: usize = 8;
+
+/// A call of git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Git {
+    /// `reset`, `push`, …
+    pub(crate) sub: String,
+    /// What comes after the subcommand.
+    pub(crate) args: Vec<Word>,
+    /// The working tree, seen from where the shell is; empty: there.
+    pub(crate) folder: String,
+    /// `-c name=value`
+    pub(crate) config: Vec<(String, String)>,
+}
+
+/// What a call of git is.
+pub(super) enum Found {
+    Git(Git),
+    /// An alias that is a command of the shell.
+    Shell(String),
+}
+
+/// Reads what comes after `git`.
+pub(super) fn read(words: &[Word], folder: &str, aliases: &HashMap<String, String>) -> Found {
+    let mut out = Git { folder: folder.to_owned(), ..Git::default() };
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        let value = || after.first().map_or("", |word| word.text.as_str());
+        let skipped = match word.text.as_str() {
+            "-C" | "--work-tree" => {
+                out.folder = joined(&out.folder, value());
+                1
+            }
+            "-c" => {
+                out.config.extend(setting(value()));
+                1
+            }
+            "--git-dir" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix" => 1,
+            text if text.starts_with("--work-tree=") => {
+                out.folder = joined(&out.folder, &text["--work-tree=".len()..]);
+                0
+            }
+            text if text.starts_with('-') => 0,
+            _ => break,
+        };
+        rest = after.get(skipped..).unwrap_or_default();
+    }
+    let Some((sub, args)) = rest.split_first() else { return Found::Git(out) };
+    out.sub.clone_from(&sub.text);
+    out.args = args.to_vec();
+    for _ in 0..MAX_ALIASES {
+        let name = out.sub.to_ascii_lowercase();
+        let own = out.config.iter().rev().find(|(key, _)| *key == format!("alias.{name}"));
+        let Some(alias) = own.map(|(_, value)| value).or_else(|| aliases.get(&name)) else { break };
+        if let Some(text) = alias.strip_prefix('!') {
+            let args: Vec<&str> = out.args.iter().map(|word| word.text.as_str()).collect();
+            return Found::Shell(format!("{text} {}", args.join(" ")));
+        }
+        let words = shlex::split(alias).unwrap_or_default();
+        let Some((sub, args)) = words.split_first() else { break };
+        let is_itself = *sub == out.sub;
+        out.sub.clone_from(sub);
+        out.args.splice(0..0, args.iter().map(|text| Word::plain(text)));
+        if is_itself {
+            break;
+        }
+    }
+    Found::Git(out)
+}
+
+fn setting(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once('=')?;
+    Some((name.to_ascii_lowercase(), value.to_owned()))
+}

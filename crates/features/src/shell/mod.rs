@@ -1,0 +1,164 @@
+//! A command line as a shell would read it: simple commands, each as its words, with what is wrapped in them. No feature,
+//! but what features share. Nothing is run, and nothing is looked up.
+//!
+//! Quoted text, comments and the text of a here-document are data, except where a shell is given them to run.
+
+mod git;
+mod lex;
+mod nested;
+mod wrap;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+pub(crate) use git::Git;
+
+/// A longer line is not read to its end.
+pub(crate) const MAX_BYTES: usize = 64 << 10;
+
+/// So many commands and words of a line are read.
+const MAX_COMMANDS: usize = 256;
+const MAX_WORDS: usize = 1_000;
+
+/// How deep a shell inside a shell is looked into.
+const MAX_DEPTH: u8 = 4;
+
+/// What a line says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) commands: Vec<Simple>,
+    /// The quoting or the brackets don't end: only the lines before that are here, as only they would run.
+    pub(crate) is_broken: bool,
+    /// It was too long for us, and only its beginning is here.
+    pub(crate) is_cut: bool,
+    /// The functions that it defines.
+    pub(crate) functions: Vec<String>,
+}
+
+/// One program and its arguments, without what is wrapped around it (`sudo`, `env A=b`, `timeout 5`, …).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+    /// Where it runs, seen from where the shell is; empty: there.
+    pub(crate) folder: String,
+    /// The files that its output is sent to.
+    pub(crate) writes: Vec<Word>,
+    /// The command whose output is its input.
+    pub(crate) from: Option<usize>,
+    /// The commands whose output it runs as a program.
+    pub(crate) executes: Vec<usize>,
+    /// What it is given to read, where the line says so.
+    pub(crate) stdin: String,
+    /// It gets arguments that are not seen here (`xargs`, `find -exec`).
+    pub(crate) has_hidden_args: bool,
+    pub(crate) git: Option<Git>,
+}
+
+/// One word, as the program gets it, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) text: String,
+    /// It begins with a `~` that the shell replaces.
+    pub(crate) has_tilde: bool,
+    /// It has a `*`, `?` or `[` that the shell replaces.
+    pub(crate) has_glob: bool,
+    /// It has a variable or a substitution whose value is not known here.
+    pub(crate) has_unknown: bool,
+    /// The commands whose output is in it.
+    pub(crate) runs: Vec<usize>,
+}
+
+/// The simple commands of a line, in the order in which they begin to run.
+pub(crate) fn read(line: &str) -> Line {
+    let mut state = State::default();
+    let kept = substrate_core::text::cut(line, MAX_BYTES);
+    state.line.is_cut = kept.len() < line.len();
+    lex::read(&mut state, kept, 0);
+    nested::read_inputs(&mut state);
+    state.line
+}
+
+impl Simple {
+    /// The program, without its folder.
+    pub(crate) fn name(&self) -> &str {
+        self.words.first().map_or("", |word| word.name())
+    }
+
+    /// What comes after the program; for git, after its subcommand.
+    pub(crate) fn after(&self) -> &[Word] {
+        match &self.git {
+            Some(git) => &git.args,
+            None => self.words.get(1..).unwrap_or_default(),
+        }
+    }
+
+    /// The words that begin with `-`, up to `--`.
+    pub(crate) fn flags(&self) -> impl Iterator<Item = &Word> {
+        let before_end = self.after().iter().take_while(|word| word.text != "--");
+        before_end.filter(|word| word.is_flag())
+    }
+
+    /// The words that are no flags, and all after `--`.
+    pub(crate) fn args(&self) -> impl Iterator<Item = &Word> {
+        let mut is_past = false;
+        self.after().iter().filter(move |word| {
+            let was_past = is_past;
+            is_past |= word.text == "--";
+            was_past || !(word.is_flag() || word.text == "--")
+        })
+    }
+
+    /// Whether it has that flag: `-f` also among others (`-rf`), `--force` also shortened or with a value.
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
+        self.flags().any(|word| is_flag(&word.text, flag))
+    }
+}
+
+impl Word {
+    pub(crate) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    fn name(&self) -> &str {
+        self.text.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn is_flag(&self) -> bool {
+        self.text.len() > 1 && self.text.starts_with('-')
+    }
+}
+
+fn is_flag(word: &str, flag: &str) -> bool {
+    let Some(name) = flag.strip_prefix("--") else {
+        // One letter stands among others; `-delete` and the like stand alone.
+        let letters = flag.trim_start_matches('-');
+        let is_letter = letters.chars().count() == 1;
+        return word == flag || (is_letter && !word.starts_with("--") && word.contains(letters));
+    };
+    let given = word.strip_prefix("--").map(|given| given.split('=').next().unwrap_or_default());
+    // Programs take the beginning of a long flag for the whole, where it is unmistakable.
+    given.is_some_and(|given| given == name || (given.len() >= 3 && name.starts_with(given)))
+}
+
+/// What is known while a line is read.
+#[derive(Debug, Default)]
+struct State {
+    line: Line,
+    n_words: usize,
+    folder: String,
+    /// Variables that the line itself has set to something known.
+    vars: HashMap<String, String>,
+    /// Aliases of git that the line itself has made.
+    aliases: HashMap<String, String>,
+}
+
+/// A path as it is seen from where the shell is.
+pub(crate) fn joined(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.starts_with(['/', '~', '$']) {
+        path.to_owned()
+    } else {
+        format!("{folder}/{path}")
+    }
+}

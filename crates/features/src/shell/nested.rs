@@ -1,0 +1,161 @@
+//! Commands inside of commands: `sh -c`, `eval`, `find -exec`, and shells that are fed their program.
+
+use super::{Line, MAX_DEPTH, Simple, State, Word, lex, wrap};
+
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
+
+/// Programs that run what they read, where they are given nothing else.
+const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php"];
+
+/// A pipe with more commands is not followed.
+const MAX_PIPE: usize = 16;
+
+/// Reads a program for a shell of its own.
+pub(super) fn read_script(state: &mut State, text: &str, depth: u8) {
+    if depth >= MAX_DEPTH {
+        state.line.is_cut = true;
+        return;
+    }
+    let folder = state.folder.clone();
+    lex::read(state, text, depth + 1);
+    state.folder = folder;
+}
+
+/// Reads what the command at that place was given to run as its arguments.
+pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
+    let Some(made) = state.line.commands.get(at).cloned() else { return };
+    let args = made.words.get(1..).unwrap_or_default();
+    match made.name() {
+        name if SHELLS.contains(&name) || matches!(name, "su" | "script") => {
+            if let Some(script) = after_flag_c(args) {
+                executes(state, at, &script.runs);
+                read_script(state, &script.text, depth);
+            } else if SHELLS.contains(&name) {
+                let file = args.iter().find(|word| !word.is_flag());
+                executes(state, at, file.map_or(&[], |word| &word.runs));
+            }
+        }
+        "eval" | "watch" => {
+            let from = args.iter().take_while(|word| word.is_flag()).count();
+            let text: Vec<&str> = args.iter().skip(from).map(|word| word.text.as_str()).collect();
+            let runs: Vec<usize> = args.iter().flat_map(|word| word.runs.clone()).collect();
+            executes(state, at, &runs);
+            let folder = state.folder.clone();
+            read_script(state, &text.join(" "), depth);
+            state.folder = folder;
+        }
+        "source" | "." => executes(state, at, args.first().map_or(&[], |word| &word.runs)),
+        "trap" => {
+            if let Some(script) = args.first() {
+                read_script(state, &script.text.clone(), depth);
+            }
+        }
+        "env" => {
+            let split =
+                args.iter().position(|word| word.text == "-S" || word.text == "--split-string");
+            if let Some(script) = split.and_then(|at| args.get(at + 1)) {
+                read_script(state, &script.text.clone(), depth);
+            }
+        }
+        "find" => find(state, args, depth),
+        _ => {}
+    }
+}
+
+/// The word after `-c`, also among other letters (`-lc`).
+fn after_flag_c(args: &[Word]) -> Option<&Word> {
+    let is_c =
+        |word: &Word| word.is_flag() && !word.text.starts_with("--") && word.text.ends_with('c');
+    let flag = args.iter().take_while(|word| word.text != "--").position(is_c)?;
+    args.get(flag + 1)
+}
+
+/// `find … -exec rm {} \;`
+fn find(state: &mut State, args: &[Word], depth: u8) {
+    let is_exec =
+        |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    let mut rest = args;
+    while let Some(at) = rest.iter().position(is_exec) {
+        let inner = &rest[at + 1..];
+        let n = inner
+            .iter()
+            .position(|word| matches!(word.text.as_str(), ";" | "+"))
+            .unwrap_or(inner.len());
+        let words: Vec<Word> =
+            inner[..n].iter().filter(|word| word.text != "{}").cloned().collect();
+        if !words.is_empty() && depth < MAX_DEPTH {
+            let draft = lex::Draft { words, has_hidden_args: true, ..lex::Draft::default() };
+            wrap::emit(state, draft, depth + 1);
+        }
+        rest = inner.get(n..).unwrap_or_default();
+    }
+}
+
+fn executes(state: &mut State, at: usize, runs: &[usize]) {
+    if let Some(made) = state.line.commands.get_mut(at) {
+        made.executes.extend(runs);
+    }
+}
+
+/// Shells that read their program from a pipe or a here-document.
+pub(super) fn read_inputs(state: &mut State) {
+    let mut at = 0;
+    while let Some(made) = state.line.commands.get(at) {
+        if let Some(from) = made.from.filter(|_| reads_program(made)) {
+            let before: Vec<usize> = upstream(state, from);
+            executes(state, at, &before);
+        }
+        let Some(made) = state.line.commands.get(at) else { break };
+        if SHELLS.contains(&made.name()) && reads_program(made) {
+            let (text, folder) = (state.line.fed(made), made.folder.clone());
+            if !text.is_empty() {
+                state.folder = folder;
+                // Each turn adds at most what fits into the line, so this ends.
+                lex::read(state, &text, MAX_DEPTH - 1);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Nothing but its input says what to run.
+fn reads_program(made: &Simple) -> bool {
+    let args = made.words.get(1..).unwrap_or_default();
+    let has_nothing = args.iter().all(|word| {
+        matches!(word.text.as_str(), "-" | "-s" | "-x" | "-e" | "-ex" | "-eu" | "/dev/stdin")
+    });
+    let is_shell_with_args = SHELLS.contains(&made.name()) && made.has_flag("-s");
+    let runs = SHELLS.contains(&made.name()) || INTERPRETERS.contains(&made.name());
+    runs && !made.has_hidden_args && (has_nothing || is_shell_with_args)
+}
+
+/// The commands of a pipe, from that one backwards.
+fn upstream(state: &State, from: usize) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut next = Some(from);
+    while let Some(at) = next.filter(|_| out.len() < MAX_PIPE) {
+        out.push(at);
+        next = state.line.commands.get(at).and_then(|made| made.from).filter(|before| *before < at);
+    }
+    out
+}
+
+impl Line {
+    /// The text that a command is given to read, where the line says it.
+    pub(crate) fn fed(&self, made: &Simple) -> String {
+        if !made.stdin.is_empty() {
+            return made.stdin.clone();
+        }
+        let Some(source) = made.from.and_then(|at| self.commands.get(at)) else {
+            return String::new();
+        };
+        match source.name() {
+            "echo" | "printf" => {
+                let words: Vec<&str> = source.args().map(|word| word.text.as_str()).collect();
+                words.join(" ").replace("\\n", "\n")
+            }
+            "cat" | "tee" => source.stdin.clone(),
+            _ => String::new(),
+        }
+    }
+}

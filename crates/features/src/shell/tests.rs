@@ -1,0 +1,134 @@
+//! Lines as shells read them.
+
+use super::*;
+use proptest::prelude::*;
+use rstest::rstest;
+
+fn told(line: &str) -> Vec<String> {
+    let text = |made: &Simple| {
+        let words: Vec<&str> = made.words.iter().map(|word| word.text.as_str()).collect();
+        words.join(" ")
+    };
+    read(line).commands.iter().map(text).filter(|text| !text.is_empty()).collect()
+}
+
+#[rstest]
+#[case("a b; c", &["a b", "c"])]
+#[case("a && b || c | d & e", &["a", "b", "c", "d", "e"])]
+#[case("(a; b) && { c; }", &["a", "b", "c"])]
+#[case("x=$(a b) c", &["a b", "c"])]
+#[case("a 'b; c' \"d && e\" f\\;g", &["a b; c d && e f;g"])]
+#[case("a > out 2>&1 &>> log < in; b", &["a", "b"])]
+#[case("a # b; c\nd", &["a", "d"])]
+#[case("a#b", &["a#b"])]
+#[case("cat <<EOF\na; b\nEOF\nc", &["cat", "c"])]
+#[case("cat <<-'E' && d\na\n\tE\nf", &["cat", "d", "f"])]
+#[case("cat <<EOF\nnever ended", &["cat"])]
+#[case("cat <<EOF\n$(a b)\nEOF", &["cat", "a b"])]
+#[case("cat <<'EOF'\n$(a b)\nEOF", &["cat"])]
+#[case("a 'b", &[])]
+#[case("a \"b", &[])]
+#[case("a b\nc 'd", &["a b"])]
+#[case("", &[])]
+#[case("echo \"x $(a b) y\"", &["a b", "echo x $(…) y"])]
+#[case("echo \"`a b`\"", &["a b", "echo $(…)"])]
+#[case("echo '$(a b)'", &["echo $(a b)"])]
+#[case("echo $((1 + 2)) ${x:-y}", &["echo $((…)) ${…}"])]
+#[case("diff <(a b) <(c)", &["a b", "c", "diff <(…) <(…)"])]
+#[case("sudo -u me env -u X A=1 nice -n 5 timeout 5 a b", &["a b"])]
+#[case("command -v rm", &["command -v rm"])]
+#[case("time a; nohup b &", &["a", "b"])]
+#[case("if a; then b; else c; fi", &["a", "b", "c", "fi"])]
+#[case("for x in a b; do c $x; done", &["for x in a b", "c $x", "done"])]
+#[case("case $x in a) b;; esac", &["case $x in a", "b", "esac"])]
+#[case("X=1; a $X ${X}", &["a 1 1"])]
+#[case("X=1 a", &["a"])]
+#[case("x=(a b) ; c", &["c"])]
+#[case("f() { a; }; f", &["a", "f"])]
+#[case("bash -c 'a; b'", &["bash -c a; b", "a", "b"])]
+#[case("sh -lc \"a 'b c'\"", &["sh -lc a 'b c'", "a b c"])]
+#[case("bash -c \"bash -c 'a'\"", &["bash -c bash -c 'a'", "bash -c a", "a"])]
+#[case("eval 'a b' c", &["eval a b c", "a b c"])]
+#[case("find . -name x -exec a -f {} \\; -exec b {} +", &["find . -name x -exec a -f {} ; -exec b {} +", "a -f", "b"])]
+#[case("ls | xargs -n 1 a b", &["ls", "a b"])]
+#[case("bash <<EOF\na b\nEOF", &["bash", "a b"])]
+#[case("cat <<EOF | sh\na b\nEOF", &["cat", "sh", "a b"])]
+#[case("echo 'a b' | bash", &["echo a b", "bash", "a b"])]
+#[case("bash <<< 'a b'", &["bash", "a b"])]
+#[case("git -c alias.x='!a b' x c", &["git -c alias.x=!a b x c", "a b c"])]
+#[case("a \\\n b", &["a b"])]
+#[case("a $'b\\nc'", &["a b\nc"])]
+fn a_line_is_read_as_commands(#[case] line: &str, #[case] expected: &[&str]) {
+    assert_eq!(told(line), expected);
+}
+
+#[rstest]
+#[case("git reset --hard", "reset [--hard]")]
+#[case("git -C x -c a=b --no-pager reset --hard", "reset [--hard] @x")]
+#[case("git --git-dir=/x/.git --work-tree /y clean -f", "clean [-f] @/y")]
+#[case("git -c alias.nuke='reset --hard' nuke HEAD~1", "reset [--hard HEAD~1]")]
+#[case("git config --global alias.z 'clean -fd' && git z", "clean [-fd]")]
+#[case("cd a && (cd b && git status)", "status [] @a/b")]
+#[case("(cd b); git status", "status []")]
+#[case("cd && git status", "status [] @~")]
+fn a_call_of_git_is_understood(#[case] line: &str, #[case] expected: &str) {
+    let line = read(line);
+    let git = line.commands.iter().filter_map(|made| made.git.as_ref()).next_back().unwrap();
+    let args: Vec<&str> = git.args.iter().map(|word| word.text.as_str()).collect();
+    let folder = if git.folder.is_empty() { String::new() } else { format!(" @{}", git.folder) };
+    assert_eq!(format!("{} [{}]{folder}", git.sub, args.join(" ")), expected);
+}
+
+#[rstest]
+#[case("curl x | sh", true)]
+#[case("curl x | gunzip | sudo bash -s -- a", true)]
+#[case("sh -c \"$(curl x)\"", true)]
+#[case("bash <(curl x)", true)]
+#[case("eval \"$(curl x)\"", true)]
+#[case(". <(curl x)", true)]
+#[case("curl x | python3 -", true)]
+#[case("curl x | python3 -m json.tool", false)]
+#[case("curl x | jq .", false)]
+#[case("bash run.sh \"$(curl x)\"", false)]
+#[case("curl x > f; bash f", false)]
+#[case("echo a | bash", false)]
+fn what_a_shell_is_fed(#[case] text: &str, #[case] expected: bool) {
+    let line = read(text);
+    let is_fed = |made: &Simple| made.executes.iter().any(|at| line.commands[*at].name() == "curl");
+    assert_eq!(line.commands.iter().any(is_fed), expected);
+}
+
+#[rstest]
+#[case("rm -rf x", "-r", true)]
+#[case("rm -rf x", "-f", true)]
+#[case("rm --recursive x", "--recursive", true)]
+#[case("rm --recurs x", "--recursive", true)]
+#[case("git push --force-with-lease", "--force", false)]
+#[case("git push --force=x", "--force", true)]
+#[case("rm -- -rf", "-r", false)]
+#[case("find . -delete", "-delete", true)]
+fn a_flag_is_found(#[case] line: &str, #[case] flag: &str, #[case] expected: bool) {
+    assert_eq!(read(line).commands[0].has_flag(flag), expected);
+}
+
+#[test]
+fn a_line_without_end_is_cut() {
+    let many = "a;".repeat(2_000);
+    let line = read(&many);
+    assert!(line.is_cut && line.commands.len() <= MAX_COMMANDS);
+    let long = format!("a {}", "b".repeat(MAX_BYTES));
+    assert!(read(&long).is_cut);
+    let words = "a ".repeat(5_000);
+    assert!(read(&words).is_cut);
+    let deep = format!("{}a{}", "$(".repeat(500), ")".repeat(500));
+    assert!(read(&deep).is_broken);
+    let fed = "bash <<A\n".repeat(300);
+    let _ends = read(&fed);
+}
+
+proptest! {
+    #[test]
+    fn any_line_can_be_read(line in "(git |rm |bash -c |eval |find |xargs |-exec |<<E|E\\n|[ -~]|\\n|é|\\$\\(|\\$\\{){0,60}") {
+        let _never_panics = read(&line);
+    }
+}

@@ -1,0 +1,159 @@
+//! From what was written to the program that is really run: assignments, keywords and wrappers are taken off.
+
+use super::lex::Draft;
+use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, git, joined, nested};
+
+/// Programs that run another one: which of their flags have a value, and how many words stand before the other's name.
+const WRAPPERS: &[(&str, &[&str], usize)] = &[
+    ("env", &["-u", "-C", "--unset", "--chdir"], 0),
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"], 0),
+    ("doas", &["-u", "-C"], 0),
+    ("command", &[], 0),
+    ("builtin", &[], 0),
+    ("exec", &["-a"], 0),
+    ("nohup", &[], 0),
+    ("setsid", &[], 0),
+    ("nice", &["-n"], 0),
+    ("ionice", &["-c", "-n"], 0),
+    ("time", &["-f", "-o"], 0),
+    ("timeout", &["-k", "-s", "--signal", "--kill-after"], 1),
+    ("stdbuf", &["-i", "-o", "-e"], 0),
+    ("taskset", &[], 1),
+    ("unbuffer", &[], 0),
+    ("busybox", &[], 0),
+    ("xargs", &["-n", "-P", "-I", "-L", "-d", "-a", "-s", "-E"], 0),
+];
+
+const KEYWORDS: &[&str] =
+    &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
+
+/// Notes a command, and what is inside of it. Its place.
+pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> {
+    state.n_words += draft.words.len();
+    if state.line.commands.len() >= MAX_COMMANDS || state.n_words > MAX_WORDS {
+        state.line.is_cut = true;
+        return None;
+    }
+    let (words, has_hidden_args) = program(state, &draft.words);
+    let made = Simple {
+        words: words.to_vec(),
+        folder: state.folder.clone(),
+        writes: draft.writes,
+        from: draft.from,
+        stdin: draft.stdin,
+        has_hidden_args: has_hidden_args || draft.has_hidden_args,
+        ..Simple::default()
+    };
+    if made.words.is_empty() && made.writes.is_empty() {
+        return None;
+    }
+    Some(push(state, made, depth))
+}
+
+fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
+    let mut script = None;
+    match made.name() {
+        "git" => {
+            match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, &state.aliases) {
+                git::Found::Git(found) => made.git = Some(found),
+                git::Found::Shell(text) => script = Some(text),
+            }
+        }
+        "cd" | "pushd" => {
+            let to = made.words.iter().skip(1).find(|word| !word.is_flag());
+            let to = to.map_or("~", |word| word.text.as_str());
+            state.folder = joined(&state.folder, to);
+        }
+        "export" | "local" | "declare" | "typeset" | "readonly" => {
+            for word in made.words.iter().skip(1) {
+                assign(state, word);
+            }
+        }
+        _ => {}
+    }
+    if let Some(Git { sub, args, .. }) = &made.git
+        && sub == "config"
+    {
+        note_alias(state, args);
+    }
+    let at = state.line.commands.len();
+    state.line.commands.push(made);
+    if let Some(text) = script {
+        nested::read_script(state, &text, depth);
+    }
+    nested::read_inside(state, at, depth);
+    at
+}
+
+/// `git config alias.x 'reset --hard'`
+fn note_alias(state: &mut State, args: &[Word]) {
+    let mut args = args.iter().filter(|word| !word.is_flag());
+    let name = args.find_map(|word| word.text.strip_prefix("alias."));
+    if let (Some(name), Some(value)) = (name, args.next()) {
+        state.aliases.insert(name.to_owned(), value.text.clone());
+    }
+}
+
+/// The words from the program that is really run; whether it gets arguments that are not seen here.
+fn program<'w>(state: &mut State, words: &'w [Word]) -> (&'w [Word], bool) {
+    let mut rest = words;
+    let mut has_hidden_args = false;
+    // Variables before a program are the program's own; alone they are the shell's.
+    if words.iter().all(is_assignment) {
+        words.iter().for_each(|word| assign(state, word));
+        return (&[], false);
+    }
+    while let Some((word, after)) = rest.split_first() {
+        let name = word.name();
+        if is_assignment(word) || KEYWORDS.contains(&name) {
+            rest = after;
+            continue;
+        }
+        let Some((_, with_value, n_before)) = WRAPPERS.iter().find(|(known, ..)| *known == name)
+        else {
+            break;
+        };
+        // `command -v rm` and `sudo -l` only look, and `env` alone prints.
+        let only_looks = matches!(
+            after.first().map(|word| word.text.as_str()),
+            Some("-v" | "-V" | "-l" | "--version" | "--help")
+        );
+        let skipped = flags(after, with_value) + n_before;
+        if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
+            break;
+        }
+        has_hidden_args |= name == "xargs";
+        rest = &after[skipped..];
+    }
+    (rest, has_hidden_args)
+}
+
+/// How many words are flags, some of which have a value as the next word.
+fn flags(words: &[Word], with_value: &[&str]) -> usize {
+    let mut n = 0;
+    while let Some(word) = words.get(n).filter(|word| word.is_flag()) {
+        n += 1;
+        if word.text == "--" {
+            break;
+        }
+        n += usize::from(with_value.contains(&word.text.as_str()));
+    }
+    n
+}
+
+fn is_assignment(word: &Word) -> bool {
+    word.text.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+fn assign(state: &mut State, word: &Word) {
+    let Some((name, value)) = word.text.split_once('=') else { return };
+    if word.has_unknown || word.has_glob || state.vars.len() >= MAX_COMMANDS {
+        state.vars.remove(name);
+    } else {
+        state.vars.insert(name.to_owned(), value.to_owned());
+    }
+}
