@@ -326,7 +326,9 @@ impl Seen {
                 bound.truncate(n);
             }
             Expr::List(list) => {
-                list.elements.iter().for_each(|inner| self.look(inner, bound, n_loops))
+                for inner in &list.elements {
+                    self.look(inner, bound, n_loops);
+                }
             }
             Expr::Select(select) => self.look(&select.operand, bound, n_loops),
             Expr::Map(map) => {

@@ -28,7 +28,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             Judged::Passes => {}
             Judged::Fires => out.extend(fires(cx, event, entry)),
             Judged::Fails(why) => {
-                cx.troubles.push(format!("rule `{}` ({}): {why}", entry.rule.name, entry.origin));
+                cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
                 out.extend((entry.rule.fails == Fails::Closed).then(|| closed(event, entry)));
             }
         }

@@ -178,7 +178,8 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
             match said(text) {
                 Judged::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
                 found if found != wanted => {
-                    out.problems.push(format!("it {what} at `{}`, and does otherwise", short(text)))
+                    out.problems
+                        .push(format!("it {what} at `{}`, and does otherwise", short(text)));
                 }
                 _ => {}
             }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use substrate_core::settings::{Scope, Table};
+use substrate_core::text::one_line;
 use substrate_core::{Event, Settings};
 
 use super::condition::Condition;
@@ -135,12 +136,17 @@ impl Set {
 }
 
 impl Entry {
+    /// Its name in a sentence; one that can't be used may be anything.
+    pub(super) fn name(&self) -> String {
+        one_line(&self.rule.name, 64)
+    }
+
     /// The name in a refusal: where a project adds rules, it is seen that it did.
     pub(super) fn full_name(&self) -> String {
         let is_foreign = self.scope == Scope::Project.name() || self.scope == Scope::Local.name();
         format!(
             "guards.{}{}",
-            self.rule.name,
+            self.name(),
             if is_foreign { ", a rule of this project" } else { "" }
         )
     }

@@ -3,7 +3,7 @@
 use super::{State, Word, wrap};
 
 /// Groups and substitutions in each other; what is deeper is not read.
-const MAX_NESTED: u8 = 24;
+pub(super) const MAX_NESTED: u8 = 24;
 
 /// A simple command while it is read.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ enum End {
 }
 
 /// The quoting or a bracket does not end.
-struct Broken;
+pub(super) struct Broken;
 
 /// A here-document whose text begins at the next line.
 struct Here {
@@ -33,12 +33,12 @@ struct Here {
     owner: Option<usize>,
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-    depth: u8,
-    n_nested: u8,
-    state: &'a mut State,
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) depth: u8,
+    pub(super) n_nested: u8,
+    pub(super) state: &'a mut State,
     draft: Draft,
     last: Option<usize>,
     pipe: Option<usize>,
@@ -70,7 +70,7 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
 }
 
 impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
@@ -159,7 +159,10 @@ impl<'a> Reader<'a> {
         self.list(End::Bracket)
     }
 
-    fn nested<T>(&mut self, body: fn(&mut Self) -> Result<T, Broken>) -> Result<T, Broken> {
+    pub(super) fn nested<T>(
+        &mut self,
+        body: fn(&mut Self) -> Result<T, Broken>,
+    ) -> Result<T, Broken> {
         if self.n_nested >= MAX_NESTED {
             return Err(Broken);
         }
@@ -170,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The commands of `$(…)` or `<(…)`, whose opening was read; the last of them.
-    fn substitution(&mut self) -> Result<Option<usize>, Broken> {
+    pub(super) fn substitution(&mut self) -> Result<Option<usize>, Broken> {
         let draft = std::mem::take(&mut self.draft);
         let (last, pipe) = (self.last.take(), self.pipe.take());
         let folder = self.state.folder.clone();
@@ -255,235 +258,9 @@ impl<'a> Reader<'a> {
         };
         inner.quoted(&mut Word::default(), false)
     }
-
-    fn word(&mut self) -> Result<Word, Broken> {
-        let mut out = Word::default();
-        let start = self.at;
-        loop {
-            let rest = self.rest();
-            let Some(c) = rest.chars().next() else { return Ok(out) };
-            match c {
-                '<' | '>' if is_substitution(rest) && self.at == start => {
-                    self.at += 2;
-                    let inner = self.substitution()?;
-                    out.runs.extend(inner);
-                    out.has_unknown = true;
-                    out.text.push_str("<(…)");
-                }
-                '(' if out.text.ends_with(['=', '@', '!', '+', '?', '*']) => {
-                    // An array, or a pattern: its words are no commands.
-                    self.at += 1;
-                    while !self.rest().starts_with(')') {
-                        self.skip_blanks();
-                        if self.rest().is_empty() {
-                            return Err(Broken);
-                        }
-                        let before = self.at;
-                        self.nested(Self::word)?;
-                        if self.at == before && !self.rest().starts_with(')') {
-                            self.at += self.rest().chars().next().map_or(0, char::len_utf8);
-                        }
-                        self.skip_blanks();
-                    }
-                    self.at += 1;
-                    out.has_unknown = true;
-                }
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => {
-                    return Ok(out);
-                }
-                '\\' => {
-                    let escaped = rest[1..].chars().next();
-                    self.at += 1 + escaped.map_or(0, char::len_utf8);
-                    out.text.extend(escaped.filter(|c| *c != '\n'));
-                }
-                '\'' => {
-                    let n = rest[1..].find('\'').ok_or(Broken)?;
-                    out.text.push_str(&rest[1..=n]);
-                    self.at += n + 2;
-                }
-                '"' => {
-                    self.at += 1;
-                    self.quoted(&mut out, true)?;
-                }
-                '$' if rest.starts_with("$'") => self.ansi(&mut out)?,
-                '$' | '`' => self.dollar(&mut out)?,
-                _ => {
-                    out.has_tilde |= c == '~' && self.at == start;
-                    out.has_glob |= matches!(c, '*' | '?' | '[');
-                    out.text.push(c);
-                    self.at += c.len_utf8();
-                }
-            }
-        }
-    }
-
-    fn skip_blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    /// What is in double quotes, whose opening was read.
-    fn quoted(&mut self, out: &mut Word, must_end: bool) -> Result<(), Broken> {
-        loop {
-            let rest = self.rest();
-            let Some(c) = rest.chars().next() else {
-                return if must_end { Err(Broken) } else { Ok(()) };
-            };
-            match c {
-                '"' if must_end => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                '\\' => {
-                    let escaped = rest[1..].chars().next();
-                    self.at += 1 + escaped.map_or(0, char::len_utf8);
-                    match escaped {
-                        Some('\n') => {}
-                        Some(c @ ('"' | '\\' | '$' | '`')) => out.text.push(c),
-                        Some(c) => out.text.extend(['\\', c]),
-                        None => return Err(Broken),
-                    }
-                }
-                '$' | '`' => self.dollar(out)?,
-                _ => {
-                    out.text.push(c);
-                    self.at += c.len_utf8();
-                }
-            }
-        }
-    }
-
-    /// `$'…'`
-    fn ansi(&mut self, out: &mut Word) -> Result<(), Broken> {
-        self.at += 2;
-        loop {
-            let c = self.rest().chars().next().ok_or(Broken)?;
-            self.at += c.len_utf8();
-            match c {
-                '\'' => return Ok(()),
-                '\\' => {
-                    let c = self.rest().chars().next().ok_or(Broken)?;
-                    self.at += c.len_utf8();
-                    out.text.push(match c {
-                        'n' => '\n',
-                        't' => '\t',
-                        c => c,
-                    });
-                }
-                c => out.text.push(c),
-            }
-        }
-    }
-
-    /// What begins with `$` or a backtick.
-    fn dollar(&mut self, out: &mut Word) -> Result<(), Broken> {
-        let rest = self.rest();
-        if let Some(inner) = rest.strip_prefix('`') {
-            return self.backticks(out, inner);
-        }
-        if let Some(inner) = rest.strip_prefix("$((")
-            && let Some(n) = inner.find("))")
-            && !inner[..n].contains("$(")
-        {
-            self.at += n + 5;
-            out.has_unknown = true;
-            out.text.push_str("$((…))");
-            return Ok(());
-        }
-        if rest.starts_with("$(") {
-            self.at += 2;
-            let inner = self.substitution()?;
-            out.runs.extend(inner);
-            out.has_unknown = true;
-            out.text.push_str("$(…)");
-            return Ok(());
-        }
-        if rest.starts_with("${") {
-            return self.braces(out);
-        }
-        let n = rest[1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-        self.at += 1 + n;
-        self.variable(out, &rest[1..=n]);
-        Ok(())
-    }
-
-    fn variable(&mut self, out: &mut Word, name: &str) {
-        if let Some(known) = self.state.vars.get(name) {
-            out.text.push_str(known);
-            return;
-        }
-        out.has_unknown |= !name.is_empty();
-        out.text.push('$');
-        out.text.push_str(name);
-    }
-
-    /// `${…}`, with the substitutions in it.
-    fn braces(&mut self, out: &mut Word) -> Result<(), Broken> {
-        let from = self.at;
-        self.at += 2;
-        loop {
-            let rest = self.rest();
-            let c = rest.chars().next().ok_or(Broken)?;
-            match c {
-                '}' => break,
-                '$' | '`' => {
-                    let mut inner = Word::default();
-                    self.n_nested += 1;
-                    let read = if self.n_nested > MAX_NESTED {
-                        Err(Broken)
-                    } else {
-                        self.dollar(&mut inner)
-                    };
-                    self.n_nested -= 1;
-                    read?;
-                    out.runs.extend(inner.runs);
-                }
-                '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-                '\'' => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
-                _ => self.at += c.len_utf8(),
-            }
-        }
-        let name = &self.text[from + 2..self.at];
-        self.at += 1;
-        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            self.variable(out, name);
-        } else {
-            out.has_unknown = true;
-            out.text.push_str("${…}");
-        }
-        Ok(())
-    }
-
-    /// What is between backticks is a text of its own.
-    fn backticks(&mut self, out: &mut Word, inner: &str) -> Result<(), Broken> {
-        let (mut body, mut is_escaped) = (String::new(), false);
-        for (i, c) in inner.char_indices() {
-            match c {
-                '`' if !is_escaped => {
-                    self.at += i + 2;
-                    out.has_unknown = true;
-                    out.text.push_str("$(…)");
-                    if self.depth < super::MAX_DEPTH {
-                        read(self.state, &body, self.depth + 1);
-                        out.runs.extend(self.state.line.commands.len().checked_sub(1));
-                    }
-                    return Ok(());
-                }
-                '\\' if !is_escaped => is_escaped = true,
-                c => {
-                    if is_escaped && !matches!(c, '`' | '\\' | '$') {
-                        body.push('\\');
-                    }
-                    is_escaped = false;
-                    body.push(c);
-                }
-            }
-        }
-        Err(Broken)
-    }
 }
 
 /// `<(…)` and `>(…)`.
-fn is_substitution(rest: &str) -> bool {
+pub(super) fn is_substitution(rest: &str) -> bool {
     rest.starts_with("<(") || rest.starts_with(">(")
 }

@@ -6,6 +6,7 @@
 mod git;
 mod lex;
 mod nested;
+mod words;
 mod wrap;
 
 #[cfg(test)]

@@ -48,6 +48,8 @@ fn told(line: &str) -> Vec<String> {
 #[case("bash -c 'a; b'", &["bash -c a; b", "a", "b"])]
 #[case("sh -lc \"a 'b c'\"", &["sh -lc a 'b c'", "a b c"])]
 #[case("bash -c \"bash -c 'a'\"", &["bash -c bash -c 'a'", "bash -c a", "a"])]
+#[case("function f { a b; }; f", &["a b", "f"])]
+#[case("env -i -S 'a b'", &["env -i -S a b", "a b"])]
 #[case("eval 'a b' c", &["eval a b c", "a b c"])]
 #[case("find . -name x -exec a -f {} \\; -exec b {} +", &["find . -name x -exec a -f {} ; -exec b {} +", "a -f", "b"])]
 #[case("ls | xargs -n 1 a b", &["ls", "a b"])]

@@ -64,6 +64,12 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
             let to = to.map_or("~", |word| word.text.as_str());
             state.folder = joined(&state.folder, to);
         }
+        // From here on it is something else.
+        "for" | "select" | "read" | "unset" | "mapfile" => {
+            for word in made.words.iter().skip(1) {
+                state.vars.remove(&word.text);
+            }
+        }
         "export" | "local" | "declare" | "typeset" | "readonly" => {
             for word in made.words.iter().skip(1) {
                 assign(state, word);
@@ -109,6 +115,11 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> (&'w [Word], bool) {
             rest = after;
             continue;
         }
+        if name == "function" {
+            state.line.functions.extend(after.first().map(|word| word.text.clone()));
+            rest = after.get(1..).unwrap_or_default();
+            continue;
+        }
         let Some((_, with_value, n_before)) = WRAPPERS.iter().find(|(known, ..)| *known == name)
         else {
             break;
@@ -118,6 +129,10 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> (&'w [Word], bool) {
             after.first().map(|word| word.text.as_str()),
             Some("-v" | "-V" | "-l" | "--version" | "--help")
         );
+        let is_split = |word: &Word| matches!(word.text.as_str(), "-S" | "--split-string");
+        if name == "env" && after.iter().any(is_split) {
+            break;
+        }
         let skipped = flags(after, with_value) + n_before;
         if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
             break;

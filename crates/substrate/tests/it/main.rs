@@ -15,6 +15,8 @@ mod faults;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod guards;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod house;
@@ -24,6 +26,8 @@ mod input;
 mod once;
 #[cfg(test)]
 mod real_client;
+#[cfg(test)]
+mod real_client_guards;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]

@@ -86,28 +86,3 @@ fn the_pack_is_small_proved_and_used_by_the_table() {
         );
     }
 }
-
-/// Not a test of speed, but the place where it is looked up: `cargo nextest run --run-ignored all -p substrate-features
-/// how_long`, with `--release` for real numbers.
-#[test]
-#[ignore = "prints what an evaluation costs"]
-fn how_long_the_pack_takes() {
-    let settings = defaults();
-    for command in [
-        "ls -la",
-        "cd sub && cargo test --all 2>&1 | tail -20",
-        "git add -A && git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\"",
-        "rm -rf target",
-    ] {
-        let event = sample(&Rule::default_for_shell(), command);
-        let n: u32 = 2_000;
-        let begun = std::time::Instant::now();
-        for _ in 0..n {
-            let set = set::of(&settings);
-            let (_, judged) = judge_all(&set, &event);
-            assert!(!judged.is_empty());
-        }
-        let each = begun.elapsed() / n;
-        println!("{command:?}: {each:?}");
-    }
-}

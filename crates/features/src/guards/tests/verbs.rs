@@ -55,9 +55,9 @@ fn a_check_of_good_rules_says_so() {
 fn a_check_names_what_is_wrong(#[case] lines: &str, #[case] expected: &str) {
     let has = |key: &str| lines.contains(&format!("{key} = "));
     let mut toml = format!("[[guards.rules]]\n{lines}\nreason = \"r\"\n");
-    for (key, value) in [("name", "mine"), ("action", "warn")] {
+    for (key, line) in [("name", "name = \"mine\"\n"), ("action", "action = \"warn\"\n")] {
         if !has(key) {
-            toml.push_str(&format!("{key} = \"{value}\"\n"));
+            toml.push_str(line);
         }
     }
     let mut stage = Stage::new(&toml);

@@ -1,0 +1,232 @@
+//! One word: quotes, escapes, variables, and the commands that are substituted in it.
+
+use super::lex::{self, Broken, MAX_NESTED, Reader, is_substitution};
+use super::{MAX_DEPTH, Word};
+
+impl Reader<'_> {
+    pub(super) fn word(&mut self) -> Result<Word, Broken> {
+        let mut out = Word::default();
+        let start = self.at;
+        loop {
+            let rest = self.rest();
+            let Some(c) = rest.chars().next() else { return Ok(out) };
+            match c {
+                '<' | '>' if is_substitution(rest) && self.at == start => {
+                    self.at += 2;
+                    let inner = self.substitution()?;
+                    out.runs.extend(inner);
+                    out.has_unknown = true;
+                    out.text.push_str("<(…)");
+                }
+                '(' if out.text.ends_with(['=', '@', '!', '+', '?', '*']) => {
+                    // An array, or a pattern: its words are no commands.
+                    self.at += 1;
+                    while !self.rest().starts_with(')') {
+                        self.skip_blanks();
+                        if self.rest().is_empty() {
+                            return Err(Broken);
+                        }
+                        let before = self.at;
+                        self.nested(Self::word)?;
+                        if self.at == before && !self.rest().starts_with(')') {
+                            self.at += self.rest().chars().next().map_or(0, char::len_utf8);
+                        }
+                        self.skip_blanks();
+                    }
+                    self.at += 1;
+                    out.has_unknown = true;
+                }
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => {
+                    return Ok(out);
+                }
+                '\\' => {
+                    let escaped = rest[1..].chars().next();
+                    self.at += 1 + escaped.map_or(0, char::len_utf8);
+                    out.text.extend(escaped.filter(|c| *c != '\n'));
+                }
+                '\'' => {
+                    let n = rest[1..].find('\'').ok_or(Broken)?;
+                    out.text.push_str(&rest[1..=n]);
+                    self.at += n + 2;
+                }
+                '"' => {
+                    self.at += 1;
+                    self.quoted(&mut out, true)?;
+                }
+                '$' if rest.starts_with("$'") => self.ansi(&mut out)?,
+                '$' | '`' => self.dollar(&mut out)?,
+                _ => {
+                    out.has_tilde |= c == '~' && self.at == start;
+                    out.has_glob |= matches!(c, '*' | '?' | '[');
+                    out.text.push(c);
+                    self.at += c.len_utf8();
+                }
+            }
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    /// What is in double quotes, whose opening was read.
+    pub(super) fn quoted(&mut self, out: &mut Word, must_end: bool) -> Result<(), Broken> {
+        loop {
+            let rest = self.rest();
+            let Some(c) = rest.chars().next() else {
+                return if must_end { Err(Broken) } else { Ok(()) };
+            };
+            match c {
+                '"' if must_end => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                '\\' => {
+                    let escaped = rest[1..].chars().next();
+                    self.at += 1 + escaped.map_or(0, char::len_utf8);
+                    match escaped {
+                        Some('\n') => {}
+                        Some(c @ ('"' | '\\' | '$' | '`')) => out.text.push(c),
+                        Some(c) => out.text.extend(['\\', c]),
+                        None => return Err(Broken),
+                    }
+                }
+                '$' | '`' => self.dollar(out)?,
+                _ => {
+                    out.text.push(c);
+                    self.at += c.len_utf8();
+                }
+            }
+        }
+    }
+
+    /// `$'…'`
+    fn ansi(&mut self, out: &mut Word) -> Result<(), Broken> {
+        self.at += 2;
+        loop {
+            let c = self.rest().chars().next().ok_or(Broken)?;
+            self.at += c.len_utf8();
+            match c {
+                '\'' => return Ok(()),
+                '\\' => {
+                    let c = self.rest().chars().next().ok_or(Broken)?;
+                    self.at += c.len_utf8();
+                    out.text.push(match c {
+                        'n' => '\n',
+                        't' => '\t',
+                        c => c,
+                    });
+                }
+                c => out.text.push(c),
+            }
+        }
+    }
+
+    /// What begins with `$` or a backtick.
+    fn dollar(&mut self, out: &mut Word) -> Result<(), Broken> {
+        let rest = self.rest();
+        if let Some(inner) = rest.strip_prefix('`') {
+            return self.backticks(out, inner);
+        }
+        if let Some(inner) = rest.strip_prefix("$((")
+            && let Some(n) = inner.find("))")
+            && !inner[..n].contains("$(")
+        {
+            self.at += n + 5;
+            out.has_unknown = true;
+            out.text.push_str("$((…))");
+            return Ok(());
+        }
+        if rest.starts_with("$(") {
+            self.at += 2;
+            let inner = self.substitution()?;
+            out.runs.extend(inner);
+            out.has_unknown = true;
+            out.text.push_str("$(…)");
+            return Ok(());
+        }
+        if rest.starts_with("${") {
+            return self.braces(out);
+        }
+        let n = rest[1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        self.at += 1 + n;
+        self.variable(out, &rest[1..=n]);
+        Ok(())
+    }
+
+    fn variable(&mut self, out: &mut Word, name: &str) {
+        if let Some(known) = self.state.vars.get(name) {
+            out.text.push_str(known);
+            return;
+        }
+        out.has_unknown |= !name.is_empty();
+        out.text.push('$');
+        out.text.push_str(name);
+    }
+
+    /// `${…}`, with the substitutions in it.
+    fn braces(&mut self, out: &mut Word) -> Result<(), Broken> {
+        let from = self.at;
+        self.at += 2;
+        loop {
+            let rest = self.rest();
+            let c = rest.chars().next().ok_or(Broken)?;
+            match c {
+                '}' => break,
+                '$' | '`' => {
+                    let mut inner = Word::default();
+                    self.n_nested += 1;
+                    let read = if self.n_nested > MAX_NESTED {
+                        Err(Broken)
+                    } else {
+                        self.dollar(&mut inner)
+                    };
+                    self.n_nested -= 1;
+                    read?;
+                    out.runs.extend(inner.runs);
+                }
+                '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+                '\'' => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
+                _ => self.at += c.len_utf8(),
+            }
+        }
+        let name = &self.text[from + 2..self.at];
+        self.at += 1;
+        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            self.variable(out, name);
+        } else {
+            out.has_unknown = true;
+            out.text.push_str("${…}");
+        }
+        Ok(())
+    }
+
+    /// What is between backticks is a text of its own.
+    fn backticks(&mut self, out: &mut Word, inner: &str) -> Result<(), Broken> {
+        let (mut body, mut is_escaped) = (String::new(), false);
+        for (i, c) in inner.char_indices() {
+            match c {
+                '`' if !is_escaped => {
+                    self.at += i + 2;
+                    out.has_unknown = true;
+                    out.text.push_str("$(…)");
+                    if self.depth < MAX_DEPTH {
+                        lex::read(self.state, &body, self.depth + 1);
+                        out.runs.extend(self.state.line.commands.len().checked_sub(1));
+                    }
+                    return Ok(());
+                }
+                '\\' if !is_escaped => is_escaped = true,
+                c => {
+                    if is_escaped && !matches!(c, '`' | '\\' | '$') {
+                        body.push('\\');
+                    }
+                    is_escaped = false;
+                    body.push(c);
+                }
+            }
+        }
+        Err(Broken)
+    }
+}
