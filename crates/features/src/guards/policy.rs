@@ -46,7 +46,7 @@ pub(super) enum Judged {
 }
 
 pub(super) fn judge(entry: &Entry, scene: &Handle) -> Judged {
-    let holds = match &entry.condition {
+    let holds = match entry.condition() {
         Ok(condition) => condition.holds(scene),
         Err(problem) => Err(problem.clone()),
     };

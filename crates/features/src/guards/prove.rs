@@ -149,7 +149,7 @@ pub(super) struct Findings {
 /// Proves that a rule can be judged, fires where it must, and does not where it must not.
 pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
     let mut out = Findings::default();
-    if let Err(problem) = &entry.condition {
+    if let Err(problem) = entry.condition() {
         out.problems.push(problem.clone());
         return out;
     }

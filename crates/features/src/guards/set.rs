@@ -1,6 +1,6 @@
 //! The rules in force, compiled, and kept as long as their text is the same.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
@@ -32,7 +32,10 @@ pub(super) struct Entry {
     pub(super) origin: String,
     /// Switched off by `guards.allow` or `guards.pack`.
     pub(super) is_off: bool,
-    pub(super) condition: Result<Condition, String>,
+    /// What its text alone shows to be wrong.
+    problem: Option<String>,
+    /// Made when an event is first looked at: a hook without a daemon reads only what it needs.
+    compiled: OnceCell<Result<Condition, String>>,
 }
 
 /// Every rule, those that are told first before the others.
@@ -109,14 +112,17 @@ impl Set {
 
     fn add(&mut self, rule: Rule, scope: &'static str, origin: String, is_off: bool) {
         let is_known = self.entries.iter().any(|entry| entry.rule.name == rule.name);
-        let own = rule
+        let problem = rule
             .problem()
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
-        let condition = match own {
-            Some(problem) => Err(problem),
-            None => Condition::compile(&rule.when),
-        };
-        self.entries.push(Entry { rule, scope, origin, is_off, condition });
+        self.entries.push(Entry {
+            rule,
+            scope,
+            origin,
+            is_off,
+            problem,
+            compiled: OnceCell::new(),
+        });
     }
 
     /// The rules that look at this event, and what they need to see of it. None is the usual answer.
@@ -127,7 +133,7 @@ impl Set {
             .iter()
             .filter(|entry| !entry.is_off && entry.rule.looks_at(event))
             .collect();
-        for condition in looking.iter().filter_map(|entry| entry.condition.as_ref().ok()) {
+        for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
             wanted.input |= condition.wanted.input;
             wanted.line |= condition.wanted.line;
         }
@@ -136,6 +142,14 @@ impl Set {
 }
 
 impl Entry {
+    pub(super) fn condition(&self) -> Result<&Condition, &String> {
+        let made = self.compiled.get_or_init(|| match &self.problem {
+            Some(problem) => Err(problem.clone()),
+            None => Condition::compile(&self.rule.when),
+        });
+        made.as_ref()
+    }
+
     /// Its name in a sentence; one that can't be used may be anything.
     pub(super) fn name(&self) -> String {
         one_line(&self.rule.name, 64)

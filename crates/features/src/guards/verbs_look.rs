@@ -48,7 +48,7 @@ impl VerbArgs for List {
                 "name": entry.rule.name, "action": entry.rule.action.name(), "state": state, "event": entry.rule.event,
                 "tool": entry.rule.tool, "actor": entry.rule.actor, "once": entry.rule.once, "priority": entry.rule.priority,
                 "scope": entry.scope, "origin": entry.origin, "when": entry.rule.when, "reason": entry.rule.reason,
-                "next": entry.rule.next, "problem": entry.condition.as_ref().err(),
+                "next": entry.rule.next, "problem": entry.condition().err(),
             }));
         }
         for (origin, problem) in &set.problems {
@@ -70,7 +70,7 @@ impl VerbArgs for List {
 }
 
 fn state(entry: &Entry, is_on: bool) -> &'static str {
-    match &entry.condition {
+    match entry.condition() {
         Err(_) => "broken",
         Ok(_) if entry.is_off || !is_on => "off",
         Ok(_) => "on",
