@@ -213,11 +213,7 @@ fn command(call: &FunctionContext<'_, '_>) -> Result<Command, ExecutionError> {
 /// `runs("git", "reset", "--hard")`: the program, its words in this order, its flags anywhere. `mkfs*` is a beginning.
 fn is_call(made: &Simple, words: &[String]) -> bool {
     let Some((name, rest)) = words.split_first() else { return false };
-    let is_name = match name.strip_suffix('*') {
-        Some(start) => made.name().starts_with(start) && !made.words.is_empty(),
-        None => made.name() == name,
-    };
-    if !is_name {
+    if !made.is_called(name) {
         return false;
     }
     let (flags, plain): (Vec<&String>, Vec<&String>) =

@@ -17,11 +17,11 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         return Ok(Vec::new());
     }
     let set: Rc<Set> = set::of(cx.settings);
-    let (looking, wanted) = set.looking_at(event);
+    let (looking, wanted, line) = set.looking_at(event);
     if looking.is_empty() {
         return Ok(Vec::new());
     }
-    let scene = Handle(Scene::of(cx, event, wanted));
+    let scene = Handle(Scene::of(cx, event, wanted, line));
     let mut out = Vec::new();
     for entry in looking {
         match judge(entry, &scene) {

@@ -122,9 +122,14 @@ pub(super) fn tool_call(name: &str, input: &Value) -> ToolCall {
 
 /// What each rule says about the event.
 pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s Entry, Judged)>) {
-    let (looking, wanted) = set.looking_at(event);
-    let scene =
-        Handle(std::sync::Arc::new(Scene::new(event, String::new(), Around::default(), wanted)));
+    let (looking, wanted, line) = set.looking_at(event);
+    let scene = Handle(std::sync::Arc::new(Scene::new(
+        event,
+        String::new(),
+        Around::default(),
+        wanted,
+        line,
+    )));
     let judged = looking.into_iter().map(|entry| (entry, judge(entry, &scene))).collect();
     (scene, judged)
 }
@@ -156,7 +161,7 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
     let rule = &entry.rule;
     let said = |text: &str| {
         let event = sample(rule, text);
-        let (looking, wanted) = set.looking_at(&event);
+        let (looking, wanted, line) = set.looking_at(&event);
         if !looking.iter().any(|other| std::ptr::eq(*other, entry)) && !entry.is_off {
             return Judged::Passes;
         }
@@ -167,6 +172,7 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
                 String::new(),
                 Around::default(),
                 everything(wanted),
+                line,
             ))),
         )
     };

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use substrate_core::text::one_line;
 use substrate_core::{Actor, Event, EventKind, ToolClass};
 
+use crate::shell::{Line, Simple};
+
 /// Characters of a condition; so that what it may cost is bounded.
 const MAX_WHEN: usize = 2_000;
 
@@ -28,6 +30,9 @@ pub(super) struct Rule {
     /// The tool's own name, or its class: `shell`, `edit`, `read`, `agent`, `todo`.
     #[serde(default)]
     pub(super) tool: String,
+    /// Only lines that run one of these programs (`mkfs*` is a beginning): a filter that costs nothing.
+    #[serde(default)]
+    pub(super) programs: Vec<String>,
     /// `main`, `subagent`, or a type of subagents.
     #[serde(default)]
     pub(super) actor: String,
@@ -159,6 +164,12 @@ impl Rule {
     /// Whether the event is one that it looks at, before its condition is.
     pub(super) fn looks_at(&self, event: &Event) -> bool {
         event.kind == self.kind() && self.fits_tool(event) && self.fits_actor(&event.actor)
+    }
+
+    /// Whether the line runs a program that it is about.
+    pub(super) fn fits_line(&self, line: &Line) -> bool {
+        let is_about = |made: &Simple| self.programs.iter().any(|name| made.is_called(name));
+        self.programs.is_empty() || line.commands.iter().any(is_about)
     }
 
     fn fits_tool(&self, event: &Event) -> bool {

@@ -52,13 +52,19 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn of(cx: &Cx<'_>, event: &Event, wanted: Wanted) -> Arc<Self> {
+    pub(super) fn of(cx: &Cx<'_>, event: &Event, wanted: Wanted, line: Option<Line>) -> Arc<Self> {
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
         // Filled by the features that know it.
-        Arc::new(Self::new(event, agent, Around::default(), wanted))
+        Arc::new(Self::new(event, agent, Around::default(), wanted, line))
     }
 
-    pub(super) fn new(event: &Event, agent: String, around: Around, wanted: Wanted) -> Self {
+    pub(super) fn new(
+        event: &Event,
+        agent: String,
+        around: Around,
+        wanted: Wanted,
+        line: Option<Line>,
+    ) -> Self {
         let call = event.tool();
         let command = call.and_then(|call| call.command.as_deref()).unwrap_or_default();
         let input =
@@ -79,10 +85,10 @@ impl Scene {
             event: event.kind.name(),
             tool: call.map(|call| call.name.clone()).unwrap_or_default(),
             input: bounded(input.unwrap_or_default(), MAX_DEPTH),
-            line: if wanted.line && !command.is_empty() {
-                shell::read(command)
-            } else {
-                Line::default()
+            line: match line {
+                Some(line) => line,
+                None if wanted.line && !command.is_empty() => shell::read(command),
+                None => Line::default(),
             },
             command: cut(command, MAX_TEXT).to_owned(),
             files: call

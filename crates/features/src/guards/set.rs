@@ -12,6 +12,7 @@ use substrate_core::{Event, Settings};
 use super::condition::Condition;
 use super::rule::Rule;
 use super::scene::Wanted;
+use crate::shell::{self, Line};
 
 /// The rules that everybody has.
 const PACK: &str = include_str!("pack.toml");
@@ -125,19 +126,24 @@ impl Set {
         });
     }
 
-    /// The rules that look at this event, and what they need to see of it. None is the usual answer.
-    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted) {
-        let mut wanted = Wanted::default();
-        let looking: Vec<&Entry> = self
+    /// The rules that look at this event, what they need to see of it, and the line if it was read. None is the usual
+    /// answer.
+    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted, Option<Line>) {
+        let mut looking: Vec<&Entry> = self
             .entries
             .iter()
             .filter(|entry| !entry.is_off && entry.rule.looks_at(event))
             .collect();
+        let command = event.tool().and_then(|call| call.command.as_deref());
+        let line = command.filter(|_| !looking.is_empty()).map(shell::read);
+        let none = Line::default();
+        looking.retain(|entry| entry.rule.fits_line(line.as_ref().unwrap_or(&none)));
+        let mut wanted = Wanted::default();
         for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
             wanted.input |= condition.wanted.input;
             wanted.line |= condition.wanted.line;
         }
-        (looking, wanted)
+        (looking, wanted, line)
     }
 }
 

@@ -87,6 +87,14 @@ impl Simple {
         self.words.first().map_or("", |word| word.name())
     }
 
+    /// Whether the program has that name; `mkfs*` is the beginning of one.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        match name.strip_suffix('*') {
+            Some(start) => self.name().starts_with(start) && !self.words.is_empty(),
+            None => self.name() == name,
+        }
+    }
+
     /// What comes after the program; for git, after its subcommand.
     pub(crate) fn after(&self) -> &[Word] {
         match &self.git {
