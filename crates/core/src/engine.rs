@@ -154,6 +154,7 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
                 out.failures.extend(troubles.into_iter().map(|message| Failure {
                     feature: feature.name,
                     panicked: false,
+                    was_busy: false,
                     message,
                 }));
                 out.wishes.extend(wishes.into_iter().map(|wish| (feature.name, wish)));
