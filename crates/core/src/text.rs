@@ -28,6 +28,16 @@ pub fn one_line(text: &str, max: usize) -> String {
     out
 }
 
+/// One word of a shell, whatever is in it.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 /// Characters that reorder or hide text; they have no place in what one party says to another through us.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
@@ -53,6 +63,17 @@ mod tests {
         #[case] expected: &str,
     ) {
         assert_eq!(one_line(text, max), expected);
+    }
+
+    #[rstest]
+    #[case("src/a-b_1.rs", "src/a-b_1.rs")]
+    #[case("my file.rs", "'my file.rs'")]
+    #[case("src/**", "'src/**'")]
+    #[case("$(touch pwned) \"x.rs", "'$(touch pwned) \"x.rs'")]
+    #[case("it's; x", r"'it'\''s; x'")]
+    #[case("", "''")]
+    fn anything_is_one_word_of_a_shell(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(shell_word(text), expected);
     }
 
     proptest! {

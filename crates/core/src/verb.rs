@@ -181,6 +181,9 @@ fn said<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::E
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitFor {
     pub key: String,
+    /// Of those who wait for one key by that name only the newest does; others wait beside it.
+    #[serde(default)]
+    pub by: String,
     pub until_ms: i64,
     /// The body to ask again with.
     pub body: Value,

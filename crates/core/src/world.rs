@@ -8,15 +8,26 @@ pub trait World {
     /// again, the pair is not.
     fn process_began(&self, pid: u32) -> Option<i64>;
 
-    /// When that file was last changed, in milliseconds since 1970; `None` when it is not there. For a few files at most.
+    /// When that file or folder was last changed, in milliseconds since 1970: its content, or that it came to its place, and
+    /// not what somebody says about it (`touch -d`). `None` when it is not there. For a few files at most.
     fn changed_ms(&self, path: &str) -> Option<i64>;
 
     /// How far the local clock was ahead of UTC then, in seconds: a day is what people here call so.
     fn offset_s(&self, at: Timestamp) -> i32;
 
+    /// The working tree that a folder is in.
+    fn tree_of(&self, folder: &str) -> Option<WorkingTree>;
+
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
+}
+
+/// A working tree, and which project it is a tree of, as `Event::project`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkingTree {
+    pub root: String,
+    pub project: String,
 }
 
 /// A machine on which nothing runs.
@@ -34,6 +45,10 @@ impl World for Nowhere {
 
     fn offset_s(&self, _at: Timestamp) -> i32 {
         0
+    }
+
+    fn tree_of(&self, _folder: &str) -> Option<WorkingTree> {
+        None
     }
 
     fn is_waiting(&self, _session: &str, _has_stopped: bool) -> bool {

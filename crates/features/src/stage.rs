@@ -9,7 +9,7 @@ use substrate_core::facts::{Found, Place};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
     Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Need, Outcome, Output, RequestId,
-    SafeId, Settings, Timestamp, VerbError, WishKind, World,
+    SafeId, Settings, Timestamp, VerbError, WishKind, WorkingTree, World,
 };
 use substrate_store::{Durability, Writer, prepare};
 
@@ -49,6 +49,11 @@ impl World for Machine {
 
     fn offset_s(&self, _at: Timestamp) -> i32 {
         self.offset_s
+    }
+
+    fn tree_of(&self, folder: &str) -> Option<WorkingTree> {
+        let Place { root, .. } = place("-", folder);
+        (!root.is_empty()).then(|| WorkingTree { project: root.clone(), root })
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

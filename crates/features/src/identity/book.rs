@@ -130,6 +130,19 @@ pub(crate) fn pulse(
     Ok(found.flatten())
 }
 
+/// When a subagent began; `None` for the main thread, and when nobody remembers it.
+pub(crate) fn sub_began(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<Timestamp>, DbError> {
+    db.first(
+        "select started_ms from agent_actors where session = $1 and actor = $2",
+        &[session.into(), actor.into()],
+        |row| Ok(Timestamp(row.int(0)?)),
+    )
+}
+
 /// The main thread's name among the actors of a session.
 pub(crate) const MAIN: &str = "main";
 

@@ -1,6 +1,7 @@
 //! The append-only record of events, wishes, verdicts and their cost. Always on; bounded by age and size; secrets are
 //! taken out before anything is stored.
 
+mod at_work;
 pub(crate) mod face;
 mod health;
 mod ops;
@@ -18,6 +19,7 @@ mod tests;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
+pub(crate) use at_work::was_at_work;
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
 pub use ops::heard_since;
 pub use redact::{DOTENV, PATTERNS, Pattern};

@@ -1,14 +1,15 @@
-//! Changes that no edit announced: a shell command that changed what somebody else holds is noticed afterwards, and
-//! both are told, once.
+//! Changes that no edit announced: a file that somebody else holds and that changed while a shell command ran. Both sides
+//! are told, once. Nobody knows who did it, so nobody is blamed, and nothing is said where the holder was at work itself.
 
 use substrate_core::{Cx, DbError, Detail, Event, Timestamp, Wish};
 
+use super::lending;
 use super::life::{Claim, Lives};
 use super::ops::{self, Lease};
 use super::ops_history::{self, What};
 use super::owner::Owner;
-use super::{mirror, words};
-use crate::mail::face;
+use super::words::{self, How};
+use crate::{journal, mail};
 
 /// Held files that are looked at after a command.
 const MAX_LOOKED_AT: i64 = 64;
@@ -21,24 +22,27 @@ const LATE_MS: i64 = 2_000;
 
 pub(super) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
-    if event.project.is_empty() {
+    // Most of the time nobody else holds anything, and no file is looked at.
+    if !ops::others_hold(cx.db, &me)? {
         return Ok(Vec::new());
     }
+    let Some(tree) = cx.world.tree_of(&event.cwd) else { return Ok(Vec::new()) };
     let began = began(event);
     let mut lives = Lives::default();
     let mut out = Vec::new();
-    for lease in ops::in_project(cx.db, &event.project, MAX_LOOKED_AT)? {
-        let Some(changed) = changed_since(cx, &lease, began) else { continue };
-        let is_own = lease.claim.owner.is_same(&me);
-        if !is_own && lives.until(cx, &lease.claim)?.is_none() {
+    for (lease, seen) in ops::others_in_root(cx.db, &tree.root, &me, MAX_LOOKED_AT)? {
+        let Some(change) = change(cx, &lease, seen, began) else { continue };
+        if lives.until(cx, &lease.claim)?.is_none() {
             continue;
         }
-        ops::modified(cx.db, &lease.path, changed)?;
-        if !is_own {
-            let Lease { path, relative, claim, root, .. } = &lease;
-            out.push(tell(cx, &me, claim, path, relative, "your command")?);
-            mirror::changed(cx, root)?;
+        ops::saw(cx.db, &lease.path, change.stamp)?;
+        let owner = &lease.claim.owner;
+        if lending::waits_for(cx, owner, &me)? || is_own_work(cx, owner, change.at)? {
+            continue;
         }
+        let how = if change.stamp.is_some() { How::Changed } else { How::Removed };
+        let file = (&*lease.path, &*lease.relative);
+        out.push(tell(cx, &me, &lease.claim, file, &event.cwd, how)?);
     }
     Ok(out)
 }
@@ -54,34 +58,57 @@ fn began(event: &Event) -> Timestamp {
     event.at.plus_ms(-(ran.saturating_add(LATE_MS)))
 }
 
-/// When the file was changed, if that was after its owner's own last edit and while the command ran. While the owner
-/// edits, nobody can tell who it was.
-fn changed_since(cx: &Cx<'_>, lease: &Lease, began: Timestamp) -> Option<Timestamp> {
-    let own = lease.modified.max(lease.claim.acquired);
+/// What became of a file.
+struct Change {
+    at: Timestamp,
+    /// Its stamp now; nothing where it is not there any more.
+    stamp: Option<i64>,
+}
+
+/// A change that nobody has seen yet, after the owner's own last edit and while the command ran. While the owner edits,
+/// nobody can tell who it was.
+fn change(cx: &Cx<'_>, lease: &Lease, seen: Option<i64>, began: Timestamp) -> Option<Change> {
     if lease.claim.is_provisional {
         return None;
     }
-    let changed = Timestamp(cx.world.changed_ms(&lease.path)?);
-    (changed > own && changed > began).then_some(changed)
+    let stamp = cx.world.changed_ms(&lease.path);
+    let at = match stamp {
+        // A file that is gone says nothing, but the folder that it was in does.
+        None => folders(&lease.path).find_map(|folder| cx.world.changed_ms(folder))?,
+        Some(stamp) => stamp,
+    };
+    let own = lease.modified.max(lease.claim.acquired);
+    let at = Timestamp(at);
+    (stamp != seen && at > own && at > began).then_some(Change { at, stamp })
 }
 
-/// Tells the holder by mail; the wish tells the one who did it.
+/// The folders that a path is in, the nearest first.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(at, _)| &path[..at.max(1)])
+}
+
+/// Whether the holder had a call open then that may have done it itself. A parent that waits for its subagent does nothing.
+fn is_own_work(cx: &mut Cx<'_>, owner: &Owner, at: Timestamp) -> Result<bool, DbError> {
+    if owner.is_person() {
+        return Ok(false);
+    }
+    let waiting = lending::open(cx.db, &owner.session, &owner.actor)?;
+    journal::was_at_work(cx.db, &owner.session, &owner.actor, at, &waiting)
+}
+
+/// Tells the holder by mail; the wish tells the one whose edit or command it was.
 pub(super) fn tell(
     cx: &mut Cx<'_>,
     me: &Owner,
     claim: &Claim,
-    path: &str,
-    relative: &str,
-    how: &str,
+    (path, relative): (&str, &str),
+    cwd: &str,
+    how: How,
 ) -> Result<Wish, DbError> {
     let (who, holder) = (me.address(cx)?, claim.owner.address(cx)?);
     ops_history::add(cx.db, path, &who, What::Bypassed, &format!("held by {holder}"), cx.now)?;
-    let theirs = how.replace("your", "by their");
-    let (subject, body) = words::was_changed(&who, relative, &theirs);
-    face::note(cx, (claim.owner.agent, &claim.owner.sub), &subject, body, None)?;
+    let (subject, body) = words::was_changed(&who, relative, how);
+    mail::face::note(cx, (claim.owner.agent, &claim.owner.sub), &subject, body, None)?;
     let text = words::you_changed(&holder, relative, how);
-    Ok(Wish::Context {
-        text,
-        more: Some(format!("substrate locks show {}", words::path(relative))),
-    })
+    Ok(Wish::Context { text, more: Some(words::show(path, cwd)) })
 }

@@ -8,8 +8,8 @@ use super::owner::Owner;
 use super::sweep::{self, Sweep};
 use super::{files, words};
 
-/// Leases that are looked at.
-const MAX_LOOKED_AT: i64 = 64;
+/// Others' leases that are looked at: more than anybody has, since one that is not looked at would be swept away.
+const MAX_LOOKED_AT: i64 = 100_000;
 
 /// Leases that a reason names.
 const MAX_NAMED: usize = 3;
@@ -47,13 +47,14 @@ fn held_by_others(
     let mut found: Vec<Lease> = Vec::new();
     if swept.paths.is_empty() {
         if let Some(root) = files::root_of(cx, event, swept) {
-            found = ops::in_root(cx.db, &root, MAX_LOOKED_AT)?;
+            let others = ops::others_in_root(cx.db, &root, me, MAX_LOOKED_AT)?;
+            found = others.into_iter().map(|(lease, _)| lease).collect();
         }
     } else {
         for path in &swept.paths {
             let Some(place) = cx.facts.place(&swept.inside(path), &event.cwd) else { continue };
             found.extend(ops::one(cx.db, &place.path)?);
-            found.extend(ops::below(cx.db, &place.path, MAX_LOOKED_AT)?);
+            found.extend(ops::others_below(cx.db, &place.path, me, MAX_LOOKED_AT)?);
         }
     }
     let mut lives = Lives::default();

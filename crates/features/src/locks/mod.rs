@@ -7,6 +7,7 @@ mod bypass;
 mod files;
 mod git;
 mod globs;
+mod lending;
 mod life;
 mod mirror;
 mod ops;

@@ -26,11 +26,23 @@ macro_rules! columns {
 }
 
 pub(super) const ONE: &str = concat!("select ", columns!(), " from leases where path = $1");
-pub(super) const BELOW: &str = concat!(
+pub(super) const OTHERS_BELOW: &str = concat!(
     "select ",
     columns!(),
-    " from leases where path >= $1 and path < $2 order by path limit $3"
+    " from leases where path >= $1 and path < $2 and not (session = $3 and actor = $4)
+      order by path limit $5"
 );
+pub(super) const OTHERS_IN_ROOT: &str = concat!(
+    "select ",
+    columns!(),
+    ", seen_ms from leases where root = $1 and not (session = $2 and actor = $3)
+      order by acquired_ms desc limit $4"
+);
+/// Seeks in one index, however many there are.
+pub(super) const OTHERS_HOLD: &str = "select 1 from leases where session < $1
+   union all select 1 from leases where session > $1
+   union all select 1 from leases where session = $1 and actor < $2
+   union all select 1 from leases where session = $1 and actor > $2 limit 1";
 pub(super) const IN_ROOT: &str = concat!(
     "select ",
     columns!(),
@@ -56,12 +68,41 @@ pub(super) fn one(db: &mut dyn Db, path: &str) -> Result<Option<Lease>, DbError>
     db.first(ONE, &[path.into()], lease)
 }
 
-/// The leases below a folder.
-pub(super) fn below(db: &mut dyn Db, folder: &str, limit: i64) -> Result<Vec<Lease>, DbError> {
+/// Others' leases below a folder.
+pub(super) fn others_below(
+    db: &mut dyn Db,
+    folder: &str,
+    me: &Owner,
+    limit: i64,
+) -> Result<Vec<Lease>, DbError> {
     let folder = folder.trim_end_matches('/');
     // `0` is the character after `/`.
     let (from, to) = (format!("{folder}/"), format!("{folder}0"));
-    db.rows(BELOW, &[from.as_str().into(), to.as_str().into(), limit.into()], lease)
+    let (session, actor) = (me.session.as_str(), me.actor.as_str());
+    let params =
+        [from.as_str().into(), to.as_str().into(), session.into(), actor.into(), limit.into()];
+    db.rows(OTHERS_BELOW, &params, lease)
+}
+
+/// Whether anybody else holds any file anywhere.
+pub(super) fn others_hold(db: &mut dyn Db, me: &Owner) -> Result<bool, DbError> {
+    let params = [me.session.as_str().into(), me.actor.as_str().into()];
+    Ok(db.first(OTHERS_HOLD, &params, |row| row.int(0))?.is_some())
+}
+
+/// A lease, and the stamp of its file when somebody last looked; nothing where it was not there.
+pub(super) type Seen = (Lease, Option<i64>);
+
+/// Others' newest leases of a working tree.
+pub(super) fn others_in_root(
+    db: &mut dyn Db,
+    root: &str,
+    me: &Owner,
+    limit: i64,
+) -> Result<Vec<Seen>, DbError> {
+    let (session, actor) = (me.session.as_str(), me.actor.as_str());
+    let params = [root.into(), session.into(), actor.into(), limit.into()];
+    db.rows(OTHERS_IN_ROOT, &params, |row| Ok((lease(row)?, row.opt_int(16)?)))
 }
 
 /// The newest leases of a working tree.
@@ -105,8 +146,8 @@ pub(super) fn expired(db: &mut dyn Db, now: Timestamp, n: i64) -> Result<Vec<Lea
     db.rows(EXPIRED, &[now.0.into(), n.into()], lease)
 }
 
-/// Takes the file, from whomever had it.
-pub(super) fn take(db: &mut dyn Db, lease: &Lease) -> Result<(), DbError> {
+/// Takes the file, from whomever had it. `seen` is its stamp.
+pub(super) fn take(db: &mut dyn Db, lease: &Lease, seen: Option<i64>) -> Result<(), DbError> {
     let Lease { path, root, relative, project, modified, claim } = lease;
     let owner = &claim.owner;
     let confirmed = (!claim.is_provisional).then_some(modified.0);
@@ -114,13 +155,13 @@ pub(super) fn take(db: &mut dyn Db, lease: &Lease) -> Result<(), DbError> {
         concat!(
             "insert into leases (",
             columns!(),
-            ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+            ", seen_ms) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
              on conflict (path) do update set root = excluded.root, relative = excluded.relative,
                project = excluded.project, session = excluded.session, actor = excluded.actor,
                agent = excluded.agent, sub = excluded.sub, pid = excluded.pid, began = excluded.began,
                reason = excluded.reason, acquired_ms = excluded.acquired_ms,
                confirmed_ms = excluded.confirmed_ms, modified_ms = excluded.modified_ms,
-               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms"
+               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, seen_ms = excluded.seen_ms"
         ),
         &[
             path.as_str().into(),
@@ -139,6 +180,7 @@ pub(super) fn take(db: &mut dyn Db, lease: &Lease) -> Result<(), DbError> {
             modified.0.into(),
             claim.expires.0.into(),
             claim.ttl_ms.into(),
+            seen.into(),
         ],
     )?;
     Ok(())
@@ -151,26 +193,27 @@ pub(super) fn prolong(db: &mut dyn Db, path: &str, expires: Timestamp) -> Result
     Ok(())
 }
 
-/// The owner's edit has happened.
+/// The owner's edit has happened; `seen` is the file's stamp since.
 pub(super) fn confirm(
     db: &mut dyn Db,
     path: &str,
     now: Timestamp,
     ttl_ms: i64,
+    seen: Option<i64>,
 ) -> Result<(), DbError> {
     // A time that was asked for is not made shorter by an edit.
     db.execute(
-        "update leases set confirmed_ms = coalesce(confirmed_ms, $2), modified_ms = $2,
+        "update leases set confirmed_ms = coalesce(confirmed_ms, $2), modified_ms = $2, seen_ms = $5,
            expires_ms = case when expires_ms > $3 then expires_ms else $3 end,
            ttl_ms = case when confirmed_ms is null then $4 else ttl_ms end where path = $1",
-        &[path.into(), now.0.into(), now.plus_ms(ttl_ms).0.into(), ttl_ms.into()],
+        &[path.into(), now.0.into(), now.plus_ms(ttl_ms).0.into(), ttl_ms.into(), seen.into()],
     )?;
     Ok(())
 }
 
-/// The file was seen changed then; that is not told again.
-pub(super) fn modified(db: &mut dyn Db, path: &str, at: Timestamp) -> Result<(), DbError> {
-    db.execute("update leases set modified_ms = $2 where path = $1", &[path.into(), at.0.into()])?;
+/// The file was looked at; what was seen is not told again. It says nothing of what the owner did.
+pub(super) fn saw(db: &mut dyn Db, path: &str, stamp: Option<i64>) -> Result<(), DbError> {
+    db.execute("update leases set seen_ms = $2 where path = $1", &[path.into(), stamp.into()])?;
     Ok(())
 }
 

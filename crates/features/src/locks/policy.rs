@@ -10,6 +10,7 @@ use super::ops::{self, Lease};
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Standing};
+use super::words::How;
 use super::{bypass, files, git, mirror, words};
 
 /// Files that the briefing names.
@@ -47,14 +48,14 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     for place in files::leased(cx, event) {
         let Standing::Taken(holder) = standing::of(cx, &me, &place)? else { continue };
         let reason = words::held(cx, &place.relative, &holder)?;
-        let next = words::next(cx, &place.relative, &holder)?;
+        let next = words::next(cx, &place, &event.cwd, &holder)?;
         out.push(match cx.settings.word("locks.mode") {
             "enforce" => Wish::Deny { rule: "locks".to_owned(), reason, next },
             _ => Wish::Context {
                 text: format!(
                     "{reason} Nothing keeps you off it, but you may overwrite each other. {next}"
                 ),
-                more: Some(format!("substrate locks show {}", words::path(&place.relative))),
+                more: Some(words::show(&place.path, &event.cwd)),
             },
         });
     }
@@ -70,15 +71,16 @@ fn after_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     for place in files::leased(cx, event) {
         match standing::of(cx, &me, &place)? {
             Standing::Own(lease) => {
-                ops::confirm(cx.db, &lease.path, cx.now, ttl_ms)?;
+                let seen = cx.world.changed_ms(&lease.path);
+                ops::confirm(cx.db, &lease.path, cx.now, ttl_ms, seen)?;
                 mirror::changed(cx, &lease.root)?;
             }
             Standing::Free { before } => {
                 take(cx, event, &me, &place, before.as_ref(), Some(ttl_ms))?;
             }
             Standing::Taken(holder) if cx.settings.word("locks.mode") == "enforce" => {
-                let claim = &holder.claim;
-                out.push(bypass::tell(cx, &me, claim, &place.path, &place.relative, "your edit")?);
+                let file = (&*place.path, &*place.relative);
+                out.push(bypass::tell(cx, &me, &holder.claim, file, &event.cwd, How::Edited)?);
             }
             Standing::Taken(_) => {}
         }
@@ -115,7 +117,11 @@ pub(super) fn take(
 
 /// Writes the lease, with all that follows from it.
 pub(super) fn taken(cx: &mut Cx<'_>, lease: &Lease, before: Option<&Lease>) -> Result<(), DbError> {
-    ops::take(cx.db, lease)?;
+    // A file belongs to the project of its own tree, wherever the one who takes it works.
+    let project = cx.world.tree_of(&lease.root).map(|tree| tree.project);
+    let project = project.unwrap_or_else(|| lease.project.clone());
+    let lease = &Lease { project, ..lease.clone() };
+    ops::take(cx.db, lease, cx.world.changed_ms(&lease.path))?;
     let me = &lease.claim.owner;
     let who = me.address(cx)?;
     let other = before.filter(|before| !before.claim.owner.is_same(me));

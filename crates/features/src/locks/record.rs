@@ -7,7 +7,7 @@ use super::life::PROVISIONAL_MS;
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
-use super::{files, mirror, ops, policy, release, words};
+use super::{files, lending, mirror, ops, policy, release, words};
 use crate::mail::face;
 
 pub(super) fn record(
@@ -31,6 +31,7 @@ pub(super) fn record(
             }
             _ => {}
         }
+        lending::record(cx, event, outcome)?;
     }
     mirror::tool(cx, event, outcome);
     Ok(())
@@ -83,7 +84,11 @@ pub(super) fn wanted(
         let detail = format!("held by {}", owner.address(cx)?);
         ops_history::add(cx.db, path, &who, What::Denied, &detail, cx.now)?;
     }
-    let (subject, body) = words::waits(&who, relative);
+    let freed = match &holder.glob {
+        Some((_, glob)) => words::in_root(path, relative, glob),
+        None => path.to_owned(),
+    };
+    let (subject, body) = words::waits(&who, relative, &freed);
     // Sixty who wait for one file are one message, not sixty.
     let key = format!("waits {path}");
     face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key))

@@ -2,7 +2,9 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[FIRST, SECOND];
+
+const FIRST: Migration = Migration {
     about: "leases on files, reserved globs, who waits for whom, and what happened to a file",
     sql: "create table leases (
             path text primary key,
@@ -64,4 +66,17 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
           );
           create index lease_history_path on lease_history (path, id);
           create index lease_history_at on lease_history (at_ms);",
-}];
+};
+
+const SECOND: Migration = Migration {
+    about: "how a held file was last seen, and which calls of subagents are open",
+    sql: "alter table leases add column seen_ms bigint;
+          create table lease_agent_calls (
+            session text not null,
+            use_id text not null,
+            actor text not null,
+            began_ms bigint not null,
+            primary key (session, use_id)
+          );
+          create index lease_agent_calls_began on lease_agent_calls (began_ms);",
+};

@@ -7,7 +7,7 @@ use super::life::{self, Claim, Lives};
 use super::ops::{self, Lease};
 use super::ops_globs::{self, Reserved};
 use super::owner::Owner;
-use super::{globs, words};
+use super::{globs, lending, words};
 
 /// How a file stands to somebody who wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,10 @@ pub(super) fn of(cx: &mut Cx<'_>, me: &Owner, place: &Place) -> Result<Standing,
             if !is_late && !me.came_back(cx, &claim.owner)? {
                 return Ok(Standing::Own(lease.clone()));
             }
-        } else if let Some(until) = life::until(cx, claim)? {
+        } else if let Some(until) = life::until(cx, claim)?
+            // What is being edited at this very moment is not lent.
+            && (claim.is_provisional || !lending::waits_for(cx, &claim.owner, me)?)
+        {
             return Ok(Standing::Taken(Holder { claim: claim.clone(), glob: None, until }));
         }
     }
@@ -75,6 +78,9 @@ fn reserved_by_other(
         let Reserved { id, glob, is_shared, claim, .. } = one;
         if claim.owner.is_same(me) {
             shares = true;
+            continue;
+        }
+        if lending::waits_for(cx, &claim.owner, me)? {
             continue;
         }
         let holder = Holder { claim, glob: Some((id, glob)), until };

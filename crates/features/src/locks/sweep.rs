@@ -135,7 +135,8 @@ fn stash(args: &Args) -> Option<Vec<String>> {
     match args.words.first().map(String::as_str) {
         None => Some(paths(0)),
         Some("push") => Some(paths(1)),
-        Some("save" | "pop" | "apply" | "branch") => Some(Vec::new()),
+        // `pop` and `apply` are left alone: git itself refuses to overwrite what is changed.
+        Some("save" | "branch") => Some(Vec::new()),
         Some(_) => None,
     }
 }

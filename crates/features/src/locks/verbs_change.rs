@@ -107,8 +107,9 @@ fn refused(cx: &mut Cx<'_>, target: &Target, by: &Claim, what: &str) -> VerbErro
             words::path(what)
         ),
         format!(
-            "`substrate locks wait {}`, or write to them: `substrate send --to {who} …`",
-            words::path(what)
+            "{}, or write to them: {}",
+            words::wait(&words::in_root(&target.path, &target.relative, what), ""),
+            words::send(&who, what)
         ),
     )
 }

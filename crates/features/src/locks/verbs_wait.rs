@@ -71,9 +71,7 @@ impl VerbArgs for Wait {
         if until <= cx.now.0 {
             return Err(VerbError::user(
                 format!("`{file}` is still held by {by}"),
-                format!(
-                    "write to them: `substrate send --to {by} --subject \"{file}\" --body \"…\"`"
-                ),
+                format!("write to them: {}", words::send(&by, &target.relative)),
             ));
         }
         record::wanted(cx, &me, &holder, (&target.path, &target.relative), None)?;
@@ -87,7 +85,12 @@ impl VerbArgs for Wait {
             ..self
         });
         let mut out = Output::new(String::new(), json!({"free": false, "holder": by}));
-        out.wait = Some(WaitFor { key, until_ms: look_again, body });
+        // An agent waits for a file once; a person may do so in every terminal.
+        let by = match me.is_person() {
+            true => caller.request.clone(),
+            false => format!("{} {}", me.session, me.actor),
+        };
+        out.wait = Some(WaitFor { key, by, until_ms: look_again, body });
         Ok(out)
     }
 }

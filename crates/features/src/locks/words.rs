@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use substrate_core::text::one_line;
+use substrate_core::facts::Place;
+use substrate_core::text::{one_line, shell_word};
 use substrate_core::time::Ago;
 use substrate_core::{Cx, DbError, Timestamp};
 
@@ -10,6 +11,10 @@ use super::life::Claim;
 use super::standing::Holder;
 
 const MAX_PATH: usize = 200;
+
+/// The longest path that a command is shown with.
+const MAX_WORD: usize = 1_000;
+
 pub(super) const MAX_REASON: usize = 120;
 
 /// What those wait for who want a file.
@@ -52,43 +57,124 @@ fn doing(claim: &Claim, is_reserved: bool) -> String {
     }
 }
 
-/// What whoever was refused can do instead.
-pub(super) fn next(cx: &mut Cx<'_>, relative: &str, holder: &Holder) -> Result<String, DbError> {
-    let (who, path) = (holder.claim.owner.address(cx)?, path(relative));
-    Ok(format!(
-        "Work elsewhere meanwhile, wait with `substrate locks wait {path}`, or write to them: \
-         `substrate send --to {who} --subject \"{path}\" --body \"…\"`."
-    ))
+/// What whoever was refused can do instead, where they are.
+pub(super) fn next(
+    cx: &mut Cx<'_>,
+    place: &Place,
+    cwd: &str,
+    holder: &Holder,
+) -> Result<String, DbError> {
+    let who = holder.claim.owner.address(cx)?;
+    let (wait, send) = (wait(&place.path, cwd), send(&who, &place.relative));
+    Ok(format!("Work elsewhere meanwhile, wait with {wait}, or write to them: {send}."))
 }
 
-/// The mail to a holder for whom somebody waits.
-pub(super) fn waits(waiter: &str, relative: &str) -> (String, String) {
+/// The mail to a holder for whom somebody waits. `freed` is what the holder can let go of.
+pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, String) {
     let path = path(relative);
     let subject = format!("{waiter} waits for {path}");
+    // The holder may be in any folder.
+    let release = word(freed, "").map_or_else(String::new, |word| {
+        format!("; `substrate locks release {word}` frees it at once")
+    });
     let body = format!(
-        "{waiter} wanted to edit `{path}`, which you hold.\n\
-         It is free when your turn ends; `substrate locks release {path}` frees it at once."
+        "{waiter} wanted to edit `{path}`, which you hold.\nIt is free when your turn ends{release}."
     );
     (subject, body)
 }
 
-/// To somebody whose edit or command changed what another holds.
-pub(super) fn you_changed(holder: &str, relative: &str, how: &str) -> String {
-    let path = path(relative);
-    format!(
-        "`{path}` is leased by {holder}, and {how} changed it. Look at it again before you go on, and tell them: \
-         `substrate send --to {holder} --subject \"{path}\" --body \"…\"`."
-    )
+/// How a file was changed that somebody else holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// By an edit, surely.
+    Edited,
+    /// While a command ran: perhaps by it.
+    Changed,
+    Removed,
 }
 
-/// To the holder of a file that somebody else changed.
-pub(super) fn was_changed(who: &str, relative: &str, how: &str) -> (String, String) {
+/// To somebody whose edit, or perhaps command, changed what another holds.
+pub(super) fn you_changed(holder: &str, relative: &str, how: How) -> String {
+    let (path, send) = (path(relative), send(holder, relative));
+    let what = match how {
+        How::Edited => {
+            "your edit changed it. Look at it again before you go on, and tell them".to_owned()
+        }
+        How::Changed => {
+            "it changed while your command ran. If that was you, look at it again and tell them"
+                .to_owned()
+        }
+        How::Removed => {
+            "it was removed or moved while your command ran. If that was you, bring it back and tell them"
+                .to_owned()
+        }
+    };
+    format!("`{path}` is leased by {holder}, and {what}: {send}.")
+}
+
+/// To the holder of such a file.
+pub(super) fn was_changed(who: &str, relative: &str, how: How) -> (String, String) {
     let path = path(relative);
-    let subject = format!("{who} changed {path}");
-    let body = format!(
-        "{who} changed `{path}`, which you hold, {how}.\nRead it again before you edit it."
-    );
-    (subject, body)
+    match how {
+        How::Edited => (
+            format!("{who} changed {path}"),
+            format!("{who} changed `{path}`, which you hold.\nRead it again before you edit it."),
+        ),
+        How::Changed => (
+            format!("{path} changed while {who} ran a command"),
+            format!(
+                "`{path}`, which you hold, changed while {who} ran a command and you ran none.\n\
+                 Read it again before you edit it."
+            ),
+        ),
+        How::Removed => (
+            format!("{path} went away while {who} ran a command"),
+            format!(
+                "`{path}`, which you hold, was removed or moved while {who} ran a command and you ran none.\n\
+                 Look for it before you edit it, or ask them."
+            ),
+        ),
+    }
+}
+
+/// `substrate locks wait src/lib.rs`, in marks.
+pub(super) fn wait(path: &str, cwd: &str) -> String {
+    match word(path, cwd) {
+        Some(word) => format!("`substrate locks wait {word}`"),
+        None => "a look at `substrate locks` from time to time".to_owned(),
+    }
+}
+
+/// The command that shows who has a file.
+pub(super) fn show(path: &str, cwd: &str) -> String {
+    word(path, cwd)
+        .map_or_else(|| "substrate locks".to_owned(), |word| format!("substrate locks show {word}"))
+}
+
+/// The command that writes to somebody about a file, in marks.
+pub(super) fn send(who: &str, relative: &str) -> String {
+    let (who, subject) = (shell_word(who), shell_word(&path(relative)));
+    format!("`substrate send --to {who} --subject {subject} --body \"…\"`")
+}
+
+/// What lies in the tree of that file: a glob, or another file.
+pub(super) fn in_root(path: &str, relative: &str, other: &str) -> String {
+    let root = path.strip_suffix(relative).unwrap_or_default();
+    format!("{root}{}", other.strip_prefix("./").unwrap_or(other))
+}
+
+/// A path as one word of a command that is run in `cwd`: from there on where it lies below, else whole. `None` where no
+/// line could show it as it is.
+fn word(path: &str, cwd: &str) -> Option<String> {
+    let below =
+        path.strip_prefix(cwd.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    let from_here = match below.filter(|below| !cwd.is_empty() && !below.is_empty()) {
+        Some(below) if below.starts_with(['-', '~']) => format!("./{below}"),
+        Some(below) => below.to_owned(),
+        None => path.to_owned(),
+    };
+    let is_whole = one_line(&from_here, MAX_WORD) == from_here && !from_here.contains('`');
+    is_whole.then(|| shell_word(&from_here))
 }
 
 /// What an agent holds, for a conversation that has forgotten it.
@@ -108,4 +194,43 @@ pub(super) fn you_hold(relatives: &[String], n: usize) -> String {
 pub(super) fn iso(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0)
         .map_or_else(|_| at.0.to_string(), |time| format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::at_the_root("/repo/src/a.rs", "/repo", Some("src/a.rs"))]
+    #[case::below_the_root("/repo/src/a.rs", "/repo/src", Some("a.rs"))]
+    #[case::beside("/repo/a.rs", "/repo/src", Some("/repo/a.rs"))]
+    #[case::only_begins_so("/repo2/a.rs", "/repo", Some("/repo2/a.rs"))]
+    #[case::in_any_folder("/repo/a.rs", "", Some("/repo/a.rs"))]
+    #[case::top_folder("/a.rs", "/", Some("a.rs"))]
+    #[case::space("/repo/my file.rs", "/repo", Some("'my file.rs'"))]
+    #[case::shell("/repo/$(touch pwned) \"x.rs", "/repo", Some("'$(touch pwned) \"x.rs'"))]
+    #[case::quote("/repo/it's.rs", "/repo", Some(r"'it'\''s.rs'"))]
+    #[case::glob("/repo/src/**", "/repo", Some("'src/**'"))]
+    #[case::flag("/repo/-rf", "/repo", Some("./-rf"))]
+    #[case::home("/repo/~x", "/repo", Some("'./~x'"))]
+    #[case::marks("/repo/a`b", "/repo", None)]
+    #[case::two_lines("/repo/a\nb", "/repo", None)]
+    fn a_path_is_a_word_of_a_command(
+        #[case] path: &str,
+        #[case] cwd: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        assert_eq!(word(path, cwd).as_deref(), expected);
+        if let Some(word) = expected {
+            assert_eq!(shlex::split(word).unwrap().len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_whole_or_not_in_a_command_at_all() {
+        let long = |n: usize| format!("/repo/{}", "x/".repeat(n));
+        assert_eq!(word(&long(200), "/").unwrap().len(), long(200).len() - 1);
+        assert_eq!(word(&long(600), "/"), None);
+    }
 }

@@ -166,7 +166,7 @@ fn wait_for(cx: &mut Cx<'_>, who: &Who, until: i64, body: Value) -> Result<WaitF
     // A message in somebody's unprinted answer becomes free without a wake.
     let claims_end = ops_ledger::next_free(cx.db, of)?.unwrap_or(Timestamp(until));
     let until_ms = until.min(next.0).min(claims_end.0.max(cx.now.0 + 1));
-    Ok(WaitFor { key: who.wake_key(), until_ms, body })
+    Ok(WaitFor { key: who.wake_key(), by: String::new(), until_ms, body })
 }
 
 fn span(text: &str) -> Result<i64, VerbError> {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
-use substrate_core::text::one_line;
+use substrate_core::text::{one_line, shell_word};
 use substrate_core::{Format, Verb};
 
 use self::repository::Repository;
@@ -132,7 +132,7 @@ fn refusal(held: &[Value]) -> AppError {
     if n > MAX_TOLD {
         error.causes.push(format!("… and {} more", n - MAX_TOLD));
     }
-    let first = held.first().map(|entry| quoted(&text(entry, "path"))).unwrap_or_default();
+    let first = held.first().map(|entry| shell_word(&text(entry, "path"))).unwrap_or_default();
     error
         .hint(format!(
             "unstage what is not yours (`git restore --staged {first}`) and commit the rest"
@@ -140,25 +140,9 @@ fn refusal(held: &[Value]) -> AppError {
         .hint(format!("or wait until it is free: `substrate locks wait {first}`"))
 }
 
-/// As one word of a shell.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted("src/a-b_1.rs"), "src/a-b_1.rs");
-        assert_eq!(quoted("it's; x"), r"'it'\''s; x'");
-    }
 
     #[test]
     fn a_refusal_names_files_and_holders_and_what_to_do() {

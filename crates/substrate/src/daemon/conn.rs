@@ -240,9 +240,9 @@ async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Optio
     let n_wakes = state.lot.borrow().n_wakes();
     let result = command(state, &path, body, caller.clone()).await;
     if let Ok(Output { wait: Some(wait), .. }) = &result {
-        let WaitFor { key, until_ms, body } = wait.clone();
+        let WaitFor { key, by, until_ms, body } = wait.clone();
         let again = Call { path, body, caller };
-        let until = (key.as_str(), Timestamp(until_ms));
+        let until = (key.as_str(), by.as_str(), Timestamp(until_ms));
         waiting::park_call(state, stream, again, until, n_wakes).await;
         return None;
     }

@@ -32,6 +32,8 @@ pub(super) struct Parked {
     pub(super) stream: UnixStream,
     pub(super) what: Waiting,
     pub(super) key: Box<str>,
+    /// Who it is among those who wait for that key.
+    pub(super) by: Box<str>,
     pub(super) until: Timestamp,
 }
 
@@ -71,12 +73,12 @@ impl Lot {
         self.parked.len()
     }
 
-    /// One more waits. There is one of each class per key: whom it replaces is returned, to be let go.
+    /// One more waits. There is one of each class and name per key: whom it replaces is returned, to be let go.
     pub(super) fn park(&mut self, parked: Parked) -> Option<Parked> {
         let class = parked.what.class();
+        let is_same = |other: &Parked| other.what.class() == class && other.by == parked.by;
         let mut older = self.by_key.get(&parked.key).into_iter().flatten().copied();
-        let older =
-            older.find(|id| self.parked.get(id).is_some_and(|other| other.what.class() == class));
+        let older = older.find(|id| self.parked.get(id).is_some_and(is_same));
         let replaced = older.and_then(|id| self.take(id));
         self.n_ever += 1;
         let id = self.n_ever;
@@ -204,10 +206,15 @@ mod tests {
     use substrate_core::Caller;
 
     fn parked(key: &str, until: i64) -> (Parked, UnixStream) {
+        parked_by(key, "", until)
+    }
+
+    fn parked_by(key: &str, by: &str, until: i64) -> (Parked, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let call = Call { path: Vec::new(), body: Value::Null, caller: Caller::default() };
         let what = Waiting::Verb(Box::new(call));
-        (Parked { stream: ours, what, key: key.into(), until: Timestamp(until) }, theirs)
+        let (key, by, until) = (key.into(), by.into(), Timestamp(until));
+        (Parked { stream: ours, what, key, by, until }, theirs)
     }
 
     #[test]
@@ -244,6 +251,17 @@ mod tests {
         assert_eq!(lot.park(second).unwrap().until, Timestamp(10));
         assert_eq!((lot.len(), lot.due(Timestamp(15)).len()), (1, 0));
         assert_eq!(lot.due(Timestamp(20)).len(), 1);
+    }
+
+    #[test]
+    fn others_wait_for_the_same_key_beside_each_other() {
+        let mut lot = Lot::default();
+        let (lion, _keep) = parked_by("lock a", "lion", 10);
+        let (otter, _keep_too) = parked_by("lock a", "otter", 20);
+        let (again, _keep_three) = parked_by("lock a", "lion", 30);
+        assert!(lot.park(lion).is_none() && lot.park(otter).is_none());
+        assert_eq!(lot.park(again).unwrap().until, Timestamp(10), "its own older one");
+        assert_eq!(lot.woken("lock a").len(), 2);
     }
 
     #[test]

@@ -38,26 +38,26 @@ pub(super) async fn park_hook(
     let Some(what) = waits(state, decoded) else {
         return tracing::error!("an event waits that can't");
     };
-    park(state, stream, what, (&wait.key, wait.until), n_wakes).await;
+    park(state, stream, what, (&wait.key, "", wait.until), n_wakes).await;
 }
 
-/// Parks a command.
+/// Parks a command until that time, or until the key is woken.
 pub(super) async fn park_call(
     state: &Rc<State>,
     stream: UnixStream,
     call: Call,
-    (key, until): (&str, Timestamp),
+    until: (&str, &str, Timestamp),
     n_wakes: u64,
 ) {
-    park(state, stream, Waiting::Verb(Box::new(call)), (key, until), n_wakes).await;
+    park(state, stream, Waiting::Verb(Box::new(call)), until, n_wakes).await;
 }
 
-/// `n_wakes` is from before the decision to wait.
+/// Parks until that time, by that name among those who wait for the key. `n_wakes` is from before the decision to wait.
 async fn park(
     state: &Rc<State>,
     stream: UnixStream,
     what: Waiting,
-    (key, until): (&str, Timestamp),
+    (key, by, until): (&str, &str, Timestamp),
     n_wakes: u64,
 ) {
     let left = until.since(clock::now()).max(0) + GRACE_MS;
@@ -66,7 +66,8 @@ async fn park(
         return;
     }
     let Ok(stream) = stream.into_std() else { return };
-    let replaced = state.lot.borrow_mut().park(Parked { stream, what, key: key.into(), until });
+    let parked = Parked { stream, what, key: key.into(), by: by.into(), until };
+    let replaced = state.lot.borrow_mut().park(parked);
     state.parked.notify_one();
     if let Some(replaced) = replaced {
         let_go(replaced, "another command of this agent waits now").await;
@@ -177,7 +178,13 @@ pub(super) fn put_back(state: &State, woken: Woken) {
 
 fn back(state: &State, stream: StdStream, decoded: Decoded, key: &str, until: Timestamp) {
     if let Some(what) = waits(state, decoded) {
-        drop(state.lot.borrow_mut().park(Parked { stream, what, key: key.into(), until }));
+        drop(state.lot.borrow_mut().park(Parked {
+            stream,
+            what,
+            key: key.into(),
+            by: "".into(),
+            until,
+        }));
     }
 }
 

@@ -1,6 +1,8 @@
 //! The whole house: real binaries, a real daemon, a real database; and the real client.
 
 #[cfg(test)]
+mod bypass;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod custom_hooks;

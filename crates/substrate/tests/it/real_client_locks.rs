@@ -138,6 +138,32 @@ fn two_subagents_of_one_session_exclude_each_other() {
     assert_ne!(denied[0]["actor"], "main");
 }
 
+/// A parent that waits for its subagent can't let go of a file, so it does not keep the subagent off it.
+#[test]
+fn a_subagent_may_edit_what_its_waiting_parent_holds() {
+    let env = installed();
+    let call = json!({"description": "go on", "prompt": "go on with it", "subagent_type": "general-purpose", "run_in_background": false});
+    let script = Script::new([
+        read(&env, "a.txt"),
+        edit(&env, "a.txt", "one", "two"),
+        Turn::tool("Agent", call),
+        read(&env, "a.txt"),
+        edit(&env, "a.txt", "three", "four"),
+        Turn::text("all done"),
+    ])
+    .subagent(
+        "go on with it",
+        [read(&env, "a.txt"), edit(&env, "a.txt", "two", "three"), Turn::text("edited")],
+    );
+    let model = ModelServer::start(script);
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert_eq!(run.result(), "all done");
+    assert_eq!(text(&env, "a.txt"), "four\n");
+    let verdicts: Vec<Value> =
+        journal(&env).into_iter().filter(|entry| entry["verdict"] == "deny").collect();
+    assert_eq!(verdicts, [] as [Value; 0]);
+}
+
 /// The profile of this seed: a session begins with its project, and a prompt with the skills that fit.
 #[test]
 fn a_session_begins_with_its_project_and_a_prompt_with_the_skills_that_fit() {

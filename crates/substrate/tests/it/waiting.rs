@@ -293,3 +293,57 @@ fn a_poll_as_a_hook_says_nothing_when_there_is_nothing() {
     assert!(said["reason"].as_str().unwrap().contains("\"now there is\""), "{said}");
     assert_eq!(env.substrate(poll).success(), "", "it was seen");
 }
+
+/// A session that edits a file of the project.
+fn edits(env: &TestEnv, session: &str, file: &str) {
+    for event in ["PreToolUse", "PostToolUse"] {
+        let payload = json!({
+            "session_id": session, "cwd": env.project(), "hook_event_name": event, "tool_name": "Edit",
+            "tool_input": {"file_path": env.project().join(file)}, "tool_use_id": "toolu_1",
+            "tool_response": {},
+        });
+        env.hook(event, payload).success();
+    }
+}
+
+#[test]
+fn any_number_of_agents_and_terminals_wait_for_one_file() {
+    let env = TestEnv::new();
+    configure(&env, "[persist]\nmode = \"off\"\n");
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["daemon", "start"]).success();
+    edits(&env, "s1", "a.rs");
+    for session in ["s2", "s3"] {
+        env.hook("SessionStart", plain(session, "SessionStart")).success();
+    }
+    let waits = |session: Option<&str>| {
+        let mut command = env.command(bin("substrate"));
+        command.args(["locks", "wait", "a.rs", "--timeout", "60s"]).current_dir(env.project());
+        if let Some(session) = session {
+            command.args(["--session-id", session]);
+        }
+        Running::start(command, Vec::new())
+    };
+    let first = waits(Some("s2"));
+    wait_for_waiters(&env, 1);
+    let mut others: Vec<Running> = Vec::new();
+    for (i, session) in (2..).zip([Some("s3"), None, None]) {
+        others.push(waits(session));
+        wait_for_waiters(&env, i);
+    }
+    // Only an agent's own newer command takes the place of its older one.
+    others.push(waits(Some("s2")));
+    let replaced = first.finish(SOON).code(3);
+    assert!(replaced.stderr.contains("another command of this agent waits now"), "{replaced:?}");
+    wait_for_waiters(&env, 4);
+    // Somebody waits, so the first Stop tells that.
+    for again in [false, true] {
+        let stop =
+            json!({"session_id": "s1", "hook_event_name": "Stop", "stop_hook_active": again});
+        env.hook("Stop", stop).success();
+    }
+    for waiter in others {
+        let said = waiter.finish(SOON).success();
+        assert!(said.starts_with("`a.rs` is free. "), "{said}");
+    }
+}

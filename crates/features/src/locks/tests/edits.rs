@@ -13,7 +13,7 @@ fn the_second_who_wants_a_file_is_told_who_has_it_and_what_to_do() {
         denial(&outcome).unwrap(),
         "`src/lib.rs` is leased by NobleLion, since 3m ago: they edit it. [locks] Work elsewhere meanwhile, \
          wait with `substrate locks wait src/lib.rs`, or write to them: \
-         `substrate send --to NobleLion --subject \"src/lib.rs\" --body \"…\"`."
+         `substrate send --to NobleLion --subject src/lib.rs --body \"…\"`."
     );
     assert!(edits(&mut stage, OTTER, "src/main.rs"), "other files are free");
     assert!(edits(&mut stage, LION, "src/lib.rs"), "the holder is never refused");
@@ -187,6 +187,40 @@ fn a_lease_dies_with_its_process_and_does_not_come_back_with_the_session() {
     }
     assert!(edits(&mut stage, LION, "b.rs"));
     assert!(!edits(&mut stage, OTTER, "b.rs"));
+}
+
+#[test]
+fn a_refusal_names_a_command_that_works_where_it_is_read() {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/$(x) it's.rs");
+    for (cwd, file, word) in [
+        ("/repo", "src/$(x) it's.rs", r"'src/$(x) it'\''s.rs'"),
+        ("/repo/src", "$(x) it's.rs", r"'$(x) it'\''s.rs'"),
+        ("/repo/docs", "../src/$(x) it's.rs", r"'/repo/src/$(x) it'\''s.rs'"),
+    ] {
+        let detail = Detail::ToolBefore { call: edit_call(file) };
+        let event =
+            Event { cwd: cwd.to_owned(), ..event(&stage, OTTER, EventKind::PreToolUse, detail) };
+        let outcome = stage.told(&event);
+        let reason = denial(&outcome).unwrap();
+        assert!(reason.contains(&format!("`substrate locks wait {word}`")), "{reason}");
+        let caller = Caller { cwd: cwd.to_owned(), ..caller(OTTER) };
+        let path = &shlex::split(word).unwrap()[0];
+        let out = run(&mut stage, &caller, "wait", json!({"path": path})).unwrap();
+        assert!(out.wait.is_some(), "it is the file that is held: {cwd}");
+    }
+}
+
+#[test]
+fn a_file_of_another_project_is_listed_there() {
+    let mut stage = two();
+    edits(&mut stage, LION, "/other/z.rs");
+    let list = |stage: &mut Stage, project: &str| {
+        let caller = Caller { project: project.to_owned(), ..person() };
+        run(stage, &caller, "list", json!({})).unwrap().text
+    };
+    assert!(list(&mut stage, "/other").starts_with("z.rs  NobleLion  held "));
+    assert_eq!(list(&mut stage, "/repo"), "Nobody holds a file.\n");
 }
 
 #[test]

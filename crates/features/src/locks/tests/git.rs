@@ -16,6 +16,8 @@ use rstest::rstest;
 #[case::forced("git checkout -f main", true)]
 #[case::hard("git add mine.rs && git reset --hard", true)]
 #[case::soft("git reset --soft HEAD~1", false)]
+#[case::stash_comes_back("git stash pop", false)]
+#[case::stash_is_applied("git stash apply", false)]
 #[case::clean("git clean -fd", true)]
 #[case::elsewhere("git -C /other stash", false)]
 #[case::restore_of_own("git restore mine.rs", false)]
@@ -47,6 +49,21 @@ fn the_reason_names_who_holds_what_and_what_to_do_instead() {
     assert!(denial(&subagent).is_some(), "a subagent is somebody else");
     really_stop(&mut stage, LION);
     assert_eq!(denial(&bash(&mut stage, OTTER, "git stash")), None);
+}
+
+#[rstest]
+#[case("git reset --hard")]
+#[case("git checkout -- src")]
+fn many_files_of_ones_own_hide_nobody(#[case] command: &str) {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/a.rs");
+    stage.pass(SECOND);
+    for i in 0..300 {
+        edits(&mut stage, OTTER, &format!("src/{i}.rs"));
+    }
+    let outcome = bash(&mut stage, OTTER, command);
+    let reason = denial(&outcome).unwrap();
+    assert!(reason.contains("`src/a.rs` (NobleLion). [locks.git]"), "{reason}");
 }
 
 #[rstest]

@@ -4,6 +4,7 @@ mod commands;
 mod edits;
 mod git;
 mod globs;
+mod lending;
 mod mirrors;
 mod model;
 mod plans;
@@ -141,6 +142,25 @@ fn bashed(stage: &mut Stage, who: One, command: &str, ms: i64) -> Outcome {
     };
     let event = event(stage, who, EventKind::PostToolUse, detail);
     stage.told(&event)
+}
+
+/// The parent starts a subagent, and waits for it.
+fn agent(stage: &mut Stage, who: One) -> Outcome {
+    let detail = Detail::ToolBefore { call: agent_call() };
+    let event = event(stage, who, EventKind::PreToolUse, detail);
+    stage.told(&event)
+}
+
+/// The call that starts a subagent is over: its parent goes on.
+fn agent_over(stage: &mut Stage, who: One) {
+    let detail =
+        Detail::ToolAfter { call: agent_call(), response: String::new(), duration_ms: None };
+    let event = event(stage, who, EventKind::PostToolUse, detail);
+    stage.told(&event);
+}
+
+fn agent_call() -> ToolCall {
+    ToolCall { use_id: Some("toolu_agent".to_owned()), ..call("Agent", ToolClass::Agent) }
 }
 
 /// An event that has nothing to do with files.

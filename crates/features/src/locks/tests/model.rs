@@ -267,7 +267,7 @@ fn pid(session: &str) -> u32 {
 fn living(stage: &mut Stage) -> Vec<(String, One, bool)> {
     stage.with(|cx| {
         let mut out = Vec::new();
-        for lease in ops::below(cx.db, "/repo", 100).unwrap() {
+        for lease in ops::in_root(cx.db, "/repo", 100).unwrap() {
             if life::until(cx, &lease.claim).unwrap().is_some() {
                 let owner = &lease.claim.owner;
                 let is =
@@ -276,6 +276,7 @@ fn living(stage: &mut Stage) -> Vec<(String, One, bool)> {
                 out.push((lease.relative, by, lease.claim.is_provisional));
             }
         }
+        out.sort_by(|a: &(String, One, bool), b| a.0.cmp(&b.0));
         out
     })
 }

@@ -4,11 +4,16 @@ use super::*;
 use crate::identity::book;
 use crate::locks::{ops, ops_globs};
 use rstest::rstest;
-use substrate_core::Param;
+use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 
 #[rstest]
 #[case::one(ops::ONE, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
-#[case::below(ops::BELOW, "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)")]
+#[case::below(
+    ops::OTHERS_BELOW,
+    "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)"
+)]
+#[case::others(ops::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
+#[case::anybody(ops::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
 #[case::in_root(ops::IN_ROOT, "leases USING INDEX leases_root (root=?)")]
 #[case::in_project(ops::IN_PROJECT, "leases USING INDEX leases_project (project=?)")]
 #[case::expired(ops::EXPIRED, "leases USING INDEX leases_expires (expires_ms<?)")]
@@ -41,7 +46,9 @@ fn ten_thousand_leases_change_nothing() {
         for i in 0..10_000_i64 {
             cx.db
                 .execute(
-                    "insert into leases select 'x' || $1, root, 'x' || $1, project, session, actor, agent, sub, pid,
+                    "insert into leases (path, root, relative, project, session, actor, agent, sub, pid, began,
+                       reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms)
+                     select 'x' || $1, root, 'x' || $1, project, session, actor, agent, sub, pid,
                        began, reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms
                      from leases where path = '/repo/a.rs'",
                     &[i.into()],
@@ -54,4 +61,70 @@ fn ten_thousand_leases_change_nothing() {
     assert!(denial(&bash(&mut stage, OTTER, "git stash")).is_some());
     really_stop(&mut stage, LION);
     assert_eq!(held(&mut stage), ["b.rs CalmOtter held"]);
+}
+
+/// Counts what is asked.
+struct Counting<'a> {
+    db: &'a mut dyn Db,
+    n: usize,
+}
+
+impl Db for Counting<'_> {
+    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
+        self.n += 1;
+        self.db.execute(sql, params)
+    }
+
+    fn query(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
+    ) -> Result<(), DbError> {
+        self.n += 1;
+        self.db.query(sql, params, each)
+    }
+
+    fn size_bytes(&mut self) -> Result<i64, DbError> {
+        self.db.size_bytes()
+    }
+}
+
+/// Where nobody else holds anything, an event asks next to nothing.
+#[rstest]
+#[case::free("new.rs", "", false, 2)]
+#[case::own("mine.rs", "", false, 2)]
+#[case::command("", "cargo build", false, 0)]
+#[case::sweep("", "git stash", false, 1)]
+#[case::after_a_command("", "cargo build", true, 1)]
+fn an_event_costs(
+    #[case] file: &str,
+    #[case] command: &str,
+    #[case] is_after: bool,
+    #[case] n: usize,
+) {
+    let mut stage = two();
+    edits(&mut stage, OTTER, "mine.rs");
+    let call = if file.is_empty() { bash_call(command) } else { edit_call(file) };
+    let (kind, detail) = match is_after {
+        true => {
+            let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
+            (EventKind::PostToolUse, detail)
+        }
+        false => (EventKind::PreToolUse, Detail::ToolBefore { call }),
+    };
+    let event = event(&stage, OTTER, kind, detail);
+    // Fills in what was looked up before the transaction, and is not kept.
+    stage.happen_reading(&event);
+    let asked = stage.with(|cx| {
+        let mut db = Counting { db: &mut *cx.db, n: 0 };
+        let session = event.session.clone();
+        let (name, sub) = ("CalmOtter".to_owned(), String::new());
+        let who = Some(Who { agent: 4, name, sub, session, has_stopped: false });
+        let (facts, world) = (cx.facts, cx.world);
+        let mut counted = Cx { facts, world, who, ..Cx::new(cx.now, &mut db, cx.settings) };
+        crate::locks::policy::consider(&mut counted, &event).unwrap();
+        db.n
+    });
+    assert_eq!(asked, n);
 }

@@ -1,4 +1,4 @@
-//! Commands that change what somebody else holds.
+//! Files that change while somebody's command runs, and that somebody else holds.
 
 use super::*;
 
@@ -7,50 +7,163 @@ fn touch(stage: &mut Stage, file: &str) {
     stage.machine.files.insert(file.to_owned(), now);
 }
 
+/// A command as a whole that takes a second, in which the file changes; what its agent is told.
+fn changes(stage: &mut Stage, who: One, file: &str) -> Option<String> {
+    bash(stage, who, "sed -i s/a/b/ it");
+    stage.pass(500);
+    touch(stage, file);
+    stage.pass(500);
+    bashed(stage, who, "sed -i s/a/b/ it", SECOND).verdict.context
+}
+
+/// Somebody's harmless command; what its agent is told.
+fn looks(stage: &mut Stage, who: One) -> Option<String> {
+    bashed(stage, who, "ls", 15).verdict.context
+}
+
 #[test]
 fn a_command_that_changed_what_another_holds_is_noticed_once() {
     let mut stage = two();
     edits(&mut stage, LION, "src/a.rs");
     stage.pass(MINUTE);
-    bash(&mut stage, OTTER, "sed -i s/a/b/ src/a.rs");
-    stage.pass(10);
-    touch(&mut stage, "/repo/src/a.rs");
-    stage.pass(500);
-    let told = bashed(&mut stage, OTTER, "sed -i s/a/b/ src/a.rs", 15).verdict.context.unwrap();
+    let told = changes(&mut stage, OTTER, "/repo/src/a.rs").unwrap();
     assert!(
-        told.contains("`src/a.rs` is leased by NobleLion, and your command changed it."),
+        told.contains(
+            "`src/a.rs` is leased by NobleLion, and it changed while your command ran. If that was you, look at it \
+             again and tell them: `substrate send --to NobleLion --subject src/a.rs --body \"…\"`."
+        ),
         "{told}"
     );
-    assert_eq!(mail(&mut stage, LION), ["CalmOtter changed src/a.rs"]);
+    assert_eq!(mail(&mut stage, LION), ["src/a.rs changed while CalmOtter ran a command"]);
     assert_eq!(history(&mut stage, "src/a.rs").last().unwrap(), "CalmOtter bypassed");
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None);
+    assert_eq!(looks(&mut stage, OTTER), None);
     assert_eq!(mail(&mut stage, LION).len(), 1);
 }
 
 #[test]
-fn nobody_is_blamed_for_what_somebody_else_did() {
+fn nobody_is_told_of_what_the_holder_did() {
     let mut stage = two();
     edit(&mut stage, LION, "a.rs");
     stage.pass(10);
     touch(&mut stage, "/repo/a.rs");
     // While the holder edits, nobody can tell.
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None);
+    assert_eq!(looks(&mut stage, OTTER), None);
     stage.pass(10);
     edited(&mut stage, LION, "a.rs");
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None, "the edit itself");
+    assert_eq!(looks(&mut stage, OTTER), None, "the edit itself");
+    stage.pass(MINUTE);
+    edit(&mut stage, LION, "a.rs");
+    stage.pass(100);
+    touch(&mut stage, "/repo/a.rs");
+    stage.pass(100);
+    assert_eq!(looks(&mut stage, OTTER), None, "the next edit, which is not over");
+    edited(&mut stage, LION, "a.rs");
+    stage.pass(MINUTE);
+    bash(&mut stage, LION, "cargo fmt && sleep 30");
+    stage.pass(100);
+    touch(&mut stage, "/repo/a.rs");
+    stage.pass(100);
+    assert_eq!(looks(&mut stage, OTTER), None, "its command, which is not over");
+    bashed(&mut stage, LION, "cargo fmt && sleep 30", 200);
+    stage.pass(MINUTE);
+    assert_eq!(changes(&mut stage, LION, "/repo/a.rs"), None, "its command");
+    assert_eq!(looks(&mut stage, OTTER), None, "and that is known");
     stage.pass(MINUTE);
     touch(&mut stage, "/repo/a.rs");
-    assert_eq!(bashed(&mut stage, LION, "cargo fmt", 15).verdict.context, None, "the holder may");
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None, "and that is known");
     stage.pass(MINUTE);
-    touch(&mut stage, "/repo/a.rs");
-    stage.pass(MINUTE);
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None, "long before");
+    assert_eq!(looks(&mut stage, OTTER), None, "long before");
     stage.pass(MINUTE);
     touch(&mut stage, "/repo/a.rs");
     stop(&mut stage, LION);
-    assert_eq!(bashed(&mut stage, OTTER, "ls", 15).verdict.context, None, "nobody holds it");
+    assert_eq!(looks(&mut stage, OTTER), None, "nobody holds it");
     assert_eq!(mail(&mut stage, LION), [""; 0]);
+}
+
+#[test]
+fn a_command_in_another_working_tree_is_not_asked() {
+    let mut stage = two();
+    edits(&mut stage, LION, "/repo/a.rs");
+    edits(&mut stage, LION, "/other/a.rs");
+    stage.pass(MINUTE);
+    touch(&mut stage, "/repo/a.rs");
+    let detail = |command: &str| Detail::ToolAfter {
+        call: bash_call(command),
+        response: String::new(),
+        duration_ms: Some(50),
+    };
+    let cwd = "/other/src".to_owned();
+    let here = event(&stage, OTTER, EventKind::PostToolUse, detail("ls"));
+    let there = Event { cwd, ..here.clone() };
+    assert_eq!(stage.told(&there).verdict.context, None);
+    assert!(stage.told(&here).verdict.context.unwrap().contains("`a.rs` is leased by NobleLion"));
+    touch(&mut stage, "/other/a.rs");
+    let context = stage.told(&there).verdict.context.unwrap();
+    assert!(context.contains("`a.rs` is leased by NobleLion"), "the tree it is in: {context}");
+}
+
+#[test]
+fn a_file_that_is_gone_is_noticed_once_and_again_when_it_comes_back() {
+    let mut stage = two();
+    touch(&mut stage, "/repo/src/a.rs");
+    edits(&mut stage, LION, "src/a.rs");
+    edits(&mut stage, LION, "src/not-there-yet.rs");
+    stage.pass(MINUTE);
+    stage.machine.files.remove("/repo/src/a.rs");
+    touch(&mut stage, "/repo");
+    let told = bashed(&mut stage, OTTER, "rm -r src", 15).verdict.context.unwrap();
+    assert!(
+        told.contains("`src/a.rs` is leased by NobleLion, and it was removed or moved"),
+        "{told}"
+    );
+    assert!(!told.contains("not-there-yet"), "{told}");
+    assert_eq!(mail(&mut stage, LION), ["src/a.rs went away while CalmOtter ran a command"]);
+    assert_eq!(looks(&mut stage, OTTER), None);
+    stage.pass(MINUTE);
+    assert!(changes(&mut stage, OTTER, "/repo/src/a.rs").unwrap().contains("it changed while"));
+    // Long ago, by nobody knows whom.
+    stage.machine.files.remove("/repo/src/a.rs");
+    stage.pass(MINUTE);
+    assert_eq!(looks(&mut stage, OTTER), None);
+}
+
+#[test]
+fn a_stamp_from_the_future_blinds_nobody_and_keeps_nothing() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    stage.pass(MINUTE);
+    let far = stage.now.0 + 1_000_000 * MINUTE;
+    stage.machine.files.insert("/repo/a.rs".to_owned(), far);
+    assert!(looks(&mut stage, OTTER).is_some());
+    assert_eq!(looks(&mut stage, OTTER), None, "once");
+    stage.pass(MINUTE);
+    assert!(changes(&mut stage, OTTER, "/repo/a.rs").is_some(), "what comes after is seen");
+    stage.machine.files.insert("/repo/a.rs".to_owned(), far);
+    looks(&mut stage, LION);
+    really_stop(&mut stage, LION);
+    assert_eq!(held(&mut stage), [""; 0]);
+}
+
+#[test]
+fn many_files_of_ones_own_hide_no_other() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    for i in 0..300 {
+        edits(&mut stage, OTTER, &format!("{i}.rs"));
+    }
+    stage.pass(MINUTE);
+    assert!(changes(&mut stage, OTTER, "/repo/a.rs").is_some());
+}
+
+#[test]
+fn a_subagent_works_on_the_files_of_the_parent_that_waits_for_it() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    agent(&mut stage, LION);
+    stage.pass(MINUTE);
+    assert_eq!(changes(&mut stage, CODER, "/repo/a.rs"), None);
+    assert_eq!(mail(&mut stage, LION), [""; 0]);
+    stage.pass(MINUTE);
+    assert!(changes(&mut stage, OTTER, "/repo/a.rs").is_some(), "to wait is no work");
 }
 
 #[test]
@@ -67,5 +180,5 @@ fn a_command_that_failed_may_have_changed_a_file_too() {
         duration_ms: Some(20),
     };
     let event = event(&stage, OTTER, EventKind::PostToolUseFailure, detail);
-    assert!(stage.told(&event).verdict.context.unwrap().contains("your command changed it"));
+    assert!(stage.told(&event).verdict.context.unwrap().contains("it changed while your command"));
 }

@@ -24,8 +24,6 @@ fn swept(command: &str) -> Vec<String> {
 #[case("git stash --keep-index")]
 #[case("git stash push -m 'my work'")]
 #[case("git stash save my work")]
-#[case("git stash pop")]
-#[case("git stash apply stash@{0}")]
 #[case("git stash branch x")]
 #[case("git stash push -- '*.rs'")]
 #[case("git stash push --pathspec-from-file=list")]
@@ -96,6 +94,9 @@ fn a_command_takes(#[case] command: &str, #[case] expected: &str) {
 
 #[rstest]
 #[case("git stash list")]
+#[case("git stash pop")]
+#[case("git stash pop --index")]
+#[case("git stash apply stash@{0}")]
 #[case("git stash show -p")]
 #[case("git stash drop")]
 #[case("git stash clear")]

@@ -1,0 +1,113 @@
+//! A parent that waits for its subagent holds nothing against it: while a call that starts a subagent is open, its caller
+//! does nothing else, so whoever began since then may have its files. Siblings still exclude each other.
+
+use substrate_core::verdict::Permission;
+use substrate_core::{
+    Actor, Cx, Db, DbError, Detail, Event, EventKind, Outcome, StartSource, Timestamp, ToolClass,
+};
+
+use super::owner::Owner;
+use crate::identity::book;
+
+/// Notes which calls of subagents are open. One that runs in the background ends at once, and so never counts.
+pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
+    let Some(session) = event.session.as_ref().map(substrate_core::SafeId::as_str) else {
+        return Ok(());
+    };
+    let call = event.tool().filter(|call| call.class == ToolClass::Agent);
+    let actor = event.actor.key();
+    // A client that gives its calls no ids makes one call at a time.
+    let use_id = call.and_then(|call| call.use_id.as_deref()).unwrap_or(actor);
+    match event.kind {
+        EventKind::PreToolUse if call.is_some() => {
+            let is_denied = matches!(outcome.verdict.permission, Some(Permission::Deny { .. }));
+            if !is_denied {
+                begin(cx.db, session, use_id, actor, cx.now)?;
+            }
+        }
+        EventKind::PostToolUse | EventKind::PostToolUseFailure if call.is_some() => {
+            end(cx.db, session, use_id)?;
+        }
+        // Whoever broke a call off has told nobody of its end.
+        EventKind::UserPromptSubmit | EventKind::Stop | EventKind::SubagentStop
+            if !open(cx.db, session, actor)?.is_empty() =>
+        {
+            end_of_actor(cx.db, session, actor)?;
+        }
+        EventKind::SessionStart if is_new(event) => end_all(cx.db, session)?,
+        EventKind::SessionEnd => end_all(cx.db, session)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A compaction goes on with what was open.
+fn is_new(event: &Event) -> bool {
+    let is_compaction =
+        matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
+    matches!(event.actor, Actor::Main { .. }) && !is_compaction
+}
+
+/// Whether the holder waits for that subagent, or for one above it.
+pub(super) fn waits_for(cx: &mut Cx<'_>, holder: &Owner, me: &Owner) -> Result<bool, DbError> {
+    if holder.session != me.session || holder.is_same(me) || me.actor == book::MAIN {
+        return Ok(false);
+    }
+    let Some(began) = book::sub_began(cx.db, &me.session, &me.actor)? else { return Ok(false) };
+    let found = cx.db.first(
+        "select 1 from lease_agent_calls where session = $1 and actor = $2 and began_ms <= $3",
+        &[holder.session.as_str().into(), holder.actor.as_str().into(), began.0.into()],
+        |row| row.int(0),
+    )?;
+    Ok(found.is_some())
+}
+
+/// The ids of an actor's open calls.
+pub(super) fn open(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select use_id from lease_agent_calls where session = $1 and actor = $2",
+        &[session.into(), actor.into()],
+        |row| row.text(0),
+    )
+}
+
+/// Forgets calls that nobody has ended, at most `limit`. How many there were.
+pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
+    db.execute(
+        "delete from lease_agent_calls where (session, use_id) in
+           (select session, use_id from lease_agent_calls where began_ms < $1 limit $2)",
+        &[before.0.into(), limit.into()],
+    )
+}
+
+fn begin(
+    db: &mut dyn Db,
+    session: &str,
+    use_id: &str,
+    actor: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into lease_agent_calls (session, use_id, actor, began_ms) values ($1, $2, $3, $4)
+         on conflict (session, use_id) do update set actor = excluded.actor, began_ms = excluded.began_ms",
+        &[session.into(), use_id.into(), actor.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+fn end(db: &mut dyn Db, session: &str, use_id: &str) -> Result<(), DbError> {
+    let params = [session.into(), use_id.into()];
+    db.execute("delete from lease_agent_calls where session = $1 and use_id = $2", &params)?;
+    Ok(())
+}
+
+fn end_of_actor(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), DbError> {
+    let params = [session.into(), actor.into()];
+    db.execute("delete from lease_agent_calls where session = $1 and actor = $2", &params)?;
+    Ok(())
+}
+
+fn end_all(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
+    db.execute("delete from lease_agent_calls where session = $1", &[session.into()])?;
+    Ok(())
+}
