@@ -113,7 +113,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let machine = Machine::default();
-        let now = || crate::clock::now().0;
+        let now = || clock::now().0;
         let begun = now();
         fsx::replace(folder.path().join("a").as_path(), b"1", 0o600).unwrap();
         let file = std::fs::File::options().write(true).open(at("a")).unwrap();
