@@ -87,6 +87,8 @@ pub struct Place {
     pub relative: String,
     /// Git leaves it alone.
     pub is_ignored: bool,
+    /// It is a folder. Only commands ask for that.
+    pub is_folder: bool,
 }
 
 /// What was found. A need that failed or came too late is simply absent.

@@ -244,7 +244,7 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
         if let Some(relative) = path.strip_prefix(&format!("{root}/")) {
             let (root, relative) = (root.to_owned(), relative.to_owned());
             let is_ignored = relative.starts_with("target/");
-            return Place { path, root, relative, is_ignored };
+            return Place { path, root, relative, is_ignored, is_folder: false };
         }
     }
     Place { relative: path.clone(), path, ..Place::default() }

@@ -5,9 +5,10 @@ mod walk;
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::OFlags;
 use substrate_core::{Effect, Timestamp};
 
 use crate::config::Home;
@@ -85,6 +86,10 @@ fn mirror(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<(
     if !is_plain || !Path::new(root).is_absolute() || !Path::new(root).is_dir() {
         return Err(refused());
     }
+    // A folder that only happens to be worked in, such as somebody's home, is left as it is.
+    if ![".git", ".substrate.toml"].iter().any(|name| Path::new(root).join(name).exists()) {
+        return Ok(());
+    }
     let is_link =
         |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let folder = Path::new(root).join(MIRRORS);
@@ -93,13 +98,38 @@ fn mirror(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<(
         return Err(refused());
     }
     DirBuilder::new().recursive(true).create(&folder)?;
+    if !file.exists() {
+        hide(&folder)?;
+    }
     if !append {
         return fsx::mirror(&file, text.as_bytes());
     }
-    if std::fs::metadata(&file).is_ok_and(|found| found.len() > MAX_LOG) {
+    if std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() > MAX_LOG)
+    {
         std::fs::rename(&file, file.with_extension("log.old"))?;
     }
-    OpenOptions::new().append(true).create(true).open(&file)?.write_all(text.as_bytes())
+    // Whatever was put there meanwhile: no link is followed, and no pipe is waited for.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let mut log = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
+        .open(&file)?;
+    if !log.metadata()?.is_file() {
+        return Err(refused());
+    }
+    log.write_all(text.as_bytes())
+}
+
+/// Where our files begin, git shall not offer them for a commit. A person's own rules stay.
+fn hide(folder: &Path) -> std::io::Result<()> {
+    let rules = OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore"));
+    match rules {
+        Ok(mut rules) => rules.write_all(b"*\n"),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The file of that name below the state home; nothing else has a name.
@@ -112,10 +142,21 @@ fn below(home: &Home, path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    const LOG: &str = ".claude/coordination/hook-debug.log";
+    const LOCKS: &str = ".claude/coordination/file-locks.json";
+
+    fn tree() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join(".git")).unwrap();
+        root
+    }
 
     #[test]
     fn a_mirror_is_written_whole_or_at_its_end() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tree();
         let at = root.path().display().to_string();
         mirror(&at, ".claude/coordination/file-locks.json", "{}", false).unwrap();
         mirror(&at, ".claude/coordination/file-locks.json", "{1}", false).unwrap();
@@ -125,6 +166,60 @@ mod tests {
             |name: &str| std::fs::read_to_string(root.path().join(MIRRORS).join(name)).unwrap();
         assert_eq!(read("file-locks.json"), "{1}");
         assert_eq!(read("hook-debug.log"), "a\nb\n");
+        assert_eq!(read(".gitignore"), "*\n", "git does not offer them for a commit");
+        for name in ["file-locks.json", "hook-debug.log"] {
+            let mode = root.path().join(MIRRORS).join(name).metadata().unwrap().permissions();
+            assert_eq!(mode.mode() & 0o777, 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_persons_own_rules_stay_also_when_they_are_gone() {
+        let root = tree();
+        let at = root.path().display().to_string();
+        let rules = root.path().join(MIRRORS).join(".gitignore");
+        std::fs::create_dir_all(rules.parent().unwrap()).unwrap();
+        fsx::replace(&rules, b"*.log\n", 0o600).unwrap();
+        mirror(&at, LOG, "a\n", true).unwrap();
+        assert_eq!(std::fs::read(&rules).unwrap(), b"*.log\n");
+        std::fs::remove_file(&rules).unwrap();
+        mirror(&at, LOG, "b\n", true).unwrap();
+        assert!(!rules.exists());
+    }
+
+    #[test]
+    fn a_pipe_keeps_nobody_waiting() {
+        let root = tree();
+        let folder = root.path().join(MIRRORS);
+        std::fs::create_dir_all(&folder).unwrap();
+        for path in [LOG, LOCKS] {
+            fsx::pipe(&root.path().join(path));
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        let at = root.path().display().to_string();
+        std::thread::spawn(move || {
+            tell.send((mirror(&at, LOG, "x", true), mirror(&at, LOCKS, "{}", false)))
+        });
+        let (log, locks) = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(log.is_err() && locks.is_ok());
+        assert!(!folder.join("hook-debug.log").metadata().unwrap().is_file());
+        assert_eq!(std::fs::read(folder.join("file-locks.json")).unwrap(), b"{}");
+        // With somebody at its other end it could be written; it is refused all the same.
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
+        let mut options = OpenOptions::new();
+        let _reader = options.read(true).custom_flags(flags).open(root.path().join(LOG)).unwrap();
+        assert!(mirror(&root.path().display().to_string(), LOG, "x", true).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_no_tree_and_no_project_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        mirror(&at, LOG, "x", true).unwrap();
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+        fsx::replace(&root.path().join(".substrate.toml"), b"", 0o600).unwrap();
+        mirror(&at, LOG, "x", true).unwrap();
+        assert!(root.path().join(LOG).is_file());
     }
 
     #[test]
@@ -148,6 +243,7 @@ mod tests {
         let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(other.path(), root.path().join(".claude")).unwrap();
         let at = root.path().display().to_string();
+        std::fs::create_dir(root.path().join(".git")).unwrap();
         assert!(mirror(&at, ".claude/coordination/hook-debug.log", "x", true).is_err());
         assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
     }

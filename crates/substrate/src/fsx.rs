@@ -108,6 +108,14 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     path
 }
 
+/// A pipe, for tests of what must not wait for its other end.
+#[cfg(test)]
+pub(crate) fn pipe(path: &Path) {
+    let env = crate::config::Env::of_this_process();
+    let made = crate::proc::command("mkfifo", &env).arg(path).status();
+    assert!(made.is_ok_and(|status| status.success()), "{}", path.display());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

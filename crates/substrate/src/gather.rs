@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -49,14 +50,24 @@ impl Known {
             .collect()
     }
 
-    /// Remembers what was looked up.
+    /// Remembers what was looked up. Where a link leads is looked up each time: it may lead elsewhere by then.
     pub(crate) fn keep(&mut self, facts: &Facts, now_us: u64) {
-        for (need, found) in facts.places() {
+        for (need, found) in facts.places().filter(|(need, found)| is_direct(need, found)) {
             if self.places.len() >= MAX_KNOWN {
                 self.places.clear();
             }
             self.places.insert(need.clone(), (now_us, found.clone()));
         }
+    }
+}
+
+/// Whether the words of a path already say which file it is.
+fn is_direct(need: &Need, found: &Found) -> bool {
+    match (need, found) {
+        (Need::Place { path, cwd }, Found::Place(place)) => {
+            places::by_words(&Path::new(cwd).join(path)) == Path::new(&place.path)
+        }
+        _ => false,
     }
 }
 
@@ -98,7 +109,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
             names.sort();
             names.truncate(*max_files);
             let text =
-                |name: String| Some((beginning(&format!("{folder}/{name}"), *max_bytes)?, name));
+                |name: String| Some((beginning(format!("{folder}/{name}"), *max_bytes)?, name));
             Some(Found::Files(
                 names.into_iter().filter_map(text).map(|(text, name)| (name, text)).collect(),
             ))
@@ -112,11 +123,11 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     }
 }
 
-fn beginning(path: &str, max: usize) -> Option<String> {
+fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
     opened(path, max, OFlags::empty())
 }
 
-fn opened(path: &str, max: usize, how: OFlags) -> Option<String> {
+fn opened(path: impl AsRef<Path>, max: usize, how: OFlags) -> Option<String> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX);
     // Opening a pipe would wait for its other end.
@@ -171,5 +182,21 @@ mod tests {
         let names: Vec<&str> =
             facts.files(&need).unwrap().iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["10.json", "11.json", "12.json"]);
+    }
+
+    #[test]
+    fn a_path_is_remembered_unless_it_went_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("v1")).unwrap();
+        std::os::unix::fs::symlink("v1", root.join("cur")).unwrap();
+        let need =
+            |path: &str| Need::Place { path: path.to_owned(), cwd: root.display().to_string() };
+        let needs = vec![need("v1/../a"), need("v1/new"), need("cur/a"), need("cur/../b")];
+        let mut known = Known::default();
+        known.keep(&gather(needs.clone()), 0);
+        let asked = known.answer(needs, 1, &mut Facts::default());
+        assert_eq!(asked, [need("cur/a")]);
+        assert_eq!(known.answer(vec![need("v1/new")], FRESH_US, &mut Facts::default()).len(), 1);
     }
 }

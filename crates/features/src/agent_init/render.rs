@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use substrate_core::facts::Tree;
 use substrate_core::text::one_line;
 
+const TREE: &str = "Project structure (depth 2):";
+
 /// Characters of the project's structure, of its status and of its commits. Together they leave room for the features
 /// that speak after this one.
 const MAX_TREE: usize = 4_000;
@@ -18,16 +20,27 @@ const MAX_STATUS_LINES: usize = 30;
 /// The longest line, in characters.
 const MAX_LINE: usize = 120;
 
-/// The structure; `None` for an empty folder.
+/// The structure; `None` for an empty folder. Where there is no room for all, the upper levels come first, and their
+/// folders before their files.
 pub(super) fn tree(tree: &Tree) -> Option<String> {
+    let depth = |entry: &str| entry.trim_end_matches('/').matches('/').count();
     let line = |entry: &String| {
-        let depth = entry.trim_end_matches('/').matches('/').count();
         let name = entry.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let end = if entry.ends_with('/') { "/" } else { "" };
-        format!("{:width$}{}{end}", "", one_line(name, MAX_LINE), width = 2 * depth + 2)
+        format!("{:width$}{}{end}", "", one_line(name, MAX_LINE), width = 2 * depth(entry) + 2)
     };
-    let lines = tree.entries.iter().map(line);
-    listed("Project structure (depth 2):", lines, tree.entries.len() + tree.n_more, MAX_TREE)
+    let lines: Vec<String> = tree.entries.iter().map(line).collect();
+    let mut told: Vec<usize> = (0..lines.len()).collect();
+    told.sort_by_key(|&at| (depth(&tree.entries[at]), !tree.entries[at].ends_with('/')));
+    let mut n_chars = TREE.chars().count();
+    let fits = |at: &&usize| {
+        n_chars += lines[**at].chars().count() + 1;
+        n_chars <= MAX_TREE
+    };
+    told.truncate(told.iter().take_while(fits).count());
+    told.sort_unstable();
+    let lines = told.into_iter().map(|at| lines[at].clone());
+    listed(TREE, lines, tree.entries.len() + tree.n_more, MAX_TREE)
 }
 
 /// The branch and the changed files.

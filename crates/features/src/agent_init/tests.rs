@@ -122,6 +122,18 @@ fn a_tree_keeps_to_its_characters_and_counts_the_rest() {
 }
 
 #[test]
+fn what_is_deep_makes_room_for_the_folders_above() {
+    let mut names = vec!["a/".to_owned()];
+    names.extend((0..100).map(|n| format!("a/{n:03}{}", "x".repeat(57))));
+    names.extend(["src/".to_owned(), "z".to_owned()]);
+    let text =
+        render::tree(&tree(&names.iter().map(String::as_str).collect::<Vec<_>>(), 0)).unwrap();
+    let n_told = text.lines().filter(|line| line.ends_with('x')).count();
+    assert!(n_told > 40 && text.contains("\n  a/\n    000xxx"), "{text}");
+    assert!(text.ends_with(&format!("x\n  src/\n  z\n  … and {} more", 100 - n_told)), "{text}");
+}
+
+#[test]
 fn thirty_lines_of_the_status_are_told() {
     let text: String = (0..40).map(|n| format!("?? file{n}\n")).collect();
     let told = render::status(&text).unwrap();

@@ -108,6 +108,12 @@ pub const PATTERNS: &[Pattern] = &[
         regex: r#"(?i-u)(\s--?(?:password|passwd|passphrase|secret|token|api-key|access-key|auth)(?:=|\s+))[^\s"'\\-][^\s"'\\]*"#,
         replacement: "${1}[redacted]",
     },
+    Pattern {
+        name: "passwords in the short flags of well-known commands (curl -u name:x, mysql -px, sshpass -p x)",
+        needles: &["curl", "mysql", "mariadb", "sshpass"],
+        regex: r#"(?-u)\b(curl\s(?:[^\n|;&]*?\s)?(?:-[A-Za-z]*[uU]|--(?:proxy-)?user)[=\s]*\\?["']?[^\s:"'\\]+:|(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\s(?:[^\n|;&]*?\s)?-p\\?["']?|sshpass\s+-p\s*\\?["']?)[^\s"'\\]+"#,
+        replacement: "${1}[redacted]",
+    },
 ];
 
 const SECRET_NAMES: &[&str] = &[
@@ -221,6 +227,13 @@ mod tests {
     #[rstest]
     #[case::nothing("ls -la src", "ls -la src")]
     #[case::anthropic("export K=sk-ant-REDACTED", "export K=[key]")]
+    #[case::curl("curl -u bob:hunter2 https://x.org", "curl -u bob:[redacted] https://x.org")]
+    #[case::curl_glued("curl -sSu'bob:hun2' x", "curl -sSu'bob:[redacted]' x")]
+    #[case::curl_long("curl -f --user \\\"bob:h\\\" x", "curl -f --user \\\"bob:[redacted]\\\" x")]
+    #[case::curl_without("curl -u bob https://x.org:80/a", "curl -u bob https://x.org:80/a")]
+    #[case::mysql("mysql -h db -u root -psecretpw app", "mysql -h db -u root -p[redacted] app")]
+    #[case::mysql_asks("mysql -u root -p app --port 3", "mysql -u root -p app --port 3")]
+    #[case::sshpass("sshpass -p hunter2 ssh x", "sshpass -p [redacted] ssh x")]
     #[case::aws("AKIAIOSFODNN7EXAMPLE", "[key]")]
     #[case::github(
         "git clone https://ghp_0123456789abcdefghijklmnopqrstuvwxyz@host/x",

@@ -58,18 +58,42 @@ pub(super) fn is_unknown(cx: &Cx<'_>, event: &Event) -> bool {
 
 /// The files of an edit that are leased, each once.
 pub(super) fn leased(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
+    let mut out = named(cx, event);
+    out.retain(|place| is_leased(cx.settings, place));
+    out
+}
+
+/// The files of an edit that somebody may hold, each once. Those that are not leased may have been taken by command.
+pub(super) fn named(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
     let mut out: Vec<Place> = Vec::new();
     let call = event.tool().filter(|call| call.class == ToolClass::Edit);
     let Some(call) = call.filter(|_| cx.settings.word("locks.mode") != "off") else { return out };
     for file in call.files.iter().take(MAX_FILES) {
-        if let Some(place) = cx.facts.place(file, &event.cwd)
-            && is_leased(cx.settings, place)
-            && out.iter().all(|other| other.path != place.path)
-        {
-            out.push(place.clone());
+        let Some(place) = cx.facts.place(file, &event.cwd) else { continue };
+        let place = rooted(place, &event.project);
+        if !place.root.is_empty() && out.iter().all(|other| other.path != place.path) {
+            out.push(place);
         }
     }
     out
+}
+
+/// Where there is no working tree of git, the folder of the project stands for it.
+fn rooted(place: &Place, project: &str) -> Place {
+    let relative = below(&place.path, project).filter(|_| place.root.is_empty());
+    relative.map_or_else(
+        || place.clone(),
+        |relative| Place {
+            root: project.to_owned(),
+            relative: relative.to_owned(),
+            ..place.clone()
+        },
+    )
+}
+
+/// The part of a path that is below the folder of a project.
+pub(super) fn below<'a>(path: &'a str, project: &str) -> Option<&'a str> {
+    path.strip_prefix(project)?.strip_prefix('/').filter(|_| project.starts_with('/'))
 }
 
 /// Whether a file is one of those that are leased.
@@ -86,9 +110,10 @@ pub(super) fn root_of(cx: &Cx<'_>, event: &Event, swept: &sweep::Sweep) -> Optio
     root(cx, event, &swept.inside(ANY))
 }
 
-/// The working tree that the event happens in, where that was looked up.
+/// The working tree that the event happens in, or else the project's folder, where that was looked up.
 pub(super) fn root_here(cx: &Cx<'_>, event: &Event) -> Option<String> {
-    root(cx, event, ANY)
+    let place = rooted(cx.facts.place(ANY, &event.cwd)?, &event.project);
+    (!place.root.is_empty()).then_some(place.root)
 }
 
 fn root(cx: &Cx<'_>, event: &Event, path: &str) -> Option<String> {

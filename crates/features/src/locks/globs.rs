@@ -2,8 +2,18 @@
 //! that may be anywhere.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobMatcher};
+
+/// How many compiled globs are kept.
+const MAX_COMPILED: usize = 1_024;
+
+thread_local! {
+    /// Compiling one takes a hundred times as long as asking it, and every edit asks them all.
+    static COMPILED: RefCell<HashMap<String, Option<GlobMatcher>>> = RefCell::default();
+}
 
 /// Whether somebody typed a glob, and not the name of a file: `[id].tsx` is a name.
 pub(super) fn is_glob(text: &str) -> bool {
@@ -15,17 +25,38 @@ pub(super) fn is_valid(glob: &str) -> bool {
     built(glob).is_some()
 }
 
+/// Whether files have such names: none has an empty part, a `.` or a `..`.
+pub(super) fn is_reachable(glob: &str) -> bool {
+    let glob = glob.strip_prefix("./").unwrap_or(glob);
+    let glob = glob.strip_suffix('/').unwrap_or(glob);
+    glob.split('/').all(|part| {
+        !matches!(part, "" | ".") && part.split(['{', ',', '}']).all(|word| word != "..")
+    })
+}
+
 pub(super) fn matches(glob: &str, relative: &str) -> bool {
-    built(glob).is_some_and(|glob| glob.compile_matcher().is_match(relative))
+    // Most globs are about other folders, and that is seen without a matcher.
+    relative.starts_with(fixed(&whole(glob)))
+        && COMPILED.with_borrow_mut(|known| {
+            if !known.contains_key(glob) {
+                if known.len() >= MAX_COMPILED {
+                    known.clear();
+                }
+                let matcher = built(glob).map(|glob| glob.compile_matcher());
+                known.insert(glob.to_owned(), matcher);
+            }
+            known.get(glob).and_then(Option::as_ref).is_some_and(|glob| glob.is_match(relative))
+        })
 }
 
 /// Whether any of the globs matches. One that is none matches nothing.
 pub(super) fn any_matches(globs: &[String], relative: &str) -> bool {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs.iter().filter_map(|glob| built(glob)) {
-        set.add(glob);
-    }
-    set.build().unwrap_or_else(|_| GlobSet::empty()).is_match(relative)
+    globs.iter().any(|glob| matches(glob, relative))
+}
+
+/// A folder's name, or a file's, as a glob that matches nothing else.
+pub(super) fn escaped(name: &str) -> String {
+    globset::escape(name)
 }
 
 /// Whether some path may match both. Says so too often rather than too rarely.
@@ -92,6 +123,33 @@ mod tests {
     fn a_glob_matches(#[case] glob: &str, #[case] relative: &str, #[case] expected: bool) {
         assert_eq!(matches(glob, relative), expected);
         assert_eq!(any_matches(&["nothing".to_owned(), glob.to_owned()], relative), expected);
+    }
+
+    #[test]
+    fn only_what_may_match_is_compiled_and_only_once() {
+        COMPILED.with_borrow_mut(HashMap::clear);
+        for i in 0..2_000 {
+            assert!(!matches(&format!("other{i}/**"), "src/a.rs"));
+        }
+        assert!(matches("src/**", "src/a.rs") && matches("src/**", "src/b.rs"));
+        assert_eq!(COMPILED.with_borrow(HashMap::len), 1);
+        for i in 0..2_000 {
+            assert!(!matches(&format!("**/{i}.rs"), "src/a.rs"));
+        }
+        assert!(COMPILED.with_borrow(HashMap::len) <= MAX_COMPILED);
+    }
+
+    #[rstest]
+    #[case("src/**", true)]
+    #[case("./src/**/*.rs", true)]
+    #[case("src/*/", true)]
+    #[case("*..rs", true)]
+    #[case("**/../x/*", false)]
+    #[case("*/./x", false)]
+    #[case("*//x", false)]
+    #[case("{a,../b}/*", false)]
+    fn a_glob_is_one_of_names_that_files_have(#[case] glob: &str, #[case] expected: bool) {
+        assert_eq!(is_reachable(glob), expected);
     }
 
     #[rstest]

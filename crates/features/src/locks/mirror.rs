@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome};
 
+use super::life::Lives;
 use super::ops::{self, Lease};
 use super::ops_history::What;
 use super::{files, words};
@@ -24,7 +25,11 @@ pub(super) fn changed(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
         return Ok(());
     }
     let mut all = Map::new();
+    let mut lives = Lives::default();
     for lease in ops::in_root(cx.db, root, MAX_SHOWN)? {
+        if lives.until(cx, &lease.claim)?.is_none() {
+            continue;
+        }
         let entry = json!({
             "agentId": lease.claim.owner.address(cx)?,
             "acquiredAt": words::iso(lease.claim.acquired),

@@ -26,6 +26,7 @@ mod tick;
 mod verbs_change;
 mod verbs_look;
 mod verbs_wait;
+mod within;
 mod words;
 
 #[cfg(test)]

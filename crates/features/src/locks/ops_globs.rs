@@ -5,8 +5,8 @@ use substrate_core::{Db, DbError, Row, Timestamp};
 use super::life::Claim;
 use super::owner::Owner;
 
-/// How many a working tree may have.
-pub(super) const MAX_IN_ROOT: i64 = 200;
+/// How many an owner may have in a working tree.
+pub(super) const MAX_OF_OWNER: usize = 200;
 
 /// A glob that somebody reserved ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ macro_rules! columns {
 }
 
 pub(super) const IN_ROOT: &str =
-    concat!("select ", columns!(), " from lease_globs where root = $1 limit $2");
+    concat!("select ", columns!(), " from lease_globs where root = $1");
 
 pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Vec<Reserved>, DbError> {
-    db.rows(IN_ROOT, &[root.into(), (2 * MAX_IN_ROOT).into()], reserved)
+    db.rows(IN_ROOT, &[root.into()], reserved)
 }
 
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Reserved>, DbError> {

@@ -63,6 +63,12 @@ impl Owner {
         Ok(Self { session, actor, agent, sub, pid, began })
     }
 
+    /// Somebody who is not known, and so holds nothing.
+    pub(super) fn nobody() -> Self {
+        let (session, actor, sub) = (String::new(), String::new(), String::new());
+        Self { session, actor, agent: 0, sub, pid: None, began: None }
+    }
+
     pub(super) fn is_person(&self) -> bool {
         self.session == PERSON
     }

@@ -45,7 +45,7 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
         return Ok(vec![not_taken()]);
     }
     let mut out = Vec::new();
-    for place in files::leased(cx, event) {
+    for place in files::named(cx, event) {
         let Standing::Taken(holder) = standing::of(cx, &me, &place)? else { continue };
         let reason = words::held(cx, &place.relative, &holder)?;
         let next = words::next(cx, &place, &event.cwd, &holder)?;
@@ -68,21 +68,21 @@ fn after_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
     let ttl_ms = cx.settings.int("locks.ttl");
     let mut out = Vec::new();
-    for place in files::leased(cx, event) {
+    for place in files::named(cx, event) {
         match standing::of(cx, &me, &place)? {
             Standing::Own(lease) => {
                 let seen = cx.world.changed_ms(&lease.path);
                 ops::confirm(cx.db, &lease.path, cx.now, ttl_ms, seen)?;
                 mirror::changed(cx, &lease.root)?;
             }
-            Standing::Free { before } => {
+            Standing::Free { before } if files::is_leased(cx.settings, &place) => {
                 take(cx, event, &me, &place, before.as_ref(), Some(ttl_ms))?;
             }
             Standing::Taken(holder) if cx.settings.word("locks.mode") == "enforce" => {
                 let file = (&*place.path, &*place.relative);
                 out.push(bypass::tell(cx, &me, &holder.claim, file, &event.cwd, How::Edited)?);
             }
-            Standing::Taken(_) => {}
+            Standing::Taken(_) | Standing::Free { .. } => {}
         }
     }
     Ok(out)

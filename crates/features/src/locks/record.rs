@@ -41,13 +41,13 @@ pub(super) fn record(
 fn before_edit(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
     let Some(me) = Owner::of_event(cx, event) else { return Ok(()) };
     let is_denied = matches!(outcome.verdict.permission, Some(Permission::Deny { .. }));
-    for place in files::leased(cx, event) {
+    for place in files::named(cx, event) {
         match standing::of(cx, &me, &place)? {
             Standing::Taken(holder) => {
                 let what = (&*place.path, &*place.relative);
                 wanted(cx, &me, &holder, what, is_denied.then_some(&*place.root))?;
             }
-            Standing::Free { before } if !is_denied => {
+            Standing::Free { before } if !is_denied && files::is_leased(cx.settings, &place) => {
                 policy::take(cx, event, &me, &place, before.as_ref(), None)?;
             }
             Standing::Own(lease) if !is_denied && lease.claim.is_provisional => {
@@ -97,7 +97,7 @@ pub(super) fn wanted(
 /// Nothing was changed, so a lease that was only for this edit goes.
 fn failed_edit(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
     let Some(me) = Owner::of_event(cx, event) else { return Ok(()) };
-    for place in files::leased(cx, event) {
+    for place in files::named(cx, event) {
         if let Some(lease) = ops::one(cx.db, &place.path)?
             && lease.claim.owner.is_same(&me)
             && lease.claim.is_provisional

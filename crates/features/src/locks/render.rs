@@ -54,12 +54,12 @@ fn shown(
 ) -> Result<Option<Shown>, DbError> {
     let Some(until) = lives.until(cx, claim)? else { return Ok(None) };
     let who = claim.owner.address(cx)?;
-    let (since, left) = (Ago(cx.now.since(claim.acquired)), Ago(until.since(cx.now)));
+    let (taken, left) = (Ago(cx.now.since(claim.acquired)), Ago(until.since(cx.now)));
     let reason = words::reason(&claim.reason);
     let tail = if reason.is_empty() { String::new() } else { format!("  {reason}") };
     Ok(Some(Shown {
         line: format!(
-            "{}  {who}  {state} since {since} ago, ends in {left} without a sign{tail}\n",
+            "{}  {who}  {state}, taken {taken} ago, ends in {left} without a sign{tail}\n",
             words::path(relative)
         ),
         json: json!({

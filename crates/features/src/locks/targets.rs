@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use substrate_core::facts::Place;
 use substrate_core::{Caller, Local};
 
-use super::globs;
+use super::{files, globs};
 
 /// The end of a path whose folder is meant.
 const ANY: &str = "-";
@@ -27,7 +27,20 @@ impl Target {
             path: self.path.clone(),
             root: self.root.clone(),
             relative: self.relative.clone(),
-            is_ignored: false,
+            ..Place::default()
+        }
+    }
+
+    /// Where there is no working tree of git, the folder of the project stands for it.
+    fn rooted(self, project: &str) -> Self {
+        match files::below(&self.path, project).filter(|_| self.root.is_empty()) {
+            // A glob that names no folder is one for the whole tree, as everywhere else.
+            Some(below) => Self {
+                relative: if self.is_glob { with_escaped(below) } else { below.to_owned() },
+                root: project.to_owned(),
+                ..self
+            },
+            None => self,
         }
     }
 }
@@ -39,16 +52,21 @@ pub(super) fn here(typed: &[String], local: &mut dyn Local) -> Vec<Target> {
 
 /// What was found in the caller's process, or else what the words say.
 pub(super) fn known(typed: &[String], found: &[Target], caller: &Caller) -> Vec<Target> {
-    if found.len() == typed.len() {
-        return found.to_vec();
-    }
-    typed.iter().map(|typed| target(typed, |path| by_words(path, caller))).collect()
+    let targets: Vec<Target> = match found.len() == typed.len() {
+        true => found.to_vec(),
+        false => typed.iter().map(|typed| target(typed, |path| by_words(path, caller))).collect(),
+    };
+    targets.into_iter().map(|target| target.rooted(&caller.project)).collect()
 }
 
 fn target(typed: &str, mut place: impl FnMut(&str) -> Place) -> Target {
     if !globs::is_glob(typed) {
-        let Place { path, root, relative, .. } = place(typed);
-        return Target { path, root, relative, is_glob: false };
+        let Place { path, root, relative, is_folder, .. } = place(typed);
+        // Whoever names a folder means what is in it.
+        return match is_folder {
+            true => target(&format!("{typed}/"), place),
+            false => Target { path, root, relative, is_glob: false },
+        };
     }
     // The folders before the first mark are resolved, the rest stays as it is.
     let mark = typed.find(['*', '?', '{']).unwrap_or(typed.len());
@@ -60,9 +78,16 @@ fn target(typed: &str, mut place: impl FnMut(&str) -> Place) -> Target {
     let relative = if folder.is_empty() && !glob.contains('/') && at.relative == ANY {
         glob.to_owned()
     } else {
-        with(&at.relative)
+        with_escaped(&with(&at.relative))
     };
     Target { path: with(&at.path), root: at.root, relative, is_glob: true }
+}
+
+/// The folders of a glob are names: `app/[id]/**` is about the folder `[id]`.
+fn with_escaped(glob: &str) -> String {
+    let mark = glob.find(['*', '?', '{']).unwrap_or(glob.len());
+    let (folder, rest) = glob.split_at(glob[..mark].rfind('/').map_or(0, |at| at + 1));
+    format!("{}{rest}", globs::escaped(folder))
 }
 
 fn by_words(path: &str, caller: &Caller) -> Place {
@@ -86,7 +111,7 @@ fn by_words(path: &str, caller: &Caller) -> Place {
             relative: relative.to_owned(),
             root: root.to_owned(),
             path: path.clone(),
-            is_ignored: false,
+            ..Place::default()
         },
         None => Place { relative: path.clone(), path, ..Place::default() },
     }
@@ -106,6 +131,7 @@ mod tests {
     #[case("src/api/", "/repo/src/api/**", "src/api/**", true)]
     #[case("*.rs", "/repo/*.rs", "*.rs", true)]
     #[case("src/a*/b.rs", "/repo/src/a*/b.rs", "src/a*/b.rs", true)]
+    #[case("app/[id]/", "/repo/app/[id]/**", "app/[[]id[]]/**", true)]
     fn a_path_is_known_by_its_words(
         #[case] typed: &str,
         #[case] path: &str,
@@ -118,5 +144,28 @@ mod tests {
             (found.path.as_str(), found.relative.as_str(), found.is_glob),
             (path, relative, is_glob)
         );
+    }
+
+    #[test]
+    fn a_folder_is_what_is_in_it_and_a_project_without_git_is_its_own_tree() {
+        struct Plain;
+        impl Local for Plain {
+            fn read(&mut self, _: &str) -> Result<String, substrate_core::VerbError> {
+                Ok(String::new())
+            }
+            fn place(&mut self, path: &str) -> Place {
+                let path = path.trim_end_matches('/').trim_start_matches("./");
+                let is_folder = matches!(path, "" | "." | "src");
+                let path = format!("/plain/{path}");
+                Place { relative: path.clone(), path, is_folder, ..Place::default() }
+            }
+        }
+        let typed = ["src", ".", "a.rs", "*.rs", "src/*.rs"].map(str::to_owned);
+        let found = here(&typed, &mut Plain);
+        let caller = Caller { project: "/plain".to_owned(), ..Caller::default() };
+        let known = known(&typed, &found, &caller);
+        let relative: Vec<&str> = known.iter().map(|target| target.relative.as_str()).collect();
+        assert_eq!(relative, ["src/**", "**", "a.rs", "*.rs", "src/*.rs"]);
+        assert!(known.iter().all(|target| target.root == "/plain"));
     }
 }

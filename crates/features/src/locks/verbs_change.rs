@@ -8,7 +8,7 @@ use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
 
 use super::life::{Claim, Lives};
 use super::ops::{self, Lease};
-use super::ops_globs::{self, MAX_IN_ROOT, Reserved};
+use super::ops_globs::{self, MAX_OF_OWNER, Reserved};
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Standing};
@@ -17,7 +17,8 @@ use super::verbs_wait::span;
 use super::{globs, mirror, policy, release, words};
 use crate::identity::book;
 
-/// The longest time that somebody may ask for.
+/// The shortest and the longest time that somebody may ask for.
+const MIN_TTL_MS: i64 = 1_000;
 const MAX_TTL_MS: i64 = 86_400_000;
 
 /// Leases that are compared with a new glob.
@@ -59,7 +60,7 @@ impl VerbArgs for Acquire {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let owner = Owner::of_caller(cx)?;
         let ttl_ms = match &self.ttl {
-            Some(text) => span(text)?.clamp(1, MAX_TTL_MS),
+            Some(text) => ttl(text)?,
             None => cx.settings.int("locks.ttl"),
         };
         let claim = Claim {
@@ -75,8 +76,11 @@ impl VerbArgs for Acquire {
         for target in &targets {
             if target.root.is_empty() {
                 return Err(VerbError::user(
-                    format!("`{}` is in no working tree of git", words::path(&target.path)),
-                    "only files of a working tree can be held",
+                    format!(
+                        "`{}` is in no working tree of git, nor in this project",
+                        words::path(&target.path)
+                    ),
+                    "only files of a working tree or of the project's folder can be held",
                 ));
             }
             if target.is_glob || self.shared {
@@ -96,6 +100,17 @@ impl VerbArgs for Acquire {
             json!({"acquired": targets.len(), "targets": targets}),
         ))
     }
+}
+
+fn ttl(text: &str) -> Result<i64, VerbError> {
+    let ms = span(text)?;
+    if (MIN_TTL_MS..=MAX_TTL_MS).contains(&ms) {
+        return Ok(ms);
+    }
+    Err(VerbError::user(
+        format!("nothing can be held for `{}`", words::path(text)),
+        "write a time from `1s` to `24h`; without `--ttl` it is `locks.ttl`",
+    ))
 }
 
 fn refused(cx: &mut Cx<'_>, target: &Target, by: &Claim, what: &str) -> VerbError {
@@ -153,11 +168,16 @@ fn reserve(
             "write it like 'src/api/**' or '*.rs'",
         ));
     }
-    let others = ops_globs::in_root(cx.db, &target.root)?;
-    let is_full = i64::try_from(others.len()).unwrap_or(i64::MAX) >= MAX_IN_ROOT;
-    if is_full {
+    if !globs::is_reachable(&glob) {
         return Err(VerbError::user(
-            format!("this working tree has {MAX_IN_ROOT} reserved globs already"),
+            format!("`{}` matches no file: after a `*` there is no way back", words::path(&glob)),
+            "write it without `..`, `.` and `//`, like 'src/api/**'",
+        ));
+    }
+    let others = ops_globs::in_root(cx.db, &target.root)?;
+    if n_own(cx, claim, &glob, &others)? >= MAX_OF_OWNER {
+        return Err(VerbError::user(
+            format!("you have {MAX_OF_OWNER} reserved globs in this working tree already"),
             "`substrate locks` shows them; `substrate locks release --all` frees your own",
         ));
     }
@@ -176,6 +196,16 @@ fn reserve(
     ops_history::add(cx.db, &path, &who, What::Reserved, &claim.reason, cx.now)?;
     mirror::decided(cx, &target.root, &who, What::Reserved, &glob);
     Ok(())
+}
+
+/// How many other globs the owner has there.
+fn n_own(cx: &mut Cx<'_>, claim: &Claim, glob: &str, all: &[Reserved]) -> Result<usize, VerbError> {
+    let mut lives = Lives::default();
+    let mut n = 0;
+    for one in all.iter().filter(|one| one.claim.owner.is_same(&claim.owner) && one.glob != glob) {
+        n += usize::from(lives.until(cx, &one.claim)?.is_some());
+    }
+    Ok(n)
 }
 
 /// Whether somebody else has a file or a glob in there. Two who share don't mind each other.

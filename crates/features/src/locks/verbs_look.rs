@@ -11,7 +11,7 @@ use super::owner::Owner;
 use super::render::{self, Shown};
 use super::standing::{self, Standing};
 use super::targets::{self, Target};
-use super::{ops, ops_globs, ops_history, words};
+use super::{globs, ops, ops_globs, ops_history, within, words};
 
 /// Rows of a list at the most.
 const MAX_LISTED: i64 = 500;
@@ -60,7 +60,7 @@ fn joined(shown: Vec<Shown>) -> (String, Vec<Value>) {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Show {
-    /// The file
+    /// The file, folder or glob
     path: String,
     #[arg(skip)]
     #[serde(default)]
@@ -81,13 +81,18 @@ impl VerbArgs for Show {
         let target = one_target(&self.path, &self.found, caller);
         let mut lives = Lives::default();
         let mut shown: Vec<Shown> = Vec::new();
-        if let Some(lease) = ops::one(cx.db, &target.path)? {
-            shown.extend(render::lease(cx, &mut lives, &lease)?);
+        let (leases, globs) = if target.is_glob {
+            within::all(cx, &target)?
+        } else {
+            let mut globs = ops_globs::in_root(cx.db, &target.root)?;
+            globs.retain(|glob| globs::matches(&glob.glob, &target.relative));
+            (ops::one(cx.db, &target.path)?.into_iter().collect(), globs)
+        };
+        for lease in &leases {
+            shown.extend(render::lease(cx, &mut lives, lease)?);
         }
-        for glob in ops_globs::in_root(cx.db, &target.root)? {
-            if super::globs::matches(&glob.glob, &target.relative) || glob.glob == target.relative {
-                shown.extend(render::reserved(cx, &mut lives, &glob)?);
-            }
+        for glob in &globs {
+            shown.extend(render::reserved(cx, &mut lives, glob)?);
         }
         let entries = ops_history::of(cx.db, &target.path, 5)?;
         let (history, entries) = render::history(&entries, cx.now);
@@ -164,10 +169,22 @@ impl VerbArgs for Check {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let me = Owner::of_caller(cx)?;
+        // Whoever is not known holds nothing, and so everybody who does is somebody else.
+        let me = match Owner::of_caller(cx) {
+            Err(VerbError::User { .. }) => Owner::nobody(),
+            known => known?,
+        };
         let (mut text, mut list, mut named) = (String::new(), Vec::new(), Vec::new());
         for target in targets::known(&self.paths, &self.found, caller) {
-            if let Standing::Taken(holder) = standing::of(cx, &me, &target.place())? {
+            let holder = if target.is_glob {
+                within::other(cx, &me, &target)?.map(|(holder, ..)| holder)
+            } else {
+                match standing::of(cx, &me, &target.place())? {
+                    Standing::Taken(holder) => Some(holder),
+                    Standing::Own(_) | Standing::Free { .. } => None,
+                }
+            };
+            if let Some(holder) = holder {
                 let who = holder.claim.owner.address(cx)?;
                 text.push_str(&words::held(cx, &target.relative, &holder)?);
                 text.push('\n');

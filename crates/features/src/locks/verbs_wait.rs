@@ -10,11 +10,11 @@ use substrate_core::{Access, Caller, Cx, Local, Output, VerbError, WaitFor};
 use super::owner::Owner;
 use super::standing::{self, Standing};
 use super::targets::{self, Target};
-use super::{record, words};
+use super::{record, within, words};
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Wait {
-    /// The file
+    /// The file, or a folder or glob in which nobody else shall hold anything
     path: String,
     /// Give up after so long
     #[arg(long, default_value = "10m")]
@@ -53,15 +53,25 @@ impl VerbArgs for Wait {
         let found = targets::known(std::slice::from_ref(&self.path), &self.found, caller);
         let target = found.into_iter().next().unwrap_or_default();
         let file = words::path(&target.relative);
-        let holder = match standing::of(cx, &me, &target.place())? {
-            Standing::Taken(holder) => holder,
-            Standing::Own(_) => return Ok(free(&target, &format!("`{file}` is yours."), None)),
-            Standing::Free { .. } => {
-                let by = self.held_by.as_deref();
-                let was = by.map_or_else(String::new, |by| format!(" {by} held it."));
-                let text = format!("`{file}` is free.{was} Edit it now: the first edit takes it.");
-                return Ok(free(&target, &text, by));
+        let taken = if target.is_glob {
+            within::other(cx, &me, &target)?
+        } else {
+            match standing::of(cx, &me, &target.place())? {
+                Standing::Taken(holder) => {
+                    Some((holder, target.path.clone(), target.relative.clone()))
+                }
+                Standing::Own(_) => return Ok(free(&target, &format!("`{file}` is yours."), None)),
+                Standing::Free { .. } => None,
             }
+        };
+        let Some((holder, path, relative)) = taken else {
+            let by = self.held_by.as_deref();
+            let was = by.map_or_else(String::new, |by| format!(" {by} held it."));
+            let next = match target.is_glob {
+                true => "The first edit of a file takes it.",
+                false => "Edit it now: the first edit takes it.",
+            };
+            return Ok(free(&target, &format!("`{file}` is free.{was} {next}"), by));
         };
         let until = match self.until_ms {
             Some(until) => until,
@@ -74,8 +84,8 @@ impl VerbArgs for Wait {
                 format!("write to them: {}", words::send(&by, &target.relative)),
             ));
         }
-        record::wanted(cx, &me, &holder, (&target.path, &target.relative), None)?;
-        let key = holder.wake_key(&target.path);
+        record::wanted(cx, &me, &holder, (&path, &relative), None)?;
+        let key = holder.wake_key(&path);
         // A holder that falls silent wakes nobody: look again when its lease would be over.
         let look_again = until.min(holder.until.0 + 1);
         let body = json!(Self {

@@ -36,17 +36,17 @@ pub(super) fn reason(text: &str) -> String {
     one_line(&text.replace('`', "'"), MAX_REASON)
 }
 
-/// `src/lib.rs` is leased by NobleLion since 3m ago, who edits it.
+/// `src/lib.rs` is leased by NobleLion, taken 3m ago: they edit it.
 pub(super) fn held(cx: &mut Cx<'_>, relative: &str, holder: &Holder) -> Result<String, DbError> {
     let Holder { claim, glob, .. } = holder;
     let who = claim.owner.address(cx)?;
-    let since = Ago(cx.now.since(claim.acquired));
+    let taken = Ago(cx.now.since(claim.acquired));
     let by = match glob {
         Some((_, glob)) => format!("reserved by {who} (`{}`)", path(glob)),
         None => format!("leased by {who}"),
     };
     let what = doing(claim, glob.is_some());
-    Ok(format!("`{}` is {by}, since {since} ago: {what}.", path(relative)))
+    Ok(format!("`{}` is {by}, taken {taken} ago: {what}.", path(relative)))
 }
 
 fn doing(claim: &Claim, is_reserved: bool) -> String {

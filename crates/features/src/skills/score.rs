@@ -25,11 +25,11 @@ const STOP_WORDS: &[&str] = &[
     "before", "but", "can", "could", "did", "does", "don", "each", "for", "from", "get", "give",
     "had", "has", "have", "help", "her", "here", "his", "how", "into", "its", "just", "let",
     "like", "make", "may", "more", "most", "must", "need", "new", "not", "now", "off", "one",
-    "only", "other", "our", "out", "over", "please", "shall", "she", "should", "skill", "some",
-    "such", "than", "thank", "that", "the", "their", "them", "then", "there", "these", "they",
-    "thing", "this", "those", "through", "too", "use", "used", "user", "using", "very", "want",
-    "was", "way", "well", "were", "what", "when", "where", "whether", "which", "who", "why",
-    "will", "with", "work", "would", "yes", "yet", "you", "your",
+    "only", "other", "our", "out", "over", "please", "run", "shall", "she", "should", "skill",
+    "some", "such", "than", "thank", "that", "the", "their", "them", "then", "there", "these",
+    "they", "thing", "this", "those", "through", "too", "use", "used", "user", "using", "very",
+    "want", "was", "way", "well", "were", "what", "when", "where", "whether", "which", "who",
+    "why", "will", "with", "work", "would", "yes", "yet", "you", "your",
 ];
 
 /// The table of keywords: each word or phrase with the skill that it calls for. Lines that say nothing are skipped.

@@ -25,6 +25,7 @@ fn shelf() -> Vec<Skill> {
         skill("pdf", "Fill forms, merge pages, extract tables from documents"),
         skill("release", "Use when you have to make a new version for the user"),
         skill("class-diagrams", "Draw classes"),
+        skill("run-app", "Starts it"),
     ]
 }
 
@@ -48,6 +49,8 @@ fn names(prompt: &str, keywords: &[&str]) -> Vec<String> {
 #[case::short_words("a an of TS js", &[])]
 #[case::one_word_many_times("merge merge merge merge", &[])]
 #[case::ss_is_no_plural("a class for it", &["class-diagrams"])]
+#[case::a_verb_of_every_prompt("run the tests", &[])]
+#[case::what_shall_be_run("run the app", &["run-app"])]
 #[case::nothing_fits("what is the weather", &[])]
 #[case::nothing_said("", &[])]
 fn a_prompt_finds(#[case] prompt: &str, #[case] expected: &[&str]) {

@@ -1,4 +1,5 @@
 //! `substrate locks guard install|uninstall|status|run`: a pre-commit hook of git that refuses files which others hold.
+//! A merge that git commits by itself is not asked about: there it is too late, the files have changed already.
 //!
 //! Invariant: a hook that was there runs first, and comes back byte for byte; and only a file that is really held stops a
 //! commit. Whatever fails on our side lets it pass, with a line about why.
@@ -112,7 +113,7 @@ fn body(context: &Context, verb: &Verb, paths: &[String]) -> Result<Value> {
     let matches = command
         .try_get_matches_from(flags)
         .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
-    Ok((verb.body)(&matches, &mut ThisProcess(context))?)
+    Ok((verb.body)(&matches, &mut ThisProcess::new(context))?)
 }
 
 fn check_verb() -> Option<&'static Verb> {

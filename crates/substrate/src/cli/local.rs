@@ -19,7 +19,22 @@ const MAX_PARENTS: usize = 12;
 const MAX_LINE: u64 = 16 << 10;
 
 /// The process that runs the command.
-pub(super) struct ThisProcess<'a>(pub(super) &'a Context);
+pub(super) struct ThisProcess<'a> {
+    context: &'a Context,
+    /// Where relative paths begin, if somebody said so; otherwise where the process is.
+    dir: Option<String>,
+}
+
+impl<'a> ThisProcess<'a> {
+    pub(super) fn new(context: &'a Context) -> Self {
+        Self { context, dir: None }
+    }
+
+    /// With relative paths that begin elsewhere.
+    pub(super) fn from(self, dir: Option<String>) -> Self {
+        Self { dir, ..self }
+    }
+}
 
 impl Local for ThisProcess<'_> {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
@@ -34,13 +49,15 @@ impl Local for ThisProcess<'_> {
     }
 
     fn place(&mut self, path: &str) -> Place {
-        let here = std::env::current_dir().unwrap_or_default();
-        gather::place(path, &here.display().to_string())
+        let mut here = std::env::current_dir().unwrap_or_default();
+        here.extend(&self.dir);
+        let found = gather::place(path, &here.display().to_string());
+        Place { is_folder: std::path::Path::new(&found.path).is_dir(), ..found }
     }
 
     fn project_dirs(&mut self) -> Vec<String> {
-        let dir = call::dir(self.0);
-        let (_, project) = SettingsFiles::new(self.0.home.config()).around(dir);
+        let dir = call::dir(self.context);
+        let (_, project) = SettingsFiles::new(self.context.home.config()).around(dir);
         let mut out = vec![dir.display().to_string()];
         out.extend(Some(project.as_ref().to_owned()).filter(|project| *project != out[0]));
         out

@@ -120,7 +120,7 @@ fn body(context: &Context, verb: &Verb, agent: Option<&str>) -> Result<Value> {
     let matches = command
         .try_get_matches_from(["--"].into_iter().chain(agent))
         .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
-    Ok((verb.body)(&matches, &mut ThisProcess(context))?)
+    Ok((verb.body)(&matches, &mut ThisProcess::new(context))?)
 }
 
 fn show(context: &Context, place: &Place) -> Result<()> {

@@ -75,7 +75,9 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     };
     let verb =
         verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
-    let mut body = (verb.body)(matches, &mut ThisProcess(context))?;
+    // What the client says about its project is no reason to look for files anywhere but here.
+    let dir = matches.get_one::<String>("project-dir").cloned();
+    let mut body = (verb.body)(matches, &mut ThisProcess::new(context).from(dir))?;
     if let Some(source) = (verb.streams)(&body) {
         return lines::run(context, verb, &source);
     }

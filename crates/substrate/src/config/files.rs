@@ -105,6 +105,8 @@ fn layer(scope: Scope, file: &Path, keys: &[&substrate_core::settings::Key]) -> 
         Ok(found) if found.len() > MAX_FILE => {
             return Some(unreadable("the file is too long for settings".to_owned()));
         }
+        // Reading a pipe would wait for its other end.
+        Ok(found) if !found.is_file() => return Some(unreadable("is no file".to_owned())),
         Ok(_) | Err(_) => {}
     }
     Some(match std::fs::read(file) {

@@ -24,13 +24,15 @@ pub(crate) fn project_of(root: &Path) -> PathBuf {
 }
 
 /// Where a repository keeps what its working trees share. A tree's own `.git` is a file that leads there.
-fn common_dir(git: &Path) -> Option<PathBuf> {
+pub(crate) fn common_dir(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
     }
-    let text = std::fs::read_to_string(git).ok()?;
+    // Reading a pipe would wait for its other end.
+    let read = |file: &Path| file.is_file().then(|| std::fs::read_to_string(file).ok()).flatten();
+    let text = read(git)?;
     let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
-    let common = std::fs::read_to_string(own.join("commondir")).ok();
+    let common = read(&own.join("commondir"));
     Some(common.map_or_else(|| own.clone(), |text| own.join(text.trim())))
 }
 

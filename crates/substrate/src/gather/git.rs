@@ -1,4 +1,5 @@
-//! What git says about a folder, asked so that it changes nothing, runs nobody's programs and takes no longer than it may.
+//! What git says about a folder, asked so that it changes nothing, runs no program that the repository names, and takes no
+//! longer than it may.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -18,27 +19,87 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// How much of its answer is read.
 const MAX: u64 = 64 << 10;
 
+/// The settings by which a repository names programs that read its files.
+const FILTERS: &str = r"^filter\..*\.(clean|process)$";
+
 /// Its answer; `None` where git or the repository is missing, or it takes too long.
 pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
     answer("git", dir, what, deadline.min(Instant::now() + PATIENCE))
 }
 
 fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
+    let off = match what {
+        GitQuestion::Status => filters(program, dir, deadline)?,
+        GitQuestion::Log { .. } => Vec::new(),
+    };
+    let said = run(program, dir, &words(what), &off, deadline)?;
+    if said.is_whole && !said.is_well {
+        return None;
+    }
+    let end = match said.is_whole {
+        true => said.bytes.len(),
+        false => said.bytes.iter().rposition(|b| *b == b'\n')?,
+    };
+    Some(String::from_utf8_lossy(&said.bytes[..end]).into_owned())
+}
+
+/// The settings that turn off the programs through which a status would read files, as far as the repository names
+/// them. What the user named for all repositories is the user's own.
+fn filters(program: &str, dir: &str, deadline: Instant) -> Option<Vec<(String, &'static str)>> {
+    let words = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", FILTERS];
+    let said = run(program, dir, &words.map(str::to_owned), &[], deadline)?;
+    if !said.is_whole {
+        return None;
+    }
+    let text = String::from_utf8(said.bytes).ok()?;
+    let parts: Vec<&str> = text.split_terminator('\0').collect();
+    let mut out = Vec::new();
+    for pair in parts.chunks(2) {
+        let [scope, name] = pair else { return None };
+        let is_users = matches!(*scope, "system" | "global");
+        if let Some((filter, _)) = name.rsplit_once('.').filter(|_| !is_users) {
+            let set = |key: &str, value| (format!("{filter}.{key}"), value);
+            out.extend([set("clean", ""), set("process", ""), set("required", "false")]);
+        }
+    }
+    Some(out)
+}
+
+/// What git said before it ended, or before it had said too much.
+struct Said {
+    bytes: Vec<u8>,
+    is_whole: bool,
+    is_well: bool,
+}
+
+/// Runs git with some of its settings replaced.
+fn run(
+    program: &str,
+    dir: &str,
+    words: &[String],
+    settings: &[(String, &str)],
+    deadline: Instant,
+) -> Option<Said> {
     let mut command = proc::command(program, &Env::of_this_process());
     command
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
+        .env("GIT_CONFIG_COUNT", settings.len().to_string())
         .args(["--no-pager", "--no-optional-locks"])
         // A repository's settings may name programs; none of these is needed for an answer.
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"])
-        .args(words(what))
+        .args(words)
         .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .process_group(0);
+    for (n, (name, value)) in settings.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{n}"), name);
+        command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
+    }
     let mut git = Running(command.spawn().ok()?);
     let mut stdout = git.0.stdout.take()?;
     let (tell, told) = mpsc::channel();
@@ -51,11 +112,8 @@ fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Opt
     let left = deadline.saturating_duration_since(Instant::now());
     let bytes = told.recv_timeout(left).ok()?.ok()?;
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
-    if is_whole && !git.succeeded(deadline) {
-        return None;
-    }
-    let end = if is_whole { bytes.len() } else { bytes.iter().rposition(|b| *b == b'\n')? };
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    let is_well = is_whole && git.succeeded(deadline);
+    Some(Said { bytes, is_whole, is_well })
 }
 
 fn words(what: GitQuestion) -> Vec<String> {
@@ -159,6 +217,21 @@ mod tests {
             git(dir, &["config", key, &program]);
         }
         git(dir, &["config", "log.showSignature", "true"]);
+        // A file that was touched is read again, through whatever filter is named for it.
+        let attributes = "a.rs filter=evil\nb.rs filter=e=v.il\nc.rs filter=long\n";
+        fsx::replace(&dir.join(".gitattributes"), attributes.as_bytes(), 0o600).unwrap();
+        for name in ["a.rs", "b.rs", "c.rs"] {
+            fsx::replace(&dir.join(name), b"same", 0o600).unwrap();
+        }
+        git(dir, &["add", ".gitattributes", "a.rs", "b.rs", "c.rs"]);
+        git(dir, &["commit", "-q", "-m", "files"]);
+        for name in ["a.rs", "b.rs", "c.rs"] {
+            fsx::replace(&dir.join(name), b"same", 0o600).unwrap();
+        }
+        for key in ["filter.evil.clean", "filter.e=v.il.clean", "filter.long.process"] {
+            git(dir, &["config", key, &program]);
+        }
+        git(dir, &["config", "filter.long.required", "true"]);
         assert!(ask(dir, STATUS).is_some() && ask(dir, GitQuestion::Log { n: 1 }).is_some());
         assert!(!ran.exists());
     }

@@ -3,10 +3,17 @@
 use std::path::{Component, Path, PathBuf};
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use substrate_core::facts::Place;
 
-use crate::config::root_of;
+use super::beginning;
+use crate::config::{common_dir, root_of};
+
+/// How many links that lead nowhere are followed, one after the other.
+const MAX_LINKS: usize = 40;
+
+/// How much of a list of ignored files is read.
+const MAX_RULES: usize = 256 << 10;
 
 /// Looks a path up. It always means something, even where nothing is.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
@@ -21,6 +28,7 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
             relative: text(relative),
             is_ignored: is_ignored(&root, relative),
             root: text(&root),
+            ..Place::default()
         },
         _ => Place { path: text(&real), relative: text(&real), ..Place::default() },
     }
@@ -28,14 +36,49 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
 
 /// The deepest part that is there is resolved by the system, the rest by its words.
 fn real(path: &Path) -> PathBuf {
-    let plain = plain(path);
-    for folder in plain.ancestors() {
-        if let Ok(found) = folder.canonicalize() {
-            let rest = plain.strip_prefix(folder).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+    let mut path = plain(path);
+    for _ in 0..MAX_LINKS {
+        match resolved(&path) {
+            Ok(found) => return found,
+            Err(next) => path = plain(&next),
         }
     }
-    plain
+    path
+}
+
+/// Where a path is; or else where a link in it leads, to something that is not there yet. Whoever writes through such a
+/// link makes the file there.
+fn resolved(path: &Path) -> Result<PathBuf, PathBuf> {
+    for folder in path.ancestors() {
+        let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
+        let whole = |found: PathBuf| match rest.as_os_str().is_empty() {
+            true => found,
+            false => found.join(rest),
+        };
+        if let Ok(found) = folder.canonicalize() {
+            return Ok(whole(found));
+        }
+        if let Ok(link) = folder.read_link() {
+            let from = folder.parent().and_then(|parent| parent.canonicalize().ok());
+            return Err(whole(from.unwrap_or_default().join(link)));
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// The path by its words alone, as if there were no links.
+pub(super) fn by_words(path: &Path) -> PathBuf {
+    let mut out = PathBuf::from("/");
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Normal(name) => out.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    out
 }
 
 /// `.` taken out; `..` taken out where what it leaves is no link, so that the system resolves the others.
@@ -54,28 +97,36 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// The rules of the tree, of its folders down to the file, and of the repository's own list; the nearest rule wins.
+/// The rules of the tree, of its folders down to the file, of the repository's own list, and of the user's; the nearest
+/// rule wins. What git tracks although a rule ignores it counts as ignored: the index is too long to be read here.
 fn is_ignored(root: &Path, relative: &Path) -> bool {
     if relative.starts_with(".git") {
         return true;
     }
     let folders: Vec<&Path> =
         relative.parent().map_or_else(Vec::new, |folder| folder.ancestors().collect());
-    let nested = folders.iter().map(|folder| rules(&root.join(folder), ".gitignore"));
-    for (rules, base) in nested.zip(&folders) {
+    let nested = folders.iter().map(|folder| (root.join(folder).join(".gitignore"), *folder));
+    let top = Path::new("");
+    let of_repository = common_dir(&root.join(".git")).map(|git| (git.join("info/exclude"), top));
+    let of_user = gitconfig_excludes_path().map(|file| (file, top));
+    for (file, base) in nested.chain(of_repository).chain(of_user) {
         let below = relative.strip_prefix(base).unwrap_or(relative);
-        match rules.matched_path_or_any_parents(below, false) {
+        match rules(&file).matched_path_or_any_parents(below, false) {
             Match::Ignore(_) => return true,
             Match::Whitelist(_) => return false,
             Match::None => {}
         }
     }
-    rules(root, ".git/info/exclude").matched_path_or_any_parents(relative, false).is_ignore()
+    false
 }
 
-fn rules(folder: &Path, file: &str) -> Gitignore {
+/// The rules of a file; none where it is no file.
+fn rules(file: &Path) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
-    let _no_such_file = builder.add(folder.join(file));
+    let text = beginning(file, MAX_RULES).unwrap_or_default();
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        let _no_rule = builder.add_line(None, line);
+    }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
@@ -143,6 +194,46 @@ mod tests {
         for path in ["src/lib.rs", "keep.log", "made.rs", "src/target.rs"] {
             assert!(!ignored(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_link_to_a_file_that_is_not_there_yet_is_that_file() {
+        let (_folder, root) = tree();
+        let cwd = root.display().to_string();
+        symlink("new.rs", root.join("src/dangling.rs")).unwrap();
+        symlink("../link/dangling.rs", root.join("src/twice.rs")).unwrap();
+        symlink("nowhere", root.join("folder")).unwrap();
+        for path in ["src/new.rs", "src/dangling.rs", "link/dangling.rs", "link/twice.rs"] {
+            assert_eq!(place(path, &cwd).relative, "src/new.rs", "{path}");
+        }
+        assert_eq!(place("folder/x/y.rs", &cwd).relative, "nowhere/x/y.rs");
+        symlink("loop.rs", root.join("loop.rs")).unwrap();
+        assert_eq!(place("loop.rs", &cwd).relative, "loop.rs");
+    }
+
+    #[test]
+    fn the_list_of_a_repository_holds_in_all_its_trees() {
+        let (folder, root) = tree();
+        let wt = folder.path().canonicalize().unwrap().join("wt");
+        let own = root.join(".git/worktrees/wt");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::create_dir_all(&wt).unwrap();
+        fsx::replace(&own.join("commondir"), b"../..\n", 0o600).unwrap();
+        let lead = format!("gitdir: {}\n", own.display());
+        fsx::replace(&wt.join(".git"), lead.as_bytes(), 0o600).unwrap();
+        assert!(place("private.txt", &wt.display().to_string()).is_ignored);
+    }
+
+    #[test]
+    fn what_is_no_file_has_no_rules_and_keeps_nobody_waiting() {
+        let (_folder, root) = tree();
+        let pipe = root.join("src/deep/.gitignore");
+        fsx::pipe(&pipe);
+        let (tell, told) = std::sync::mpsc::channel();
+        let cwd = root.display().to_string();
+        std::thread::spawn(move || tell.send(place("src/deep/x.rs", &cwd)));
+        let place = told.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+        assert!(!place.is_ignored);
     }
 
     #[test]

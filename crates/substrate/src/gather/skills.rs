@@ -1,6 +1,6 @@
 //! Which skills are there: a folder each, with a `SKILL.md` whose front matter says what it is for.
 
-use std::path::Path;
+use std::collections::HashSet;
 use std::time::Instant;
 
 use substrate_core::facts::Skill;
@@ -8,37 +8,40 @@ use substrate_core::facts::Skill;
 use super::beginning;
 
 /// How many skills are read, and how much of each.
-const MAX_SKILLS: usize = 200;
+const MAX_SKILLS: usize = 10_000;
 const MAX_BYTES: usize = 4 << 10;
 
-/// The skills of the folders. The first of a name counts; what can't be read is skipped.
+/// The skills of the folders. Of one name the first folder's counts; what can't be read is skipped. The folders take
+/// turns, so that many skills in one don't cost all the time that there is.
 pub(super) fn skills(folders: &[String], deadline: Instant) -> Vec<Skill> {
-    let mut out: Vec<Skill> = Vec::new();
-    for folder in folders {
-        let Ok(entries) = std::fs::read_dir(folder) else { continue };
-        let mut names: Vec<String> =
-            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        for name in names {
-            if out.len() >= MAX_SKILLS || Instant::now() >= deadline {
-                return out;
-            }
-            if let Some(skill) = skill(folder, &name)
-                && !out.iter().any(|other| other.name == skill.name)
-            {
-                out.push(skill);
-            }
+    let names: Vec<Vec<String>> = folders.iter().map(|folder| names(folder)).collect();
+    let longest = names.iter().map(Vec::len).max().unwrap_or_default();
+    let turns = (0..longest).flat_map(|n| (0..folders.len()).map(move |from| (n, from)));
+    let mut found: Vec<(usize, Skill)> = Vec::new();
+    for (n, from) in turns {
+        if found.len() >= MAX_SKILLS || Instant::now() >= deadline {
+            break;
         }
+        let Some(name) = names[from].get(n) else { continue };
+        found.extend(skill(&folders[from], name).map(|skill| (from, skill)));
     }
-    out
+    // Each folder's are in the order of their names already.
+    found.sort_by_key(|(from, _)| *from);
+    let mut known: HashSet<String> = HashSet::new();
+    let skills = found.into_iter().map(|(_, skill)| skill);
+    skills.filter(|skill| known.insert(skill.name.clone())).collect()
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 fn skill(folder: &str, name: &str) -> Option<Skill> {
     let path = format!("{folder}/{name}/SKILL.md");
-    // Anything but a file could keep us waiting.
-    if !Path::new(&path).is_file() {
-        return None;
-    }
     let front = front_matter(&beginning(&path, MAX_BYTES)?)?;
     // The model can't use what only a person may start.
     if front.is_for_people {
@@ -93,9 +96,15 @@ fn front_matter(text: &str) -> Option<Front> {
     (is_closed && !(front.name.is_empty() && front.description.is_empty())).then_some(front)
 }
 
-/// The first line of a value; `>` and `|` only announce those that follow.
+/// The first line of a value, without a comment; `>`, `|-` or `|2` only announce those that follow.
 fn begun(value: &str) -> &str {
-    if matches!(value, ">" | ">-" | ">+" | "|" | "|-" | "|+") { "" } else { value }
+    let is_quoted = value.starts_with(['"', '\'']);
+    let end = value.find(" #").filter(|_| !is_quoted).unwrap_or(value.len());
+    let value = if value.starts_with('#') { "" } else { value[..end].trim_end() };
+    let announces = value
+        .strip_prefix(['>', '|'])
+        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '+' | '-')));
+    if announces { "" } else { value }
 }
 
 fn unquoted(value: &str) -> String {
@@ -135,6 +144,14 @@ mod tests {
             ("---\ndescription: one\n  two\nname: a\n---\n", front("a", "one two")),
             ("---\nname: a\nallowed-tools:\n  - name: x\n# comment: y\n---\n", front("a", "")),
             ("---\nname: a: b\n---\n", front("a: b", "")),
+            ("---\nname: a # note\ndescription: \"b # c\"\n---\n", front("a", "b # c")),
+            ("---\nname: a\ndescription: in C# code\n---\n", front("a", "in C# code")),
+            ("---\nname: a\ndescription: |2-\n   b\n---\n", front("a", "b")),
+            ("---\nname: a\ndescription: >1 # folded\n  b\n---\n", front("a", "b")),
+            (
+                "---\nname: a\ndisable-model-invocation: true # x\n---\n",
+                Some(Front { is_for_people: true, ..front("a", "").unwrap() }),
+            ),
             ("---\nlicense: MIT\n---\n", None),
             ("---\nname: a\n", None),
             ("# name: a\n---\nname: a\n---\n", None),
@@ -169,5 +186,34 @@ mod tests {
         assert_eq!(names, [("a", "no name"), ("beta", "of the project"), ("gamma", "")]);
         assert_eq!(found[1].path, at("one/b/SKILL.md"));
         assert!(skills(&[at("one")], Instant::now()).is_empty(), "no time is left");
+    }
+
+    #[test]
+    fn many_skills_in_one_folder_hide_neither_its_own_nor_those_of_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |path: String| {
+            let file = folder.path().join(&path).join("SKILL.md");
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let name = path.rsplit('/').next().unwrap();
+            std::fs::File::create(&file)
+                .and_then(|mut file| {
+                    std::io::Write::write_all(
+                        &mut file,
+                        format!("---\nname: {name}\n---\n").as_bytes(),
+                    )
+                })
+                .unwrap();
+        };
+        for n in 0..500 {
+            put(format!("one/a{n:03}"));
+        }
+        put("one/zz-deploy".to_owned());
+        put("two/mine".to_owned());
+        let at = |path: &str| folder.path().join(path).display().to_string();
+        let soon = Instant::now() + Duration::from_secs(20);
+        let found = skills(&[at("one"), at("two")], soon);
+        let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
+        assert_eq!((names[0], &names[names.len() - 2..]), ("a000", &["zz-deploy", "mine"][..]));
+        assert_eq!(names.len(), 502);
     }
 }

@@ -12,7 +12,7 @@ const MAX_SEEN: usize = 20_000;
 /// The entries; `None` where there is no such folder. What comes after the deadline is left out.
 pub(super) fn tree(root: &str, depth: usize, max: usize, deadline: Instant) -> Option<Tree> {
     let root = Path::new(root);
-    if !root.is_dir() {
+    if !root.is_dir() || !root.ancestors().all(can_be_read) {
         return None;
     }
     // Ripgrep's own `.ignore` files say nothing about what belongs to the project; a tree without git may still say
@@ -24,36 +24,60 @@ pub(super) fn tree(root: &str, depth: usize, max: usize, deadline: Instant) -> O
         .follow_links(false)
         .max_depth(Some(depth))
         .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(|entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.file_name() != ".git" && (!is_folder || can_be_read(entry.path()))
+        })
         .build();
-    let mut seen: Vec<(usize, String)> = Vec::new();
+    let mut seen: Vec<Entry> = Vec::new();
     for entry in walk.flatten().take(MAX_SEEN).filter(|entry| entry.depth() > 0) {
         if Instant::now() >= deadline {
             break;
         }
         let Ok(path) = entry.path().strip_prefix(root) else { continue };
-        let end = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-        seen.push((entry.depth(), format!("{}{end}", path.display())));
+        seen.push(Entry {
+            path: path.display().to_string(),
+            depth: entry.depth(),
+            is_folder: entry.file_type().is_some_and(|kind| kind.is_dir()),
+        });
     }
-    Some(fitted(seen, depth, max))
+    Some(fitted(seen, max))
 }
 
-/// Where there are too many, the upper levels come first: one big folder does not hide all that comes after it.
-fn fitted(seen: Vec<(usize, String)>, depth: usize, max: usize) -> Tree {
-    let mut left = max;
-    let mut room = vec![0; depth + 1];
-    for (level, room) in room.iter_mut().enumerate() {
-        *room = left.min(seen.iter().filter(|(at, _)| *at == level).count());
-        left -= *room;
-    }
-    let n_seen = seen.len();
-    let mut entries = Vec::new();
-    for (level, entry) in seen {
-        if let Some(room) = room.get_mut(level).filter(|room| **room > 0) {
-            *room -= 1;
-            entries.push(entry);
+struct Entry {
+    path: String,
+    depth: usize,
+    is_folder: bool,
+}
+
+impl Entry {
+    /// Folders before files at every level, and what is in a folder right after it.
+    fn order(&self) -> Vec<(bool, &str)> {
+        let mut parts: Vec<(bool, &str)> = self.path.split('/').map(|part| (false, part)).collect();
+        if let Some((is_file, _)) = parts.last_mut() {
+            *is_file = !self.is_folder;
         }
+        parts
     }
+}
+
+/// Whether the lists of ignored files in a folder are files: reading a pipe would wait for its other end.
+fn can_be_read(folder: &Path) -> bool {
+    [".gitignore", ".git/info/exclude"]
+        .iter()
+        .all(|name| std::fs::metadata(folder.join(name)).map_or(true, |found| found.is_file()))
+}
+
+/// Where there are too many, the upper levels come first, and their folders before their files: neither one big folder
+/// nor many files hide all the others.
+fn fitted(mut seen: Vec<Entry>, max: usize) -> Tree {
+    let n_seen = seen.len();
+    seen.sort_by_key(|entry| (entry.depth, !entry.is_folder));
+    seen.truncate(max);
+    seen.sort_by(|a, b| a.order().cmp(&b.order()));
+    let end = |entry: &Entry| if entry.is_folder { "/" } else { "" };
+    let entries: Vec<String> =
+        seen.iter().map(|entry| format!("{}{}", entry.path, end(entry))).collect();
     Tree { n_more: n_seen - entries.len(), entries }
 }
 
@@ -88,7 +112,7 @@ mod tests {
         fsx::replace(&root.join(".ignore"), b"a.txt\n", 0o600).unwrap();
         std::os::unix::fs::symlink("/", root.join("link")).unwrap();
         let expected =
-            [".env", ".gitignore", ".ignore", "a.txt", "b/", "b/.hidden", "b/c/", "b.md", "link"];
+            ["b/", "b/c/", "b/.hidden", ".env", ".gitignore", ".ignore", "a.txt", "b.md", "link"];
         assert_eq!(
             look(root, 100),
             Tree { entries: expected.map(str::to_owned).into(), n_more: 0 }
@@ -106,6 +130,28 @@ mod tests {
         assert_eq!(names(7), ("a/ a/1 a/2 a/3 b/ b/1 c".to_owned(), 0));
         assert_eq!(names(5), ("a/ a/1 a/2 b/ c".to_owned(), 2));
         assert_eq!(names(2), ("a/ b/".to_owned(), 5));
+    }
+
+    #[test]
+    fn many_files_do_not_hide_the_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<String> = (0..300).map(|n| format!("a{n:03}")).collect();
+        put(folder.path(), &files.iter().map(String::as_str).collect::<Vec<_>>());
+        put(folder.path(), &["src/lib.rs", "docs/x"]);
+        let tree = look(folder.path(), 4);
+        assert_eq!((tree.entries.join(" "), tree.n_more), ("docs/ src/ a000 a001".to_owned(), 300));
+    }
+
+    #[test]
+    fn a_pipe_among_the_rules_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), &["bad/x", "good/y"]);
+        fsx::pipe(&folder.path().join("bad/.gitignore"));
+        let (tell, told) = std::sync::mpsc::channel();
+        let root = folder.path().to_owned();
+        std::thread::spawn(move || tell.send(look(&root, 9)));
+        let tree = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(tree.entries, ["good/", "good/y"]);
     }
 
     #[test]

@@ -132,7 +132,15 @@ fn what_can_not_be_chained_is_left_alone() {
     put_hook(&hook(&env), "#!/bin/sh\n. \"$(dirname \"$0\")/h\"\n", 0o755);
     write_file(&env.project().join(".git/hooks/h"), "");
     let husky = env.substrate(["locks", "guard", "install"]).code(1);
-    assert!(husky.stderr.contains("`substrate locks guard run` to `.husky/pre-commit`"), "{husky}");
+    assert!(
+        husky.stderr.contains("`.husky/pre-commit` instead: `if command -v substrate"),
+        "{husky}"
+    );
+    // The line passes for those who don't have Substrate.
+    let line = husky.stderr.rsplit_once("instead: `").unwrap().1.rsplit_once('`').unwrap().0;
+    let mut alone = env.command("/bin/sh");
+    alone.env("PATH", "/usr/bin:/bin").args(["-ec", line]);
+    Running::start(alone, Vec::new()).finish(Duration::from_secs(20)).success();
     std::fs::remove_file(env.project().join(".git/hooks/h")).unwrap();
     let kept = env.project().join(".git/hooks/pre-commit.before-substrate");
     write_file(&kept, "older");
@@ -221,6 +229,16 @@ fn files_that_others_hold_are_not_committed_until_they_are_free() {
     let refused = commit("b", &[]).code(1);
     assert!(refused.stderr.contains("1 staged file(s) are held by others"), "{refused}");
     assert!(refused.stderr.contains("a file.rs`: "), "{refused}");
+    // Whoever is not known is somebody else.
+    assert!(commit("nobody", &[]).code(1).stderr.contains("held by others"));
+    let mut nobody = env.command("git");
+    nobody.env("AGENT_ID", "Nobody").args(["-c", "user.name=d", "-c", "user.email=d@e.org"]);
+    nobody.args(["commit", "-q", "-m", "x"]);
+    Running::start(nobody, Vec::new()).finish(Duration::from_secs(20)).code(1);
+    // A link to a held file is not that file.
+    std::os::unix::fs::symlink("a file.rs", env.project().join("link.rs")).unwrap();
+    git(&env, &["add", "link.rs"]).success();
+    commit("b", &["link.rs"]).success();
     // An index of its own: only what is named is committed.
     write_file(&env.project().join("free.rs"), "");
     git(&env, &["add", "free.rs"]).success();

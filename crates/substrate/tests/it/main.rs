@@ -25,6 +25,8 @@ mod house;
 #[cfg(test)]
 mod input;
 #[cfg(test)]
+mod leases;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod real_client;

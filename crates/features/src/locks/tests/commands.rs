@@ -13,8 +13,8 @@ fn a_list_says_who_holds_what() {
     let out = run(&mut stage, &person(), "list", json!({})).unwrap();
     assert_eq!(
         out.text,
-        "src/b.rs  NobleLion/coder-1  editing since 0s ago, ends in 1m without a sign\n\
-         src/a.rs  NobleLion  held since 2m ago, ends in 10m without a sign\n"
+        "src/b.rs  NobleLion/coder-1  editing, taken 0s ago, ends in 1m without a sign\n\
+         src/a.rs  NobleLion  held, taken 2m ago, ends in 10m without a sign\n"
     );
     let elsewhere = Caller { project: "/other".to_owned(), ..person() };
     let out = run(&mut stage, &elsewhere, "list", json!({})).unwrap();
@@ -31,7 +31,7 @@ fn one_file_is_shown_with_what_happened_to_it() {
     let out = run(&mut stage, &person(), "show", json!({"path": "./a.rs"})).unwrap();
     assert_eq!(
         out.text,
-        "a.rs  NobleLion  held since 0s ago, ends in 10m without a sign\n   \
+        "a.rs  NobleLion  held, taken 0s ago, ends in 10m without a sign\n   \
          0s ago  CalmOtter  denied (held by NobleLion)\n   0s ago  NobleLion  acquired\n"
     );
     let out = run(&mut stage, &person(), "show", json!({"path": "b.rs"})).unwrap();
@@ -46,7 +46,7 @@ fn a_file_can_be_taken_ahead_with_a_reason_that_others_read() {
     assert_eq!(out.text, "You hold `a.rs` until your turn ends or you release it.\n");
     let outcome = edit(&mut stage, OTTER, "a.rs");
     let reason = denial(&outcome).unwrap();
-    assert!(reason.contains("since 0s ago: \"renames the 'parser'\". [locks]"), "{reason}");
+    assert!(reason.contains("taken 0s ago: \"renames the 'parser'\". [locks]"), "{reason}");
     stage.pass(29 * MINUTE);
     assert!(!edits(&mut stage, OTTER, "a.rs"));
     stage.pass(2 * MINUTE);
@@ -151,6 +151,51 @@ fn a_check_fails_when_others_hold_a_file() {
     let body = json!({"paths": ["a.rs", "b.rs"], "list": true});
     let out = run(&mut stage, &caller(OTTER), "check", body).unwrap();
     assert_eq!(out.json["held"][0]["path"], "/repo/a.rs");
+}
+
+#[test]
+fn what_was_taken_by_command_is_held_also_where_edits_take_nothing() {
+    let mut stage = with("[locks]\nfiles = [\"**/*.ts\"]\n");
+    for file in ["target/x.ts", "notes.md"] {
+        assert!(edits(&mut stage, OTTER, file) && held(&mut stage).is_empty(), "{file}");
+        run(&mut stage, &caller(LION), "acquire", json!({"paths": [file]})).unwrap();
+        assert!(!edits(&mut stage, OTTER, file), "{file}");
+        assert!(edits(&mut stage, LION, file), "{file}");
+        run(&mut stage, &caller(LION), "release", json!({"paths": [file]})).unwrap();
+        run(&mut stage, &caller(LION), "acquire", json!({"paths": [file], "shared": true}))
+            .unwrap();
+        assert!(!edits(&mut stage, OTTER, file), "{file}");
+        run(&mut stage, &caller(LION), "release", json!({"all": true})).unwrap();
+        assert!(edits(&mut stage, OTTER, file) && held(&mut stage).is_empty(), "{file}");
+    }
+}
+
+#[test]
+fn a_time_that_is_none_is_refused() {
+    let mut stage = two();
+    for ttl in ["0s", "1ms", "25h", "x"] {
+        let body = json!({"paths": ["a.rs"], "ttl": ttl});
+        let error = run(&mut stage, &caller(LION), "acquire", body).unwrap_err();
+        assert!(error.contains(&format!("`{ttl}`")) && error.contains("write"), "{error}");
+    }
+    assert!(held(&mut stage).is_empty());
+    run(&mut stage, &caller(LION), "acquire", json!({"paths": ["a.rs"], "ttl": "1s"})).unwrap();
+    assert!(!edits(&mut stage, OTTER, "a.rs"));
+}
+
+#[test]
+fn for_somebody_unknown_every_held_file_is_anothers() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    let body = json!({"paths": ["a.rs", "b.rs"]});
+    for agent in [None, Some("Nobody".to_owned())] {
+        let nobody = Caller { session: Some("nobody".to_owned()), agent, ..caller(LION) };
+        let error = run(&mut stage, &nobody, "check", body.clone()).unwrap_err();
+        assert!(error.starts_with("held by others: `a.rs` (NobleLion)"), "{error}");
+    }
+    let free = json!({"paths": ["b.rs"]});
+    let nobody = Caller { session: Some("nobody".to_owned()), agent: None, ..caller(LION) };
+    assert!(run(&mut stage, &nobody, "check", free).is_ok());
 }
 
 #[test]

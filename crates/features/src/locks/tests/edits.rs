@@ -11,7 +11,7 @@ fn the_second_who_wants_a_file_is_told_who_has_it_and_what_to_do() {
     let outcome = edit(&mut stage, OTTER, "/repo/src/../src/lib.rs");
     assert_eq!(
         denial(&outcome).unwrap(),
-        "`src/lib.rs` is leased by NobleLion, since 3m ago: they edit it. [locks] Work elsewhere meanwhile, \
+        "`src/lib.rs` is leased by NobleLion, taken 3m ago: they edit it. [locks] Work elsewhere meanwhile, \
          wait with `substrate locks wait src/lib.rs`, or write to them: \
          `substrate send --to NobleLion --subject src/lib.rs --body \"…\"`."
     );
@@ -268,4 +268,29 @@ fn an_edit_whose_lease_can_not_be_noted_is_refused() {
     let reason = denial(&outcome).unwrap();
     assert!(reason.ends_with("[locks] Try the same edit again."), "{reason}");
     assert!(edits(&mut stage, LION, "a.rs"), "and the second try is an edit like any other");
+}
+
+#[test]
+fn without_git_the_projects_folder_is_the_tree() {
+    let mut stage = two();
+    let edit = |stage: &mut Stage, who: One, file: &str, project: &str| {
+        let detail = Detail::ToolBefore { call: edit_call(file) };
+        let event = event(stage, who, EventKind::PreToolUse, detail);
+        let (cwd, project) = (project.to_owned(), project.to_owned());
+        denial(&stage.told(&Event { cwd, project, ..event })).map(str::to_owned)
+    };
+    assert_eq!(edit(&mut stage, LION, "a.rs", "/plain"), None);
+    let reason = edit(&mut stage, OTTER, "./a.rs", "/plain").unwrap();
+    assert!(reason.starts_with("`a.rs` is leased by NobleLion"), "{reason}");
+    // A session that began deeper means the same file.
+    assert_eq!(edit(&mut stage, LION, "src/b.rs", "/plain"), None);
+    assert!(edit(&mut stage, OTTER, "b.rs", "/plain/src").is_some());
+    // What is outside of every project is nobody's.
+    assert_eq!(edit(&mut stage, LION, "/tmp/x", "/plain"), None);
+    assert_eq!(edit(&mut stage, OTTER, "/tmp/x", "/plain"), None);
+    assert_eq!(edit(&mut stage, OTTER, "/plainer/x", "/plain"), None);
+    assert_eq!(edit(&mut stage, LION, "/plainer/x", "/plain"), None);
+    let here = Caller { project: "/plain".to_owned(), cwd: "/plain".to_owned(), ..person() };
+    let out = run(&mut stage, &here, "list", json!({})).unwrap();
+    assert!(out.text.contains("a.rs  NobleLion  editing"), "{}", out.text);
 }

@@ -17,7 +17,7 @@ fn a_reserved_glob_keeps_others_off_files_that_are_not_there_yet() {
     let reason = denial(&outcome).unwrap();
     assert!(
         reason.starts_with(
-            "`src/api/deep/er.rs` is reserved by NobleLion (`src/api/**`), since 0s ago: \"api\"."
+            "`src/api/deep/er.rs` is reserved by NobleLion (`src/api/**`), taken 0s ago: \"api\"."
         ),
         "{reason}"
     );
@@ -119,13 +119,66 @@ fn the_person_reserves_too_and_for_a_fixed_time() {
 }
 
 #[test]
-fn a_tree_has_room_for_200_globs_and_a_bad_one_is_refused() {
+fn an_owner_has_room_for_200_globs_and_a_bad_one_is_refused() {
     let mut stage = two();
     for i in 0..200 {
         acquire(&mut stage, LION, &format!("d{i}/**"), false).unwrap();
     }
-    let error = acquire(&mut stage, OTTER, "x/**", false).unwrap_err();
-    assert!(error.starts_with("this working tree has 200 reserved globs already"), "{error}");
+    let error = acquire(&mut stage, LION, "x/**", false).unwrap_err();
+    assert!(error.starts_with("you have 200 reserved globs in this working tree"), "{error}");
+    acquire(&mut stage, LION, "d7/**", false).unwrap();
+    acquire(&mut stage, OTTER, "x/**", false).unwrap();
+    assert!(!edits(&mut stage, OTTER, "d199/a.rs"));
+    reads(&mut stage, CODER);
+    assert!(!edits(&mut stage, CODER, "x/a.rs"), "the 201st counts as well");
+    stage.pass(31 * MINUTE);
+    acquire(&mut stage, LION, "y/**", false).unwrap();
     let mut stage = two();
     assert!(acquire(&mut stage, LION, "a{*", false).unwrap_err().starts_with("`a{*` is no glob"));
+    for glob in ["**/../x/*", "*//x", "{a,../b}/*"] {
+        let error = acquire(&mut stage, LION, glob, false).unwrap_err();
+        assert!(error.contains("matches no file"), "{error}");
+    }
+    assert!(held(&mut stage).is_empty());
+}
+
+#[test]
+fn names_with_brackets_are_names() {
+    let mut stage = two();
+    acquire(&mut stage, LION, "app/[id]/**", false).unwrap();
+    assert!(!edits(&mut stage, OTTER, "app/[id]/page.tsx"));
+    assert!(edits(&mut stage, OTTER, "app/i/page.tsx"));
+    let out = run(&mut stage, &caller(LION), "release", json!({"paths": ["app/[id]/**"]})).unwrap();
+    assert_eq!(out.text, "Released 0 files and 1 glob.\n");
+}
+
+#[test]
+fn what_is_held_inside_is_waited_for_shown_and_checked() {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/c.rs");
+    acquire(&mut stage, LION, "src/api/**", false).unwrap();
+    edits(&mut stage, LION, "docs/a.md");
+    for typed in ["src/**", "src/"] {
+        let out = run(&mut stage, &person(), "show", json!({"path": typed})).unwrap();
+        assert!(out.text.starts_with("src/c.rs  NobleLion  held"), "{}", out.text);
+        assert!(out.text.contains("\nsrc/api/**  NobleLion  reserved"), "{}", out.text);
+        assert!(!out.text.contains("docs"), "{}", out.text);
+    }
+    let check = run(&mut stage, &caller(OTTER), "check", json!({"paths": ["src/"]})).unwrap_err();
+    assert!(check.starts_with("held by others: `src/**` (NobleLion)"), "{check}");
+    assert!(run(&mut stage, &caller(LION), "check", json!({"paths": ["src/"]})).is_ok());
+    let body = json!({"path": "src/", "timeout": "1h"});
+    let wait = run(&mut stage, &caller(OTTER), "wait", body).unwrap().wait.unwrap();
+    assert_eq!(wait.key, "lock /repo/src/c.rs");
+    assert_eq!(mail(&mut stage, LION), ["CalmOtter waits for src/c.rs"]);
+    run(&mut stage, &caller(LION), "release", json!({"paths": ["src/c.rs"]})).unwrap();
+    let wait = run(&mut stage, &caller(OTTER), "wait", wait.body).unwrap().wait.unwrap();
+    assert_eq!(wait.key, "lock glob 1", "then for the next");
+    run(&mut stage, &caller(LION), "release", json!({"paths": ["src/api/**"]})).unwrap();
+    let out = run(&mut stage, &caller(OTTER), "wait", wait.body).unwrap();
+    assert!(out.wait.is_none() && out.text.starts_with("`src/**` is free. NobleLion held it."));
+    acquire(&mut stage, LION, "lib/**", true).unwrap();
+    acquire(&mut stage, OTTER, "lib/**", true).unwrap();
+    let out = run(&mut stage, &caller(OTTER), "wait", json!({"path": "lib/"})).unwrap();
+    assert!(out.wait.is_none(), "whoever shares it has it");
 }

@@ -76,3 +76,13 @@ fn the_log_has_every_tool_and_every_decision_and_no_secret() {
     assert!(log.contains("[NobleLion] PostToolUse {\"tool_name\":\"Task\""), "{log}");
     assert!(!log.contains("sk-ant-api03") && log.len() < 1_500 && log.lines().count() == 1);
 }
+
+#[test]
+fn what_has_ended_is_not_shown() {
+    let mut stage = with("profile = \"locks\"\n");
+    edits(&mut stage, LION, "a.rs");
+    stage.machine.processes.remove(&10);
+    edit(&mut stage, OTTER, "b.rs");
+    let shown = mirrored(&stage).unwrap();
+    assert_eq!(shown.as_object().unwrap().keys().collect::<Vec<_>>(), ["b.rs"]);
+}

@@ -62,9 +62,9 @@ impl<'a> Repository<'a> {
     /// The staged files, as absolute paths; of a renamed file both.
     pub(super) fn staged(&self) -> Result<Vec<String>> {
         let out =
-            self.git(&["diff", "--cached", "--name-only", "--no-renames", "--no-ext-diff", "-z"])?;
-        let names = out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.map(|name| self.top.join(OsStr::from_bytes(name)).display().to_string()).collect())
+            self.git(&["diff", "--cached", "--raw", "--no-renames", "--no-ext-diff", "-z"])?;
+        let names = files(&out).map(|name| self.top.join(OsStr::from_bytes(name)));
+        Ok(names.map(|name| name.display().to_string()).collect())
     }
 
     fn git(&self, args: &[&str]) -> Result<Vec<u8>> {
@@ -86,7 +86,44 @@ impl<'a> Repository<'a> {
     }
 }
 
+/// The names of what is a file, or was one before it was removed. Nobody holds a link or a submodule, whatever they lead to.
+fn files(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
+    // `:OLD-MODE NEW-MODE OLD-ID NEW-ID STATUS`, then the name; files have modes such as 100644.
+    let mut parts = raw.split(|byte| *byte == 0);
+    std::iter::from_fn(move || {
+        loop {
+            let (about, name) = (parts.next()?, parts.next()?);
+            let mut modes = about.strip_prefix(b":")?.split(|byte| *byte == b' ');
+            let (old, new) = (modes.next()?, modes.next()?);
+            let mode = if new == b"000000" { old } else { new };
+            if mode.starts_with(b"100") {
+                return Some(name);
+            }
+        }
+    })
+}
+
 /// A path that git printed on a line of its own.
 fn path(line: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn links_and_submodules_are_no_files() {
+        let raw = [
+            ":100644 100644 a b M\0changed",
+            ":000000 100755 0 b A\0new one",
+            ":100644 000000 a 0 D\0gone",
+            ":000000 120000 0 b A\0link",
+            ":160000 160000 a b M\0module",
+            ":100644 120000 a b T\0now a link",
+            ":120000 100644 a b T\0no link any more",
+            "",
+        ]
+        .join("\0");
+        let names: Vec<_> = super::files(raw.as_bytes()).map(String::from_utf8_lossy).collect();
+        assert_eq!(names, ["changed", "new one", "gone", "no link any more"]);
+    }
 }

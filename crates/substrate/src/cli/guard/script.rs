@@ -24,6 +24,9 @@ substrate locks guard run
 [ $? -ne 1 ]
 "#;
 
+/// The same as one line of somebody else's hook, for those as well who don't have Substrate.
+const LINE: &str = "if command -v substrate >/dev/null 2>&1; then substrate locks guard run; fi";
+
 /// What is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -129,7 +132,7 @@ fn manager(hooks: &Path) -> Option<AppError> {
     let of_husky = |file: &PathBuf| file.is_file();
     [hooks.join("h"), hooks.join("husky.sh")].iter().any(of_husky).then(|| {
         AppError::new(Kind::User, format!("husky keeps the hooks in `{}`", hooks.display()))
-            .hint("add the line `substrate locks guard run` to `.husky/pre-commit` instead")
+            .hint(format!("add this line to `.husky/pre-commit` instead: `{LINE}`"))
     })
 }
 
