@@ -127,3 +127,20 @@ fn stamps(user: &Path, root: &Path) -> [Stamp; 3] {
     let stamp = |found: Metadata| (found.ino(), found.mtime(), found.mtime_nsec(), found.len());
     files(user, root).map(|(_, file)| std::fs::metadata(file).ok().map(stamp))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_are_no_file_keep_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        crate::fsx::pipe(&folder.path().join(".substrate.toml"));
+        let (tell, told) = std::sync::mpsc::channel();
+        let root = folder.path().to_owned();
+        std::thread::spawn(move || {
+            tell.send(SettingsFiles::new(root.join("config.toml")).at(&root).problems.len())
+        });
+        assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok(1));
+    }
+}

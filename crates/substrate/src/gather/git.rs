@@ -213,10 +213,6 @@ mod tests {
         let script = format!("#!/bin/sh\n: > '{}'\n", ran.display());
         fsx::replace(&program, script.as_bytes(), 0o755).unwrap();
         let program = program.display().to_string();
-        for key in ["core.fsmonitor", "core.pager", "gpg.program"] {
-            git(dir, &["config", key, &program]);
-        }
-        git(dir, &["config", "log.showSignature", "true"]);
         // A file that was touched is read again, through whatever filter is named for it.
         let attributes = "a.rs filter=evil\nb.rs filter=e=v.il\nc.rs filter=long\n";
         fsx::replace(&dir.join(".gitattributes"), attributes.as_bytes(), 0o600).unwrap();
@@ -228,6 +224,10 @@ mod tests {
         for name in ["a.rs", "b.rs", "c.rs"] {
             fsx::replace(&dir.join(name), b"same", 0o600).unwrap();
         }
+        for key in ["core.fsmonitor", "core.pager", "gpg.program"] {
+            git(dir, &["config", key, &program]);
+        }
+        git(dir, &["config", "log.showSignature", "true"]);
         for key in ["filter.evil.clean", "filter.e=v.il.clean", "filter.long.process"] {
             git(dir, &["config", key, &program]);
         }

@@ -66,21 +66,6 @@ fn resolved(path: &Path) -> Result<PathBuf, PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The path by its words alone, as if there were no links.
-pub(super) fn by_words(path: &Path) -> PathBuf {
-    let mut out = PathBuf::from("/");
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::Normal(name) => out.push(name),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    out
-}
-
 /// `.` taken out; `..` taken out where what it leaves is no link, so that the system resolves the others.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
