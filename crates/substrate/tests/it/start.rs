@@ -47,7 +47,7 @@ fn a_new_session_knows_the_project_and_a_prompt_its_skills() {
         start.contains("Recent commits:") && start.contains("Git status:")
     });
     for part in [
-        "[substrate agent-init] Project structure (depth 2):\n  .claude/\n    skills/\n  .gitignore\n  src/\n    lib.rs\n\n",
+        "[substrate agent-init] Project structure (depth 2):\n  .claude/\n    skills/\n  src/\n    lib.rs\n  .gitignore\n\n",
         "Git status:\n  ## main\n  ?? .claude/\n",
         "the first step",
     ] {
