@@ -20,4 +20,7 @@ pub enum Effect {
     ProjectFolders { root: String },
     /// Removes a project's session logs to which nothing was added since then.
     RotateLogs { root: String, before: Timestamp },
+    /// Adds text to the end of an artifact: the file `name` (`….md`) in the folder `dir` below the working tree `root`. With
+    /// `fresh` only where there is no such file yet. Nothing is written through a link.
+    Artifact { root: String, dir: String, name: String, text: String, fresh: bool },
 }

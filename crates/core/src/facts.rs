@@ -12,6 +12,8 @@ pub enum Need {
     File { path: String, max: usize },
     /// The same, but nothing where the path is a link: a file that comes with a project must be no way to read others.
     PlainFile { path: String, max: usize },
+    /// The last `max` bytes of a file, as text, from the beginning of a line: costs the same however long the file is.
+    Tail { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
     /// The files of a folder whose names end so, sorted by name, the first `max_files` of them, each with its first
@@ -28,6 +30,9 @@ pub enum Need {
     Git { dir: String, what: GitQuestion },
     /// The skills in these folders, each a folder with a `SKILL.md`. The first of a name counts.
     Skills { folders: Vec<String> },
+    /// The files with directions for whoever works on that file: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` in its
+    /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
+    Directives { file: String, cwd: String, project: Option<String> },
 }
 
 /// The questions that git is asked.
@@ -126,6 +131,22 @@ impl Facts {
     pub fn plain_file(&self, path: &str, max: usize) -> Option<&str> {
         match self.found.get(&Need::PlainFile { path: path.to_owned(), max })? {
             Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The end of a file.
+    pub fn tail(&self, path: &str, max: usize) -> Option<&str> {
+        match self.found.get(&Need::Tail { path: path.to_owned(), max })? {
+            Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for names.
+    pub fn names(&self, need: &Need) -> Option<&[String]> {
+        match self.found.get(need)? {
+            Found::Names(names) => Some(names),
             _ => None,
         }
     }

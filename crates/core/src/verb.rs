@@ -106,6 +106,11 @@ pub trait Local {
     fn look_up(&mut self, _needs: Vec<Need>) -> Facts {
         Facts::default()
     }
+
+    /// Where the user keeps skills, if that is known.
+    fn skills_folder(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// Who calls a verb, and from where.

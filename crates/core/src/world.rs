@@ -17,6 +17,9 @@ pub trait World {
 
     /// The working tree that a folder is in.
     fn tree_of(&self, folder: &str) -> Option<WorkingTree>;
+    /// The first `max` bytes of a file, as text; `None` when it is no plain file. For a few small files, and seldom: what
+    /// is asked for at every event belongs into a `Need`.
+    fn beginning(&self, path: &str, max: usize) -> Option<String>;
 
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
@@ -48,6 +51,10 @@ impl World for Nowhere {
     }
 
     fn tree_of(&self, _folder: &str) -> Option<WorkingTree> {
+        None
+    }
+
+    fn beginning(&self, _path: &str, _max: usize) -> Option<String> {
         None
     }
 

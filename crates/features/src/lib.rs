@@ -3,10 +3,13 @@
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
 mod agent_init;
+pub(crate) mod context;
+mod directives;
+pub(crate) mod efforts;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;
-mod locks;
+pub(crate) mod locks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
@@ -25,10 +28,13 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub const ALL: &[&Feature] = &[
     &probe::FEATURE,
     &identity::FEATURE,
+    &context::FEATURE,
     &agent_init::FEATURE,
     &mail::FEATURE,
     &scratchpad::FEATURE,
     &todos::FEATURE,
+    &efforts::FEATURE,
+    &directives::FEATURE,
     &locks::FEATURE,
     &guards::FEATURE,
     &skills::FEATURE,

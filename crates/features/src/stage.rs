@@ -36,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) files: HashMap<String, i64>,
     /// How far its clock is ahead of UTC.
     pub(crate) offset_s: i32,
+    /// What is in files.
+    pub(crate) texts: HashMap<String, String>,
 }
 
 impl World for Machine {
@@ -54,6 +56,10 @@ impl World for Machine {
     fn tree_of(&self, folder: &str) -> Option<WorkingTree> {
         let Place { root, .. } = place("-", folder);
         (!root.is_empty()).then(|| WorkingTree { project: root.clone(), root })
+    }
+
+    fn beginning(&self, path: &str, max: usize) -> Option<String> {
+        self.texts.get(path).map(|text| substrate_core::text::cut(text, max).to_owned())
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

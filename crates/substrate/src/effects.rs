@@ -2,6 +2,7 @@
 
 pub(crate) mod logs;
 mod walk;
+mod artifact;
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
@@ -46,6 +47,11 @@ pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
                 }
             }
             Effect::RotateLogs { root, before } => rotate(root, before),
+            Effect::Artifact { root, dir, name, text, fresh } => {
+                if let Err(error) = artifact::add(&root, &dir, &name, &text, fresh) {
+                    tracing::warn!(root, dir, name, %error, "artifact could not be written");
+                }
+            }
         }
     }
     woken

@@ -1,14 +1,15 @@
 //! Looking up the facts that features need, before any transaction is open.
 
 mod daily;
+mod directives;
 mod git;
 mod places;
 mod skills;
 mod tree;
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
-use std::io::Read as _;
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -87,6 +88,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     match need {
         Need::File { path, max } => beginning(path, *max).map(Found::Text),
         Need::PlainFile { path, max } => opened(path, *max, OFlags::NOFOLLOW).map(Found::Text),
+        Need::Tail { path, max } => tail(path, *max).map(Found::Text),
         Need::Folder { path, max } => {
             let entries = std::fs::read_dir(path).ok()?;
             let mut names: Vec<String> = entries
@@ -119,23 +121,46 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
             tree::tree(root, *depth, *max, deadline).map(Found::Tree)
         }
         Need::Git { dir, what } => git::ask(dir, *what, deadline).map(Found::Text),
+        Need::Directives { file, cwd, project } => {
+            Some(Found::Names(directives::directives(file, cwd, project.as_deref(), deadline)))
+        }
         Need::Skills { folders } => Some(Found::Skills(skills::skills(folders, deadline))),
     }
 }
 
-fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
+pub(crate) fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
     opened(path, max, OFlags::empty())
 }
 
 fn opened(path: impl AsRef<Path>, max: usize, how: OFlags) -> Option<String> {
     let mut bytes = Vec::new();
-    let limit = u64::try_from(max).unwrap_or(u64::MAX);
+    let (file, _) = open(path, how)?;
+    file.take(u64::try_from(max).unwrap_or(u64::MAX)).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The end of a file, from the beginning of a line on: a line of which only the end is there tells nothing.
+fn tail(path: &str, max: usize) -> Option<String> {
+    let max = u64::try_from(max).unwrap_or(u64::MAX);
+    let (mut file, len) = open(path, OFlags::empty())?;
+    let skipped = len.saturating_sub(max);
+    file.seek(SeekFrom::Start(skipped)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes).ok()?;
+    let begin = match skipped {
+        0 => 0,
+        _ => bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1),
+    };
+    Some(String::from_utf8_lossy(&bytes[begin..]).into_owned())
+}
+
+/// A plain file and its length.
+fn open(path: impl AsRef<Path>, how: OFlags) -> Option<(File, u64)> {
     // Opening a pipe would wait for its other end.
     let flags = i32::try_from((OFlags::NONBLOCK | how).bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    file.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some((file, found.len()))
 }
 
 #[cfg(test)]
@@ -198,5 +223,18 @@ mod tests {
         let asked = known.answer(needs, 1, &mut Facts::default());
         assert_eq!(asked, [need("cur/a"), need("cur/../b")]);
         assert_eq!(known.answer(vec![need("v1/new")], FRESH_US, &mut Facts::default()).len(), 1);
+    }
+
+    #[test]
+    fn the_end_of_a_file_begins_with_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log").display().to_string();
+        crate::fsx::replace(&folder.path().join("log"), b"one\ntwo\nthree\n", 0o600).unwrap();
+        let end = |max: usize| tail(&path, max);
+        assert_eq!(end(100).as_deref(), Some("one\ntwo\nthree\n"));
+        assert_eq!(end(14).as_deref(), Some("one\ntwo\nthree\n"));
+        assert_eq!(end(9).as_deref(), Some("three\n"), "a line is all there or not at all");
+        assert_eq!(end(3).as_deref(), Some(""));
+        assert_eq!(tail(&folder.path().display().to_string(), 9), None);
     }
 }

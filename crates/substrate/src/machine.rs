@@ -69,6 +69,10 @@ impl World for Machine {
         clock::tz_offset_s(at)
     }
 
+    fn beginning(&self, path: &str, max: usize) -> Option<String> {
+        crate::gather::beginning(path, max)
+    }
+
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
         let waiting = self.waiting.read().unwrap_or_else(PoisonError::into_inner);
         waiting

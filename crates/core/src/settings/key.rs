@@ -25,6 +25,8 @@ pub enum Kind {
     Span,
     /// A size such as `"512MB"`; kept in bytes.
     Size,
+    /// A whole number, not below 0.
+    Count,
     /// One of these words.
     Word(&'static [&'static str]),
     /// Any text.
@@ -73,6 +75,7 @@ impl Kind {
             Self::Bool => "true or false".to_owned(),
             Self::Span => "a duration such as \"90s\", \"15m\", \"2h\" or \"14d\"".to_owned(),
             Self::Size => "a size such as \"512KB\", \"64MB\" or \"2GB\"".to_owned(),
+            Self::Count => "a whole number such as 10".to_owned(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Text => "a string".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
@@ -87,7 +90,7 @@ impl Kind {
             Self::Size => parse_size(text).map(Value::Int),
             Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
             Self::Text => Some(Value::Text(text.to_owned())),
-            Self::Bool | Self::Texts | Self::Tables => None,
+            Self::Bool | Self::Count | Self::Texts | Self::Tables => None,
         }
     }
 }

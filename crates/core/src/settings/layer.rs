@@ -142,6 +142,10 @@ impl Layer {
 pub(super) fn fits(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
     match (kind, value) {
         (Kind::Bool, DeValue::Boolean(on)) => Some(Value::Bool(*on)),
+        (Kind::Count, DeValue::Integer(number)) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix()).ok();
+            number.filter(|number| *number >= 0).map(Value::Int)
+        }
         (Kind::Texts, DeValue::Array(items)) => {
             let texts: Option<Vec<String>> =
                 items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();

@@ -77,6 +77,15 @@ pub(crate) fn name_of(db: &mut dyn Db, agent: i64) -> Result<String, DbError> {
     Ok(name.unwrap_or_else(|| format!("agent {agent}")))
 }
 
+/// The agent of a session, and its name.
+pub(crate) fn of_session(db: &mut dyn Db, session: &str) -> Result<Option<(i64, String)>, DbError> {
+    db.first(
+        "select a.id, a.name from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
+        &[session.into()],
+        |row| Ok((row.int(0)?, row.text(1)?)),
+    )
+}
+
 /// The agents that have worked in that project and are not offline, but for `except`.
 pub(crate) fn reachable_in(
     db: &mut dyn Db,

@@ -4,6 +4,7 @@
 //! is taken before an edit, confirmed after it, and dies with its owner. Reads and harmless commands are never refused.
 
 mod bypass;
+pub(crate) mod face;
 mod files;
 mod git;
 mod globs;

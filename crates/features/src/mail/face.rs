@@ -4,7 +4,7 @@ use substrate_core::text::one_line;
 use substrate_core::{Cx, Db, DbError, Timestamp};
 
 use super::ops::{Letter, Mailbox};
-use super::{ops_ledger, post};
+use super::{ops_box, ops_ledger, post};
 use crate::identity::book;
 
 /// When mail comes back by itself: the end of the agent's earliest snooze, or of a claim whose answer was not printed;
@@ -19,6 +19,11 @@ pub(crate) fn next_due(
     // A claim that has just ended counts from the next millisecond on.
     let due = snooze.into_iter().chain(claim.map(|at| at.plus_ms(1))).min();
     Ok(due.map(|due| due.max(now.plus_ms(1))))
+}
+
+/// How many messages an agent has not read.
+pub(crate) fn n_unread(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<i64, DbError> {
+    Ok(ops_box::n_unread(db, Mailbox { agent, sub: "" }, now)?.0)
 }
 
 /// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under

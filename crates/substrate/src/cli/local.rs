@@ -66,6 +66,13 @@ impl Local for ThisProcess<'_> {
     fn look_up(&mut self, needs: Vec<Need>) -> Facts {
         gather::gather(needs)
     }
+
+    fn skills_folder(&mut self) -> Option<String> {
+        let env = Env::of_this_process();
+        let config = env.text("CLAUDE_CONFIG_DIR").map(str::to_owned);
+        let config = config.or_else(|| Some(format!("{}/.claude", env.text("HOME")?)))?;
+        Some(format!("{}/skills", config.trim_end_matches('/')))
+    }
 }
 
 fn bounded(from: impl Read) -> std::io::Result<String> {

@@ -1,0 +1,183 @@
+//! When directions are looked for, which of them are told, and what counts as known.
+
+use std::fmt::Write as _;
+
+use substrate_core::text::{cut, one_line};
+use substrate_core::{
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
+    ToolClass, Wish,
+};
+
+use super::{NAME, ops};
+use crate::{efforts, journal};
+
+/// How many files of a call are looked at.
+const MAX_TOUCHED: usize = 4;
+
+/// Bytes of a file, and of all together; the rest is there to be read.
+const MAX_FILE: usize = 8 << 10;
+const MAX_ALL: usize = 5_000;
+
+/// How long it is remembered what was told.
+const KEPT_MS: i64 = 90 * 86_400_000;
+
+/// Rows removed in one go.
+const STEP: i64 = 200;
+
+/// The actor under which it is noted what the client itself has loaded.
+const CLIENT: &str = "(client)";
+
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    if !settings.on("directives.on") {
+        return Vec::new();
+    }
+    touched(event).map(|file| need(event, file)).collect()
+}
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    if !cx.settings.on("directives.on") || cx.who.is_none() {
+        return Ok(Vec::new());
+    }
+    let (new, _) = news(cx, event)?;
+    let Some(text) = told(cx, event, &new) else { return Ok(Vec::new()) };
+    Ok(vec![Wish::Context { text, more: None }])
+}
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let Some(session) = event.session.as_ref().map(SafeId::as_str) else { return Ok(()) };
+    if !cx.settings.on("directives.on") {
+        return Ok(());
+    }
+    match (event.kind, &event.detail) {
+        (EventKind::InstructionsLoaded, Detail::Path { path, .. }) => {
+            ops::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
+        }
+        // Whoever begins anew knows nothing; what the client loads then, it says again.
+        (EventKind::PostToolUse, _) => {
+            let said = outcome.verdict.context.as_deref().unwrap_or_default();
+            let wished = outcome.wishes.iter().any(|(name, _)| *name == NAME);
+            let (new, own) =
+                if wished || !own(event).is_empty() { news(cx, event)? } else { return Ok(()) };
+            let scope = scope(cx, session)?;
+            for path in new.iter().filter(|path| said.contains(&head(path))).chain(&own) {
+                ops::learnt(cx.db, &scope, event.actor.key(), path, cx.now)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `true`: there is more to forget.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+/// The files that a call has read or edited. Searches name folders, and say nothing about what is going to be touched.
+fn touched(event: &Event) -> impl Iterator<Item = &String> {
+    let call = event.tool().filter(|call| {
+        event.kind == EventKind::PostToolUse
+            && matches!(call.class, ToolClass::Edit | ToolClass::Read)
+            && !matches!(call.name.as_str(), "Glob" | "Grep" | "LS")
+    });
+    call.into_iter().flat_map(|call| call.files.iter().take(MAX_TOUCHED))
+}
+
+fn need(event: &Event, file: &str) -> Need {
+    Need::Directives {
+        file: file.to_owned(),
+        cwd: event.cwd.clone(),
+        project: event.project_dir.clone(),
+    }
+}
+
+/// Directions that the actor itself has just read or written, as it named them.
+fn own(event: &Event) -> Vec<&String> {
+    let is_one = |file: &&String| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        matches!(name, "AGENTS.md" | "CLAUDE.md") || file.contains("/.directives/")
+    };
+    touched(event).filter(is_one).collect()
+}
+
+/// The directions along the touched files that the actor does not know: those to tell, and those that it has just seen.
+fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), DbError> {
+    let mut found: Vec<String> = Vec::new();
+    for file in touched(event) {
+        for path in cx.facts.names(&need(event, file)).unwrap_or_default() {
+            if !found.contains(path) && !loads_itself(event.client, path) {
+                found.push(path.clone());
+            }
+        }
+    }
+    let Some(session) = event.session.as_ref().filter(|_| !found.is_empty()) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let scope = scope(cx, session.as_str())?;
+    let known = ops::known(cx.db, &scope, event.actor.key())?;
+    found.retain(|path| !known.contains(path));
+    if found.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let loaded = ops::known(cx.db, session.as_str(), CLIENT)?;
+    found.retain(|path| !loaded.contains(path));
+    let touched: Vec<&String> = own(event);
+    let is_own =
+        |path: &String| touched.iter().any(|file| path.ends_with(file.trim_start_matches("./")));
+    Ok(found.into_iter().partition(|path| !is_own(path)))
+}
+
+/// The effort that the session works on, or else the session: an effort is told once, however many sessions it takes.
+fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
+    if !cx.settings.on("efforts.on") {
+        return Ok(session.to_owned());
+    }
+    let effort = efforts::face::of_session(cx.db, session)?;
+    Ok(effort.map_or_else(|| session.to_owned(), |effort| format!("effort {}", effort.id)))
+}
+
+/// What a client reads by itself, wherever it is: that is never told twice.
+fn loads_itself(client: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match client {
+        "claude-code" => name == "CLAUDE.md",
+        _ => name == "AGENTS.md",
+    }
+}
+
+/// How a file begins; also the sign that it is in an answer.
+fn head(path: &str) -> String {
+    format!("From `{}`:", one_line(path, 300))
+}
+
+fn told(cx: &Cx<'_>, event: &Event, paths: &[String]) -> Option<String> {
+    if paths.is_empty() {
+        return None;
+    }
+    let touched = touched(event).next().map(|file| one_line(file, 200)).unwrap_or_default();
+    let mut out = format!("Directions of the project for `{touched}` and what lies beside it:");
+    for path in paths {
+        let _infallible = write!(out, "\n{}", head(path));
+        let text = cx.world.beginning(path, MAX_FILE);
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+            out.push_str(" (nothing that can be read)");
+            continue;
+        };
+        let text = journal::redacted(&text, MAX_FILE, false);
+        let room = MAX_ALL.saturating_sub(out.len());
+        let kept = cut(text.trim(), room);
+        for line in kept.lines() {
+            let indent: String = line.chars().take_while(|c| *c == ' ').take(40).collect();
+            let _infallible = write!(out, "\n> {indent}{}", one_line(line, 1_000));
+        }
+        if kept.len() < text.trim().len() {
+            out.push_str("\n(cut: read the file for the rest)");
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,60 @@
+//! Windows begin: with a session, with a subagent, or with the first tool call that finds none.
+
+use substrate_core::{Actor, Cx, DbError, Event, Who};
+
+use super::ops;
+use super::ops_windows::{self, New, Standing};
+use crate::identity::book::MAIN;
+
+/// A session starts, in whatever way: its window begins, and is never an earlier one. `None` where nobody is known.
+pub(super) fn main(cx: &mut Cx<'_>, event: &Event, why: &str) -> Result<Option<Standing>, DbError> {
+    let (Some(session), Some(who)) = (&event.session, cx.who.clone()) else { return Ok(None) };
+    let session = session.as_str();
+    // Subagents don't outlive what happened to their parent's window, except for a compaction.
+    if why == "compact" {
+        ops_windows::end(cx.db, session, MAIN, why, cx.now)?;
+    } else {
+        ops_windows::end_all(cx.db, session, why, cx.now)?;
+    }
+    ops_windows::end_elsewhere(cx.db, who.agent, session, cx.now)?;
+    open_main(cx, session, &who, &event.project)
+}
+
+/// The window of a session's main thread; it goes on with what its agent worked on last in the project.
+pub(super) fn open_main(
+    cx: &mut Cx<'_>,
+    session: &str,
+    who: &Who,
+    project: &str,
+) -> Result<Option<Standing>, DbError> {
+    let effort = ops::active(cx.db, who.agent, project)?;
+    let new =
+        New { session, actor: MAIN, kind: "", agent: who.agent, project, effort, parent: None };
+    ops_windows::begin(cx.db, &new, cx.now)?;
+    ops_windows::standing(cx.db, session, MAIN)
+}
+
+/// The open window of the event's actor; it is begun if there is none.
+pub(super) fn ensured(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Standing>, DbError> {
+    let (Some(session), Some(who)) = (&event.session, cx.who.clone()) else { return Ok(None) };
+    if let Some(found) = ops_windows::standing(cx.db, session.as_str(), event.actor.key())? {
+        return Ok(Some(found));
+    }
+    let main = match ops_windows::standing(cx.db, session.as_str(), MAIN)? {
+        Some(found) => Some(found),
+        None => open_main(cx, session.as_str(), &who, &event.project)?,
+    };
+    let Actor::Subagent { id, kind } = &event.actor else { return Ok(main) };
+    let Some(main) = main else { return Ok(None) };
+    let new = New {
+        session: session.as_str(),
+        actor: id.as_str(),
+        kind: substrate_core::text::cut(kind, 80),
+        agent: who.agent,
+        project: &event.project,
+        effort: main.effort.map(|effort| effort.id),
+        parent: Some(main.window),
+    };
+    ops_windows::begin(cx.db, &new, cx.now)?;
+    ops_windows::standing(cx.db, session.as_str(), id.as_str())
+}

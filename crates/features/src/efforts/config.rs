@@ -1,0 +1,186 @@
+//! What a skill says about its efforts: `effort.toml` in its folder, or `effort-…` keys in the front matter of its `SKILL.md`.
+//! It is copied into the effort when that begins. A skill may come with a project, so whatever it says is bounded.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use substrate_core::text::one_line;
+use substrate_core::{Local, VerbError};
+
+/// How much of everything is taken.
+const MAX_PHASES: usize = 32;
+const MAX_FILES: usize = 16;
+const MAX_TEMPLATES: usize = 8;
+const MAX_TEMPLATE: usize = 64 << 10;
+const MAX_GUARDS: usize = 64;
+
+/// The longest name of a phase or template.
+const MAX_NAME: usize = 40;
+
+/// An effort's metadata.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Config {
+    /// In their order; the first is where an effort begins.
+    pub(super) phases: Vec<String>,
+    /// Files that every window of the effort begins with, by their whole paths.
+    pub(super) preload: Vec<String>,
+    pub(super) warn_at: Option<i64>,
+    pub(super) block_at: Option<i64>,
+    /// Rules of the skill, as they are written, for whoever looks after guards.
+    pub(super) guards: Vec<Value>,
+    /// The artifacts that there are besides the log, by their names: `1_FIX_PLAN.md`.
+    pub(super) artifacts: Vec<String>,
+    /// The skill's folder; empty where none was found.
+    pub(super) folder: String,
+}
+
+/// A skill's folder as it was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Found {
+    pub(super) config: Config,
+    /// What artifacts begin with, by their names in capitals: `PLAN`.
+    pub(super) templates: BTreeMap<String, String>,
+}
+
+/// `effort.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    phases: Vec<String>,
+    preload: Vec<String>,
+    warn_at: Option<u32>,
+    block_at: Option<u32>,
+    templates: BTreeMap<String, String>,
+    guards: Vec<Value>,
+}
+
+/// Looks a skill up: in the project's folders, then in the user's. Nothing found is nothing said.
+pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Found, VerbError> {
+    let mut folders = vec![format!("{root}/.claude/skills/{skill}")];
+    folders.extend(local.skills_folder().map(|folder| format!("{folder}/{skill}")));
+    for folder in folders {
+        let front = local.read(&format!("{folder}/SKILL.md")).ok();
+        let toml = local.read(&format!("{folder}/effort.toml")).ok();
+        if front.is_none() && toml.is_none() {
+            continue;
+        }
+        let written = match (&toml, &front) {
+            (Some(toml), _) => toml::from_str(toml).map_err(|error| {
+                let message = one_line(error.message(), 200);
+                let line = error.span().map_or(1, |span| line_of(toml, span.start));
+                VerbError::user(
+                    format!("`{folder}/effort.toml`, line {line}: {message}"),
+                    "it may hold phases, preload, warn_at, block_at, [templates] and [[guards]]",
+                )
+            })?,
+            (None, Some(front)) => in_front_matter(front),
+            (None, None) => Written::default(),
+        };
+        return Ok(bounded(written, &folder, root, local));
+    }
+    Ok(Found::default())
+}
+
+/// The file that a path means, if it is in the project or in the skill's own folder.
+pub(super) fn inside(path: &str, roots: &[&str], local: &mut dyn Local) -> Option<String> {
+    let place = local.place(path);
+    let is_inside = |root: &&str| {
+        !root.is_empty()
+            && place
+                .path
+                .strip_prefix(root.trim_end_matches('/'))
+                .is_some_and(|rest| rest.starts_with('/'))
+    };
+    roots.iter().any(is_inside).then_some(place.path)
+}
+
+fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) -> Found {
+    let phases = written.phases.iter().map(|phase| one_line(phase, MAX_NAME));
+    let phases = phases.filter(|phase| !phase.is_empty()).take(MAX_PHASES).collect();
+    // The skill's own folder may be a link; what counts is where its files are.
+    let own = local.place(&format!("{folder}/SKILL.md")).path;
+    let own = own.strip_suffix("/SKILL.md").unwrap_or(folder).to_owned();
+    let mut preload: Vec<String> = Vec::new();
+    for path in written.preload.iter().take(MAX_FILES) {
+        let in_skill = format!("{own}/{path}");
+        let is_there = !path.starts_with('/') && local.read(&in_skill).is_ok();
+        let path = if is_there { in_skill } else { absolute(root, path) };
+        preload.extend(inside(&path, &[root, &own], local));
+    }
+    let mut templates = BTreeMap::new();
+    for (name, path) in written.templates.iter().take(MAX_TEMPLATES) {
+        let name = capitals(name);
+        let file = inside(&absolute(&own, path), &[&own, root], local);
+        if let Some(text) = file.and_then(|file| local.read(&file).ok()).filter(|_| name != "LOG") {
+            templates.insert(name, substrate_core::text::cut(&text, MAX_TEMPLATE).to_owned());
+        }
+    }
+    let config = Config {
+        phases,
+        preload,
+        warn_at: written.warn_at.map(i64::from),
+        block_at: written.block_at.map(i64::from),
+        guards: written.guards.into_iter().take(MAX_GUARDS).collect(),
+        artifacts: Vec::new(),
+        folder: own,
+    };
+    Found { config, templates }
+}
+
+fn absolute(root: &str, path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("{root}/{path}") }
+}
+
+/// A name in an artifact's file name: `demo:fix-it` is `DEMO_FIX_IT`.
+pub(super) fn capitals(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    name.chars().take(MAX_NAME).map(plain).collect()
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// `effort-phases: a, b`, `effort-preload: [a.md]`, `effort-warn-at: 5`, `effort-block-at: 8`; a list may also stand below its
+/// key, each entry after a `-`. This is no YAML: of a value we want the words only.
+fn in_front_matter(text: &str) -> Written {
+    let mut lines = text.trim_start_matches('\u{feff}').lines();
+    let mut out = Written::default();
+    if lines.next().is_none_or(|line| line.trim_end() != "---") {
+        return out;
+    }
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines.take_while(|line| line.trim_end() != "---") {
+        if let (Some((_, list)), Some(entry)) =
+            (values.last_mut(), line.trim_start().strip_prefix("- "))
+        {
+            list.push(unquoted(entry));
+        } else if let Some((key, value)) =
+            line.split_once(':').filter(|_| !line.starts_with([' ', '\t']))
+        {
+            let value = value.trim().trim_start_matches('[').trim_end_matches(']');
+            let list = value.split(',').map(unquoted).filter(|one| !one.is_empty()).collect();
+            values.push((key.trim().to_owned(), list));
+        }
+    }
+    for (key, list) in values {
+        let number = || list.first().and_then(|text| text.parse().ok());
+        match key.as_str() {
+            "effort-phases" => out.phases = list,
+            "effort-preload" => out.preload = list,
+            "effort-warn-at" => out.warn_at = number(),
+            "effort-block-at" => out.block_at = number(),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(text).to_owned()
+}

@@ -1,0 +1,48 @@
+//! What other features may ask about efforts.
+
+use substrate_core::{Db, DbError};
+
+use super::ops_windows::{self, Standing};
+use crate::identity::book::MAIN;
+
+/// The effort that an actor works on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Effort {
+    pub(crate) id: i64,
+    pub(crate) skill: String,
+    /// Empty where the skill has none.
+    pub(crate) phase: String,
+    /// The actor's own tool calls since its last log entry.
+    pub(crate) n_calls: i64,
+}
+
+impl Effort {
+    /// `brainstorm`, or `brainstorm/explore`.
+    pub(crate) fn label(&self) -> String {
+        let Self { skill, phase, .. } = self;
+        if phase.is_empty() { skill.clone() } else { format!("{skill}/{phase}") }
+    }
+}
+
+/// The effort of an actor: its agent's, if that works on one in this session. One point select.
+pub(crate) fn current(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<Effort>, DbError> {
+    let standing = ops_windows::standing(db, session, actor)?;
+    Ok(standing.and_then(|standing| {
+        let Standing { n_calls, effort, .. } = standing;
+        effort.map(|effort| Effort {
+            id: effort.id,
+            skill: effort.skill,
+            phase: effort.phase,
+            n_calls,
+        })
+    }))
+}
+
+/// The effort of a session's main thread.
+pub(crate) fn of_session(db: &mut dyn Db, session: &str) -> Result<Option<Effort>, DbError> {
+    current(db, session, MAIN)
+}

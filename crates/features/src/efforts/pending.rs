@@ -1,0 +1,110 @@
+//! What waits to be told: injections, files, and what an earlier window left. Each is told exactly once: it is claimed for
+//! an answer, and counts as told when that answer was printed.
+
+use substrate_core::{Cx, DbError, FeatureError, Outcome, RequestId, Wish};
+
+use super::ops::{self, Effort};
+use super::ops_pending::{self, CLAIM_MS, Pending, What};
+use super::ops_windows::Standing;
+use super::{NAME, words};
+use crate::journal;
+
+/// How many are told at once.
+const MAX_AT_ONCE: i64 = 4;
+
+/// How much of a file is read.
+const MAX_READ: usize = 8 << 10;
+
+/// Everything that waits for the effort, for a window that may be told it.
+pub(super) fn all(cx: &mut Cx<'_>, effort: &Effort, window: i64) -> Result<Vec<Wish>, DbError> {
+    let mut out: Vec<Wish> = Vec::new();
+    if let Some(text) = payload(cx, effort, window) {
+        let more = Some(format!("substrate effort show {} --dehydrated", effort.id));
+        out.push(Wish::Context { text: words::payload(effort, &text), more });
+    }
+    for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
+        out.push(wish(cx, effort.id, &pending));
+    }
+    Ok(with_receipt(out))
+}
+
+/// Only the files that wait.
+pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> {
+    let open = ops_pending::open(cx.db, effort, cx.now, MAX_AT_ONCE)?;
+    let files = open.iter().filter(|pending| pending.what == What::Preload);
+    let wishes = files.map(|pending| wish(cx, effort, pending)).collect();
+    Ok(with_receipt(wishes))
+}
+
+/// The beginning of a file, without secrets.
+pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
+    let text = cx.world.beginning(path, MAX_READ)?;
+    Some(journal::redacted(&text, MAX_READ, journal::names_dotenv(path)).into_owned())
+}
+
+/// What is in the answer is claimed for it.
+pub(super) fn claim(
+    cx: &mut Cx<'_>,
+    outcome: &Outcome,
+    standing: &Standing,
+) -> Result<(), FeatureError> {
+    let Some(effort) = &standing.effort else { return Ok(()) };
+    if !outcome.wishes.contains(&(NAME, Wish::Receipt)) {
+        return Ok(());
+    }
+    let Some(said) = &outcome.verdict.context else { return Ok(()) };
+    for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
+        if said.contains(&words::pending_head(effort.id, &pending)) {
+            ops_pending::claim(cx.db, pending.id, outcome.request, cx.now)?;
+        }
+    }
+    if said.contains(&words::payload_head(effort.id)) {
+        ops_pending::claim_payload(cx.db, effort.id, outcome.request, cx.now)?;
+    }
+    Ok(())
+}
+
+/// Whether an answer reached the client's pipe.
+pub(super) fn printed(
+    cx: &mut Cx<'_>,
+    request: RequestId,
+    reached: bool,
+) -> Result<(), FeatureError> {
+    if reached {
+        ops_pending::told(cx.db, request, cx.now)?;
+    } else {
+        ops_pending::released(cx.db, request)?;
+    }
+    Ok(())
+}
+
+/// The effort that a window works on, whole.
+pub(super) fn effort(cx: &mut Cx<'_>, standing: &Standing) -> Result<Option<Effort>, DbError> {
+    match &standing.effort {
+        Some(effort) => ops::one(cx.db, effort.id),
+        None => Ok(None),
+    }
+}
+
+/// What another window left, if nobody was told yet and no answer is on its way with it.
+fn payload(cx: &Cx<'_>, effort: &Effort, window: i64) -> Option<String> {
+    let is_claimed = effort.payload_claimed.is_some_and(|at| cx.now.since(at) < CLAIM_MS);
+    let is_due = effort.payload_told.is_none() && effort.payload_by != Some(window) && !is_claimed;
+    effort.payload.clone().filter(|_| is_due)
+}
+
+fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending) -> Wish {
+    let file = match pending.what {
+        What::Preload => text(cx, &pending.body),
+        What::Inject => None,
+    };
+    let text = words::pending(effort, pending, file.as_deref());
+    Wish::Context { text, more: Some(format!("substrate effort show {effort}")) }
+}
+
+fn with_receipt(mut wishes: Vec<Wish>) -> Vec<Wish> {
+    if !wishes.is_empty() {
+        wishes.push(Wish::Receipt);
+    }
+    wishes
+}

@@ -1,0 +1,114 @@
+//! What an actor with an effort is told, and when. An actor without one is told nothing and counted nowhere.
+
+use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, StartSource, Wish};
+
+use super::ops_windows::{self, Standing};
+use super::{begin, calls, ops_pending, pending, words};
+
+/// Log entries that a window begins with.
+const N_LOGGED: i64 = 3;
+
+/// Files that a window begins with.
+const MAX_PRELOADED: usize = 3;
+
+pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    if !cx.settings.on("efforts.on") || cx.who.is_none() || event.session.is_none() {
+        return Ok(Vec::new());
+    }
+    let is_main = matches!(event.actor, Actor::Main { .. });
+    match (event.kind, &event.detail) {
+        (EventKind::SessionStart, Detail::SessionStart { source, .. }) if is_main => {
+            started(cx, event, *source)
+        }
+        (EventKind::PreToolUse, Detail::ToolBefore { call }) => {
+            let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
+            let Some(effort) = standing.effort.clone() else { return Ok(Vec::new()) };
+            Ok(calls::before(cx, event, call, &standing, &effort)?)
+        }
+        (EventKind::PostToolUse, _) if is_main => {
+            let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
+            if standing.effort.as_ref().is_some_and(|effort| effort.has_news) {
+                return news(cx, &standing);
+            }
+            Ok(Vec::new())
+        }
+        (EventKind::UserPromptSubmit, detail) if is_main => prompted(cx, event, detail),
+        (EventKind::SubagentStart, _) if !is_main => {
+            let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
+            let effort = pending::effort(cx, &standing)?;
+            Ok(effort.iter().map(|effort| context(words::for_subagent(effort))).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+pub(super) fn standing(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Standing>, FeatureError> {
+    let Some(session) = &event.session else { return Ok(None) };
+    Ok(ops_windows::standing(cx.db, session.as_str(), event.actor.key())?)
+}
+
+const fn why(source: StartSource) -> &'static str {
+    match source {
+        StartSource::Startup => "startup",
+        StartSource::Resume => "resume",
+        StartSource::Fork => "fork",
+        StartSource::Clear => "clear",
+        StartSource::Compact => "compact",
+        StartSource::Other => "start",
+    }
+}
+
+/// A window begins. Whoever goes on with an effort is told where it stands.
+fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wish>, FeatureError> {
+    let Some(standing) = begin::main(cx, event, why(source))? else { return Ok(Vec::new()) };
+    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+    // A conversation that is resumed holds everything that it was told.
+    if source == StartSource::Resume {
+        return Ok(vec![context(words::status(cx.now, &effort, standing.n_calls))]);
+    }
+    let logged = ops_pending::said(cx.db, effort.id, "log", N_LOGGED)?;
+    let windows = ops_windows::of_effort(cx.db, effort.id)?;
+    let goes_on = windows.iter().any(|window| window.id != standing.window);
+    let mut wishes = vec![context(words::briefing(&effort, &logged, goes_on))];
+    let news = pending::all(cx, &effort, standing.window)?;
+    let is_told = |path: &str| {
+        let said = format!("`{}`", substrate_core::text::one_line(path, 240));
+        news.iter().any(|wish| wish.words().starts_with("File ") && wish.words().contains(&said))
+    };
+    let files: Vec<&String> = effort.config.preload.iter().filter(|path| !is_told(path)).collect();
+    let mut more = Vec::new();
+    for (n, path) in files.iter().enumerate() {
+        if n < MAX_PRELOADED {
+            more.push(words::preloaded(path, pending::text(cx, path).as_deref()));
+        } else {
+            more.push(format!("Also read `{}`.", substrate_core::text::one_line(path, 240)));
+        }
+    }
+    wishes.extend(news);
+    if !more.is_empty() {
+        wishes.push(context(more.join("\n")));
+    }
+    Ok(wishes)
+}
+
+fn prompted(cx: &mut Cx<'_>, event: &Event, detail: &Detail) -> Result<Vec<Wish>, FeatureError> {
+    let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
+    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+    // Somebody is there again who may answer a dialog otherwise.
+    let is_person = matches!(detail, Detail::Prompt { from_person: true, .. });
+    if is_person && (standing.is_refused || standing.n_denied > 0) {
+        ops_windows::set_refused(cx.db, standing.window, None)?;
+    }
+    let mut wishes = vec![context(words::status(cx.now, &effort, standing.n_calls))];
+    wishes.extend(pending::all(cx, &effort, standing.window)?);
+    Ok(wishes)
+}
+
+fn news(cx: &mut Cx<'_>, standing: &Standing) -> Result<Vec<Wish>, FeatureError> {
+    let Some(effort) = pending::effort(cx, standing)? else { return Ok(Vec::new()) };
+    Ok(pending::all(cx, &effort, standing.window)?)
+}
+
+fn context(text: String) -> Wish {
+    Wish::Context { text, more: Some("substrate effort show".to_owned()) }
+}

@@ -1,0 +1,144 @@
+//! What came of an event: windows that ended, what was told, what was asked and answered, what failed.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use substrate_core::text::one_line;
+use substrate_core::{
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall,
+};
+
+use super::ops_windows::{self, Standing};
+use super::{calls, ops_pending, pending, policy};
+use crate::identity::book::MAIN;
+use crate::journal;
+
+/// How long windows without an effort are remembered.
+const KEPT_MS: i64 = 30 * 86_400_000;
+
+/// Rows removed in one go.
+const STEP: i64 = 200;
+
+/// The longest dialogue or failure that is kept, in characters.
+const MAX_DIALOGUE: usize = 4_000;
+const MAX_FAILURE: usize = 300;
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    let Some(session) = event.session.as_ref().map(SafeId::as_str) else { return Ok(()) };
+    if !cx.settings.on("efforts.on") || event.actor.is_compaction_fork() {
+        return Ok(());
+    }
+    match (event.kind, &event.detail) {
+        (
+            EventKind::SessionStart
+            | EventKind::PreToolUse
+            | EventKind::PostToolUse
+            | EventKind::UserPromptSubmit,
+            detail,
+        ) => {
+            let asked = match detail {
+                Detail::ToolAfter { call, .. } => dialogue(call),
+                _ => None,
+            };
+            if asked.is_none() && !is_telling(outcome) {
+                return Ok(());
+            }
+            let Some(standing) = policy::standing(cx, event)? else { return Ok(()) };
+            pending::claim(cx, outcome, &standing)?;
+            if let Some(text) = asked {
+                say(cx, &standing, "dialogue", &text)?;
+            }
+        }
+        (EventKind::PostToolUseFailure, Detail::ToolFailed { call, error, interrupted, .. }) => {
+            if let Some(standing) = policy::standing(cx, event)? {
+                let how = if *interrupted { "was interrupted" } else { "failed" };
+                let error = journal::redacted(error, 2 * MAX_FAILURE, false);
+                let text = format!(
+                    "{} {how}: {}",
+                    one_line(&call.name, 60),
+                    one_line(&error, MAX_FAILURE)
+                );
+                say(cx, &standing, "failure", &text)?;
+            }
+        }
+        (EventKind::PermissionRequest, Detail::ToolBefore { call })
+        | (EventKind::PermissionDenied, Detail::ToolFailed { call, .. })
+            if calls::is_ours(call) =>
+        {
+            // Whatever a person answers: to insist now on what they may have refused would leave the agent no way out.
+            if let Some(standing) = policy::standing(cx, event)? {
+                ops_windows::set_refused(cx.db, standing.window, Some(cx.now))?;
+            }
+        }
+        (EventKind::TaskCompleted, Detail::Task { id, subject, .. }) => {
+            if let Some(standing) = policy::standing(cx, event)? {
+                let text = format!("#{} {}", one_line(id, 20), one_line(subject, MAX_FAILURE));
+                say(cx, &standing, "to-do", &text)?;
+            }
+        }
+        (EventKind::SubagentStop, _) => {
+            let goes_on = outcome.verdict.block.is_some() || outcome.verdict.wait.is_some();
+            if let (Actor::Subagent { id, .. }, false) = (&event.actor, goes_on) {
+                ops_windows::end(cx.db, session, id.as_str(), "stop", cx.now)?;
+            }
+        }
+        (EventKind::PreCompact, Detail::Because { word })
+            if word == "auto" && outcome.verdict.block.is_none() =>
+        {
+            ops_windows::end(cx.db, session, MAIN, "compact", cx.now)?;
+        }
+        (EventKind::SessionEnd, detail) => {
+            let why = if let Detail::Because { word } = detail {
+                one_line(word, 40)
+            } else {
+                "end".to_owned()
+            };
+            ops_windows::end_all(cx.db, session, &why, cx.now)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `true`: there is more to forget.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let n = ops_windows::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+fn is_telling(outcome: &Outcome) -> bool {
+    outcome.wishes.contains(&(super::NAME, substrate_core::Wish::Receipt))
+}
+
+fn say(cx: &mut Cx<'_>, standing: &Standing, kind: &str, text: &str) -> Result<(), FeatureError> {
+    let Some(effort) = &standing.effort else { return Ok(()) };
+    let who = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
+    ops_pending::say(cx.db, effort.id, &who, kind, text, cx.now)?;
+    Ok(())
+}
+
+/// What a person was asked and what they answered; `None` for any other call.
+fn dialogue(call: &ToolCall) -> Option<String> {
+    if call.name != "AskUserQuestion" {
+        return None;
+    }
+    let input: Value = serde_json::from_str(&call.input).ok()?;
+    let mut out = String::new();
+    for asked in input["questions"].as_array()?.iter().take(8) {
+        let question = asked["question"].as_str().unwrap_or_default();
+        let answer = match &input["answers"][question] {
+            Value::String(text) => text.clone(),
+            Value::Null => "(no answer)".to_owned(),
+            other => other.to_string(),
+        };
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let _infallible =
+            write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(&answer, 1_000));
+    }
+    let text = journal::redacted(&out, MAX_DIALOGUE, false).into_owned();
+    (!text.is_empty()).then_some(text)
+}

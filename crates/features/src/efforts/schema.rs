@@ -1,0 +1,93 @@
+//! The tables of tasks, efforts, windows, and of what efforts have to say. A tool call looks one open window up by its
+//! session and actor, and counts in that row.
+
+use substrate_core::Migration;
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "tasks, efforts, context windows, messages and pending injections",
+    sql: "create table tasks (
+            dir text primary key,
+            project text not null,
+            root text not null,
+            relative text not null,
+            title text not null,
+            keywords text not null,
+            made_ms bigint not null
+          );
+          create index tasks_project on tasks (project, made_ms);
+          create table efforts (
+            id integer primary key,
+            task text not null,
+            project text not null,
+            agent bigint not null,
+            skill text not null,
+            mode text not null,
+            ordinal bigint not null,
+            phase text not null,
+            metadata text not null,
+            warn_at bigint not null,
+            block_at bigint not null,
+            n_pending bigint not null,
+            payload text,
+            payload_by bigint,
+            payload_ms bigint,
+            payload_claim text,
+            payload_claimed_ms bigint,
+            payload_told_ms bigint,
+            started_ms bigint not null,
+            used_ms bigint not null,
+            finished_ms bigint
+          );
+          create unique index efforts_task on efforts (task, ordinal);
+          create index efforts_project on efforts (project, id);
+          create index efforts_active on efforts (agent, project, used_ms) where finished_ms is null;
+          create index efforts_claim on efforts (payload_claim)
+            where payload_claim is not null and payload_told_ms is null;
+          create table windows (
+            id integer primary key,
+            session text not null,
+            actor text not null,
+            kind text not null,
+            agent bigint not null,
+            project text not null,
+            effort bigint,
+            prev bigint,
+            parent bigint,
+            n_calls bigint not null,
+            n_denied bigint not null,
+            level bigint not null,
+            refused_ms bigint,
+            context_used bigint,
+            started_ms bigint not null,
+            ended_ms bigint,
+            ended_why text
+          );
+          create unique index windows_open on windows (session, actor) where ended_ms is null;
+          create index windows_agent on windows (agent) where ended_ms is null;
+          create index windows_session on windows (session, id);
+          create index windows_effort on windows (effort, id) where effort is not null;
+          create index windows_project on windows (project, id);
+          create table effort_messages (
+            id integer primary key,
+            effort bigint not null,
+            who text not null,
+            kind text not null,
+            body text not null,
+            at_ms bigint not null
+          );
+          create index effort_messages_effort on effort_messages (effort, kind, id);
+          create table effort_pending (
+            id integer primary key,
+            effort bigint not null,
+            kind text not null,
+            body text not null,
+            who text not null,
+            made_ms bigint not null,
+            claim text,
+            claimed_ms bigint,
+            told_ms bigint
+          );
+          create index effort_pending_open on effort_pending (effort, id) where told_ms is null;
+          create index effort_pending_claim on effort_pending (claim)
+            where claim is not null and told_ms is null;",
+}];

@@ -1,0 +1,178 @@
+//! `substrate effort start`
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::text::one_line;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+
+use super::config::{self, Config, Found};
+use super::ops::{self, New, Task};
+use super::ops_pending::{self, What};
+use super::{ops_windows, render, target, words};
+
+/// How deep below its working tree a task may be.
+const MAX_DEPTH: usize = 8;
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct Start {
+    /// The skill, e.g. `brainstorm`
+    skill: String,
+    /// The task's folder, relative to the working tree (default: `tasks/<date>-<skill>`)
+    #[arg(long)]
+    task: Option<String>,
+    /// How the skill is used, in a word
+    #[arg(long)]
+    mode: Option<String>,
+    /// What the task is about, if it is new
+    #[arg(long)]
+    title: Option<String>,
+    /// The working tree.
+    #[arg(skip)]
+    root: String,
+    /// What the skill says.
+    #[arg(skip)]
+    found: Found,
+}
+
+impl VerbArgs for Start {
+    const PATH: &'static [&'static str] = &["effort", "start"];
+    const ABOUT: &'static str =
+        "Begin an effort: one use of a skill, with a log that outlives your context";
+    const ACCESS: Access = Access::Write;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        checked_skill(&self.skill)?;
+        self.root = root(local);
+        self.found = config::find(&self.skill, &self.root, local)?;
+        if let Some(task) = &self.task {
+            // Links are followed here, where the caller sees them; nothing is written through one later.
+            let wanted =
+                if task.starts_with('/') { task.clone() } else { format!("{}/{task}", self.root) };
+            let Some(path) = config::inside(&wanted, &[&self.root], local) else {
+                return Err(outside(task));
+            };
+            self.task = path.strip_prefix(&format!("{}/", self.root)).map(str::to_owned);
+        }
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        checked_skill(&self.skill)?;
+        let (worker, session) = target::agent(cx, caller)?;
+        let agent = worker.who.agent;
+        let task = self.task(cx, caller)?;
+        let mode = one_line(self.mode.as_deref().unwrap_or_default(), 40);
+        let before = ops::active(cx.db, agent, &caller.project)?;
+        ops::ensure_task(cx.db, &task, &caller.project)?;
+        let Found { config, templates } = self.found;
+        let at = |own: Option<i64>, key: &str| own.unwrap_or_else(|| cx.settings.int(key));
+        let new = New {
+            task: &task.dir,
+            project: &caller.project,
+            agent,
+            skill: &self.skill,
+            mode: &mode,
+            phase: config.phases.first().map_or("", String::as_str),
+            config: &config,
+            warn_at: at(config.warn_at, "efforts.warn_at"),
+            block_at: at(config.block_at, "efforts.block_at"),
+        };
+        let id = ops::begin(cx.db, &new, cx.now)?;
+        let made = ops::one(cx.db, id)?;
+        let Some(effort) = made else { return Err(VerbError::user("the effort was not made", "")) };
+        let mut artifacts = Vec::new();
+        let title = format!("# {} · {}\n\n", effort.skill, render::task_title(&effort.task));
+        artifact(cx, &effort.task, &words::log_name(&effort), title);
+        for (name, text) in templates {
+            let name = words::artifact_name(effort.ordinal, &effort.skill, &name);
+            artifact(cx, &effort.task, &name, text);
+            artifacts.push(name);
+        }
+        let config = Config { artifacts, ..config };
+        ops::set_config(cx.db, id, &config)?;
+        ops_windows::work_on(cx.db, &session, Some(id))?;
+        let who = worker.who.address();
+        for file in &config.preload {
+            ops_pending::add(cx.db, id, What::Preload, file, &who, cx.now)?;
+        }
+        ops_pending::say(cx.db, id, &who, "start", &mode, cx.now)?;
+        let effort = ops::Effort { config, ..effort };
+        let mut text =
+            format!("Effort {id} has begun.\n{}\n", words::briefing(&effort, &[], false));
+        if effort.config.folder.is_empty() {
+            text.push_str("No folder of such a skill was found: it has no phases, templates or files of its own.\n");
+        }
+        if let Some(before) = before {
+            text.push_str(&format!(
+                "Effort {before} stays open: `substrate effort resume {before}` goes back to it, `substrate effort finish {before}` ends it.\n"
+            ));
+        }
+        let json = json!({"effort": render::json(cx, &effort)?, "before": before});
+        Ok(Output::new(text, json))
+    }
+}
+
+impl Start {
+    fn task(&self, cx: &Cx<'_>, caller: &Caller) -> Result<Task, VerbError> {
+        let root = match self.root.as_str() {
+            "" => caller.project_dir.clone().unwrap_or_else(|| caller.cwd.clone()),
+            root => root.to_owned(),
+        };
+        let usual = || format!("tasks/{}-{}", words::day(cx.now), self.skill.replace(':', "-"));
+        let relative = self.task.clone().unwrap_or_else(usual);
+        let relative = relative.trim_matches('/').to_owned();
+        let parts: Vec<&str> = relative.split('/').collect();
+        let is_odd = |part: &&str| {
+            matches!(*part, "" | "." | ".." | ".git") || part.chars().any(char::is_control)
+        };
+        if parts.len() > MAX_DEPTH || parts.iter().any(is_odd) || relative.len() > 240 {
+            return Err(outside(&relative));
+        }
+        let title = one_line(self.title.as_deref().unwrap_or_default(), 200);
+        Ok(Task {
+            dir: format!("{root}/{relative}"),
+            root,
+            relative,
+            title,
+            keywords: String::new(),
+            made: cx.now,
+        })
+    }
+}
+
+/// The working tree that a command is run in, or else its folder.
+pub(super) fn root(local: &mut dyn Local) -> String {
+    let here = local.place("-");
+    match here.root.is_empty() {
+        true => here.path.strip_suffix("/-").unwrap_or(&here.path).to_owned(),
+        false => here.root,
+    }
+}
+
+fn artifact(cx: &mut Cx<'_>, task: &Task, name: &str, text: String) {
+    let (root, dir) = (task.root.clone(), task.relative.clone());
+    cx.effects.push(Effect::Artifact { root, dir, name: name.to_owned(), text, fresh: true });
+}
+
+fn checked_skill(skill: &str) -> Result<(), VerbError> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':');
+    let is_plain = (1..=64).contains(&skill.len()) && skill.bytes().all(plain);
+    let begins_well = skill.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if is_plain && begins_well {
+        return Ok(());
+    }
+    Err(VerbError::user(
+        format!("`{}` is no name of a skill", one_line(skill, 60)),
+        "it has letters, digits, `-` and `_`, e.g. `substrate effort start brainstorm`",
+    ))
+}
+
+fn outside(task: &str) -> VerbError {
+    VerbError::user(
+        format!("`{}` can't be a task's folder", one_line(task, 120)),
+        "name a folder inside the working tree, at most 8 levels deep, e.g. `--task tasks/login`",
+    )
+}

@@ -1,0 +1,250 @@
+//! The words. What agents, people and files say is quoted line by line, so that none of it can pass for a heading of ours.
+
+use std::fmt::Write as _;
+
+use substrate_core::text::{cut, one_line};
+use substrate_core::time::Ago;
+use substrate_core::{Timestamp, Wish};
+
+use super::config::capitals;
+use super::ops::Effort;
+use super::ops_pending::{Message, Pending, What};
+use crate::context::face::Usage;
+
+/// Bytes that one thing may take of what a window begins with; together they leave room for the other features.
+const MAX_PAYLOAD: usize = 4_000;
+const MAX_FILE: usize = 1_500;
+const MAX_INJECTED: usize = 1_500;
+
+/// How many files and log entries are told.
+const MAX_ENTRIES: usize = 3;
+
+pub(super) fn log_name(effort: &Effort) -> String {
+    artifact_name(effort.ordinal, &effort.skill, "LOG")
+}
+
+/// `1_BRAINSTORM_LOG.md`.
+pub(super) fn artifact_name(ordinal: i64, skill: &str, what: &str) -> String {
+    format!("{ordinal}_{}_{what}.md", capitals(skill))
+}
+
+/// `effort 3 (brainstorm)`.
+pub(super) fn named(id: i64, skill: &str) -> String {
+    format!("effort {id} ({skill})")
+}
+
+/// `2026-11-16 03:20:05 UTC`
+pub(super) fn moment(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// `2026-11-16`
+pub(super) fn day(at: Timestamp) -> String {
+    moment(at).split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// An entry of the log file.
+pub(super) fn entry(at: Timestamp, who: &str, phase: &str, text: &str) -> String {
+    let phase = if phase.is_empty() { String::new() } else { format!(" · {phase}") };
+    format!("## {} · {who}{phase}\n\n{}\n\n", moment(at), text.trim_end())
+}
+
+/// Somebody's text, each line marked.
+fn quoted(text: &str, max: usize) -> (String, bool) {
+    let kept = cut(text.trim(), max);
+    let mut out = String::with_capacity(kept.len() + 64);
+    for line in kept.lines() {
+        let _infallible = write!(out, "\n> {}", one_line_of(line));
+    }
+    (out, kept.len() < text.trim().len())
+}
+
+/// A line as it is, without what could hide or forge something; its indentation stays.
+fn one_line_of(line: &str) -> String {
+    let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let indent = line[..indent.min(40)].replace('\t', "    ");
+    format!("{indent}{}", one_line(line, 1_000))
+}
+
+/// What a window is told about the effort that it goes on with.
+pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> String {
+    let Effort { id, skill, mode, phase, task, config, block_at, .. } = effort;
+    let mode = if mode.is_empty() { String::new() } else { format!(", mode `{mode}`") };
+    let mut out = format!("You work on effort {id}: skill `{skill}`{mode}");
+    if !phase.is_empty() {
+        let _infallible = write!(out, ", phase `{phase}`");
+        if config.phases.len() > 1 {
+            let _infallible = write!(out, " ({})", config.phases.join(" → "));
+        }
+    }
+    let _infallible = write!(out, ". Its task is `{}`.", one_line(&task.relative, 200));
+    let files: Vec<String> = artifacts(effort).iter().map(|path| format!("`{path}`")).collect();
+    if goes_on && !has_payload(effort) {
+        let _infallible = write!(
+            out,
+            "\nAn earlier session worked on it and left no dehydrated context: read {} before you go on.",
+            files.join(", ")
+        );
+    } else {
+        let _infallible = write!(out, "\nArtifacts: {}.", files.join(", "));
+    }
+    for message in logged.iter().rev().take(MAX_ENTRIES).rev() {
+        let _infallible =
+            write!(out, "\n> {} {}", moment(message.at), one_line(&message.body, 300));
+    }
+    if *block_at > 0 {
+        let _infallible = write!(
+            out,
+            "\nWrite `substrate effort log \"…\"` at least every {} tool calls.",
+            (block_at - 1).max(1)
+        );
+    }
+    out
+}
+
+/// Their paths below the working tree.
+pub(super) fn artifacts(effort: &Effort) -> Vec<String> {
+    let names = std::iter::once(log_name(effort)).chain(effort.config.artifacts.iter().cloned());
+    names.map(|name| one_line(&format!("{}/{name}", effort.task.relative), 240)).collect()
+}
+
+fn has_payload(effort: &Effort) -> bool {
+    effort.payload.is_some() && effort.payload_told.is_none()
+}
+
+/// How what an earlier window left begins; also the sign that it is in an answer.
+pub(super) fn payload_head(effort: i64) -> String {
+    format!(
+        "Dehydrated context of effort {effort}, left for you by its earlier session (told once):"
+    )
+}
+
+pub(super) fn payload(effort: &Effort, text: &str) -> String {
+    let (quote, is_cut) = quoted(text, MAX_PAYLOAD);
+    let rest = match is_cut {
+        true => {
+            format!("\nThat is not all of it: `substrate effort show {} --dehydrated`.", effort.id)
+        }
+        false => String::new(),
+    };
+    format!("{}{quote}{rest}", payload_head(effort.id))
+}
+
+/// How something pending begins; also the sign that it is in an answer.
+pub(super) fn pending_head(effort: i64, pending: &Pending) -> String {
+    match pending.what {
+        What::Inject => {
+            format!(
+                "For effort {effort}, from {} (no. {}):",
+                one_line(&pending.who, 80),
+                pending.id
+            )
+        }
+        What::Preload => format!(
+            "File `{}` for effort {effort} (no. {}):",
+            one_line(&pending.body, 240),
+            pending.id
+        ),
+    }
+}
+
+pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>) -> String {
+    let head = pending_head(effort, pending);
+    match pending.what {
+        What::Inject => {
+            let (quote, is_cut) = quoted(&pending.body, MAX_INJECTED);
+            let rest = if is_cut {
+                format!("\n… `substrate effort show {effort} --messages` shows all of it.")
+            } else {
+                String::new()
+            };
+            format!("{head}{quote}{rest}")
+        }
+        What::Preload => format!("{head}{}", content(&pending.body, file)),
+    }
+}
+
+/// A file that every window of the effort begins with.
+pub(super) fn preloaded(path: &str, file: Option<&str>) -> String {
+    format!("File `{}`:{}", one_line(path, 240), content(path, file))
+}
+
+fn content(path: &str, file: Option<&str>) -> String {
+    let Some(text) = file else { return " it can't be read.".to_owned() };
+    let (quote, is_cut) = quoted(text, MAX_FILE);
+    match is_cut {
+        true => {
+            format!("{quote}\nThat is its beginning: read `{}` for the rest.", one_line(path, 240))
+        }
+        false => quote,
+    }
+}
+
+/// What a subagent is told.
+pub(super) fn for_subagent(effort: &Effort) -> String {
+    let Effort { id, skill, phase, task, block_at, .. } = effort;
+    let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
+    let every = match *block_at {
+        0 => String::new(),
+        block_at => format!(" at least every {} tool calls", (block_at - 1).max(1)),
+    };
+    format!(
+        "You help with effort {id} (skill `{skill}`{phase}), task `{}`. Note what you do, find and decide with `substrate effort log \"…\"`{every}; it goes into `{}`.",
+        one_line(&task.relative, 200),
+        log_name(effort)
+    )
+}
+
+/// The line that goes with a prompt.
+pub(super) fn status(now: Timestamp, effort: &Effort, n_calls: i64) -> String {
+    let phase =
+        if effort.phase.is_empty() { String::new() } else { format!(", phase {}", effort.phase) };
+    format!(
+        "{} · effort {} ({}{phase}) in `{}` · {n_calls} tool calls since the last log entry.",
+        moment(now),
+        effort.id,
+        effort.skill,
+        one_line(&effort.task.relative, 200)
+    )
+}
+
+/// A reminder before calls are refused.
+pub(super) fn warning(n_calls: i64, block_at: i64, effort: &str) -> Wish {
+    let then = match block_at {
+        0 => String::new(),
+        block_at => format!("; call {block_at} is refused without one"),
+    };
+    let text = format!(
+        "{n_calls} tool calls of {effort} without a log entry{then}: `substrate effort log \"what you found, what comes next\"`."
+    );
+    Wish::Context { text, more: None }
+}
+
+pub(super) fn refusal(n_calls: i64, effort: &str) -> Wish {
+    Wish::Deny {
+        rule: "heartbeat".to_owned(),
+        reason: format!("This would be tool call {n_calls} of {effort} without a log entry."),
+        next: "First write down what you found and what comes next: `substrate effort log \"…\"`; then repeat the call.".to_owned(),
+    }
+}
+
+/// The context fills up. `level` 1: time to dehydrate; 2: the last moment.
+pub(super) fn overflow(level: i64, usage: Usage, effort: &str) -> Wish {
+    let Usage { percent_of_window, percent_of_compaction, .. } = usage;
+    let how = "`substrate effort dehydrate --body-file - <<'END'` with the goal, decisions, state, open questions, next steps and files, then `END`";
+    let text = match level {
+        1 => format!(
+            "Your context is at {percent_of_compaction} % of where the client compacts it ({percent_of_window} % of the window). Leave what the next session of {effort} must know: {how}."
+        ),
+        _ => format!(
+            "Overflow: your context is at {percent_of_compaction} % of where the client compacts it. Before anything else dehydrate {effort}: {how}."
+        ),
+    };
+    Wish::Context { text, more: None }
+}
+
+/// How long ago, for lists.
+pub(super) fn ago(now: Timestamp, then: Timestamp) -> String {
+    format!("{} ago", Ago(now.since(then)))
+}

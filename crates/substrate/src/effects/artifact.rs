@@ -1,0 +1,126 @@
+//! The files of a task: logs and plans that agents write for people and for their own next session.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{Error, ErrorKind, Result, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// How deep below its working tree a task may be.
+const MAX_DEPTH: usize = 8;
+
+/// An artifact that is longer is no use to anybody.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Adds text to the end of an artifact; with `fresh` only if there is none yet.
+pub(super) fn add(root: &str, dir: &str, name: &str, text: &str, fresh: bool) -> Result<()> {
+    let file = folder(Path::new(root), dir)?.join(checked(name)?);
+    if let Some(folder) = file.parent() {
+        DirBuilder::new().recursive(true).create(folder)?;
+    }
+    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut options = OpenOptions::new();
+    options.append(true).custom_flags(nofollow | nonblocking);
+    if fresh {
+        options.create_new(true);
+    } else {
+        options.create(true);
+    }
+    let mut file = match options.open(&file) {
+        Err(error) if fresh && error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return Err(refused());
+    }
+    file.write_all(text.as_bytes())
+}
+
+/// The folder below the root. A project comes from outside: none of the folders on the way may be a link, or git's own.
+fn folder(root: &Path, dir: &str) -> Result<PathBuf> {
+    if !root.is_absolute() || !root.is_dir() {
+        return Err(refused());
+    }
+    let parts: Vec<Component<'_>> = Path::new(dir).components().collect();
+    if parts.is_empty() || parts.len() > MAX_DEPTH {
+        return Err(refused());
+    }
+    let mut folder = root.to_owned();
+    for part in parts {
+        match part {
+            Component::Normal(name) if name != ".git" => folder.push(name),
+            _ => return Err(refused()),
+        }
+        if std::fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
+            return Err(refused());
+        }
+    }
+    Ok(folder)
+}
+
+fn checked(name: &str) -> Result<&str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+    let is_plain = !name.starts_with('.') && name.len() <= 128 && name.bytes().all(plain);
+    if is_plain && name.ends_with(".md") { Ok(name) } else { Err(refused()) }
+}
+
+fn refused() -> Error {
+    ErrorKind::InvalidInput.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(root: &Path, path: &str) -> String {
+        std::fs::read_to_string(root.join(path)).unwrap_or_default()
+    }
+
+    #[test]
+    fn text_is_added_at_the_end_and_a_template_only_once() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        add(&at, "tasks/x", "1_FIX_LOG.md", "a\n", false).unwrap();
+        add(&at, "tasks/x", "1_FIX_LOG.md", "b\n", false).unwrap();
+        add(&at, "tasks/x", "1_FIX_PLAN.md", "plan\n", true).unwrap();
+        add(&at, "tasks/x", "1_FIX_PLAN.md", "plan\n", true).unwrap();
+        assert_eq!(read(root.path(), "tasks/x/1_FIX_LOG.md"), "a\nb\n");
+        assert_eq!(read(root.path(), "tasks/x/1_FIX_PLAN.md"), "plan\n");
+    }
+
+    #[test]
+    fn nothing_else_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        for (dir, name) in [
+            ("", "a.md"),
+            ("..", "a.md"),
+            ("/etc", "a.md"),
+            ("a/../..", "a.md"),
+            (".git/hooks", "a.md"),
+            ("a/b/c/d/e/f/g/h/i", "a.md"),
+            ("a", "../a.md"),
+            ("a", ".a.md"),
+            ("a", "a.sh"),
+            ("a", ""),
+        ] {
+            assert!(add(&at, dir, name, "x", false).is_err(), "{dir} {name}");
+        }
+        assert!(add("relative", "a", "a.md", "x", false).is_err());
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(other.path(), root.path().join("tasks")).unwrap();
+        std::fs::create_dir(root.path().join("plain")).unwrap();
+        let target = other.path().join("target");
+        std::os::unix::fs::symlink(&target, root.path().join("plain/a.md")).unwrap();
+        let at = root.path().display().to_string();
+        assert!(add(&at, "tasks/x", "a.md", "x", false).is_err());
+        assert!(add(&at, "plain", "a.md", "x", false).is_err());
+        assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    }
+}

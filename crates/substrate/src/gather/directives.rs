@@ -1,0 +1,125 @@
+//! The files with directions for whoever works on a file: those of its folder and of the folders above it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::places::place;
+
+/// How many folders are looked at, and how many files are named.
+const MAX_LEVELS: usize = 16;
+const MAX_FILES: usize = 8;
+
+/// The names that have a meaning in any folder, and the folder whose files all do.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+const FOLDER: &str = ".directives";
+
+/// Their paths, links resolved, the uppermost first; nothing for a file that is in no project.
+pub(super) fn directives(
+    file: &str,
+    cwd: &str,
+    project: Option<&str>,
+    deadline: Instant,
+) -> Vec<String> {
+    let place = place(file, cwd);
+    let root = if place.root.is_empty() {
+        project.and_then(|dir| Path::new(dir).canonicalize().ok())
+    } else {
+        Some(PathBuf::from(&place.root))
+    };
+    let Some(root) = root else { return Vec::new() };
+    let mut found: Vec<String> = Vec::new();
+    let folders = Path::new(&place.path).ancestors().skip(1).take(MAX_LEVELS);
+    for folder in folders.take_while(|folder| folder.starts_with(&root)) {
+        if Instant::now() >= deadline || found.len() >= MAX_FILES {
+            break;
+        }
+        // From the nearest to the uppermost: whoever is nearer is more likely to fit.
+        for path in here(folder).into_iter().rev() {
+            // What a link leads to is looked at under its own name, and only inside the project.
+            let Ok(path) = path.canonicalize() else { continue };
+            let Some(text) = path.to_str().filter(|_| path.starts_with(&root)) else { continue };
+            if path.is_file() && found.len() < MAX_FILES && found.iter().all(|other| other != text)
+            {
+                found.push(text.to_owned());
+            }
+        }
+    }
+    found.reverse();
+    found
+}
+
+fn here(folder: &Path) -> Vec<PathBuf> {
+    let named = NAMES.iter().map(|name| folder.join(name)).filter(|path| path.exists());
+    let mut out: Vec<PathBuf> = named.collect();
+    let Ok(entries) = std::fs::read_dir(folder.join(FOLDER)) else { return out };
+    let mut more: Vec<PathBuf> = entries
+        .flatten()
+        .take(64)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    more.sort();
+    out.extend(more);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::fsx;
+
+    fn put(root: &Path, names: &[&str]) {
+        for name in names {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fsx::replace(&file, b"x", 0o600).unwrap();
+        }
+    }
+
+    fn look(root: &Path, file: &str, project: Option<&Path>) -> Vec<String> {
+        let root = root.canonicalize().unwrap();
+        let project = project.map(|dir| dir.display().to_string());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let found = directives(file, &root.display().to_string(), project.as_deref(), deadline);
+        let relative =
+            |path: &String| Path::new(path).strip_prefix(&root).unwrap().display().to_string();
+        found.iter().map(relative).collect()
+    }
+
+    #[test]
+    fn those_above_a_file_are_found_the_uppermost_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(root, &["AGENTS.md", ".directives/b.md", ".directives/a.md", ".directives/x.txt"]);
+        put(root, &["src/CLAUDE.md", "src/api/AGENTS.md", "src/other/AGENTS.md", "src/api/x.rs"]);
+        std::fs::create_dir(root.join(".git")).unwrap();
+        let expected = [
+            "AGENTS.md",
+            ".directives/a.md",
+            ".directives/b.md",
+            "src/CLAUDE.md",
+            "src/api/AGENTS.md",
+        ];
+        assert_eq!(look(root, "src/api/x.rs", None), expected);
+        assert_eq!(look(root, "src/api/new/there.rs", None), expected, "also for a new file");
+        assert_eq!(look(root, "x.rs", None), expected[..3]);
+        assert!(look(root, "/etc/hosts", None).is_empty());
+    }
+
+    #[test]
+    fn without_git_the_project_is_the_limit_and_links_lead_nowhere_else() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = folder.path();
+        put(root, &["AGENTS.md", "app/CLAUDE.md", "app/x.rs"]);
+        put(other.path(), &["secret"]);
+        std::os::unix::fs::symlink(other.path().join("secret"), root.join("app/AGENTS.md"))
+            .unwrap();
+        assert_eq!(look(root, "app/x.rs", Some(&root.join("app"))), ["app/CLAUDE.md"]);
+        std::fs::remove_file(root.join("app/AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("CLAUDE.md", root.join("app/AGENTS.md")).unwrap();
+        assert_eq!(look(root, "app/x.rs", Some(&root.join("app"))), ["app/CLAUDE.md"], "one file");
+        assert!(look(root, "app/x.rs", None).is_empty());
+    }
+}
