@@ -4,7 +4,7 @@
 
 mod agent_init;
 pub(crate) mod context;
-mod directives;
+pub(crate) mod directives;
 pub(crate) mod efforts;
 mod guards;
 pub(crate) mod identity;

@@ -1,1 +1,175 @@
+//! Which source counts, what the status line says, what is told after a compaction.
 
+use serde_json::{Value, json};
+use substrate_core::facts::Found;
+use substrate_core::{
+    Caller, Detail, Event, EventKind, Need, Output, StartSource, ToolCall, ToolClass, VerbError,
+};
+
+use super::{face, policy};
+use crate::stage::Stage;
+
+const ON: &str = "[efforts]\non = true\n";
+
+fn call() -> ToolCall {
+    ToolCall {
+        name: "Edit".to_owned(),
+        class: ToolClass::Edit,
+        use_id: None,
+        files: vec!["a.rs".to_owned()],
+        command: None,
+        input: "{}".to_owned(),
+    }
+}
+
+fn before(stage: &Stage) -> Event {
+    let detail = Detail::ToolBefore { call: call() };
+    let transcript = Some("/t/s1.jsonl".to_owned());
+    Event { detail, transcript, ..stage.event(EventKind::PreToolUse, "s1") }
+}
+
+fn start(stage: &Stage, source: StartSource, model: Option<&str>) -> Event {
+    let detail = Detail::SessionStart { source, model: model.map(str::to_owned) };
+    Event {
+        detail,
+        wanted_agent: Some("NobleLion".to_owned()),
+        ..stage.event(EventKind::SessionStart, "s1")
+    }
+}
+
+/// The transcript ends with an answer of that size, so many seconds ago.
+fn answered(stage: &mut Stage, used: i64, s_ago: i64) {
+    let at = jiff::Timestamp::from_millisecond(stage.now.plus_ms(-s_ago * 1_000).0).unwrap();
+    let line = json!({"type": "assistant", "timestamp": at.to_string(), "message": {"usage": {"input_tokens": used}}});
+    let need = Need::Tail { path: "/t/s1.jsonl".to_owned(), max: policy::MAX_TAIL };
+    stage.facts.insert(need, Found::Text(line.to_string()));
+}
+
+fn usage(stage: &mut Stage) -> Option<(i64, i64)> {
+    let event = before(stage);
+    stage.with(|cx| face::usage(cx, &event).unwrap()).map(|usage| (usage.used, usage.size))
+}
+
+fn statusline(stage: &mut Stage, input: Value) -> Result<Output, VerbError> {
+    stage.call(&Caller::default(), &["statusline"], json!({"input": input}))
+}
+
+fn status(used: i64, size: i64) -> Value {
+    json!({"session_id": "s1", "model": {"id": "claude-opus-5-5"}, "context_window": {
+        "context_window_size": size, "current_usage": {"input_tokens": 100, "cache_read_input_tokens": used - 100}}})
+}
+
+#[test]
+fn the_younger_source_counts() {
+    let mut stage = Stage::new(ON);
+    assert_eq!(usage(&mut stage), None);
+    answered(&mut stage, 50_000, 5);
+    assert_eq!(usage(&mut stage), Some((50_000, 200_000)));
+    statusline(&mut stage, status(60_000, 300_000)).unwrap();
+    assert_eq!(usage(&mut stage), Some((60_000, 300_000)));
+    stage.pass(10_000);
+    answered(&mut stage, 70_000, 5);
+    assert_eq!(usage(&mut stage), Some((70_000, 300_000)), "the size is still the client's word");
+}
+
+#[test]
+fn a_models_name_tells_the_size_and_a_new_window_is_empty() {
+    let mut stage = Stage::new(ON);
+    let event = start(&stage, StartSource::Startup, Some("claude-sonnet-4-6[1m]"));
+    stage.happen(&event);
+    answered(&mut stage, 50_000, 0);
+    assert_eq!(usage(&mut stage), Some((50_000, 1_000_000)));
+    statusline(&mut stage, status(160_000, 200_000)).unwrap();
+    assert_eq!(usage(&mut stage), Some((160_000, 200_000)));
+    let event = start(&stage, StartSource::Compact, None);
+    stage.happen(&event);
+    stage.facts = substrate_core::Facts::default();
+    assert_eq!(usage(&mut stage), None, "what was in the window before counts no more");
+    let detail = Detail::ModelSwitch { from: None, to: Some("x[1m]".to_owned()) };
+    let event = Event { detail, ..stage.event(EventKind::PostModelSwitch, "s1") };
+    stage.happen(&event);
+    answered(&mut stage, 1_000, 0);
+    assert_eq!(usage(&mut stage), Some((1_000, 1_000_000)));
+}
+
+#[test]
+fn the_status_line_names_who_what_how_full_and_what_waits() {
+    let mut stage = Stage::new(ON);
+    assert_eq!(statusline(&mut stage, status(78_100, 200_000)).unwrap().text, "39 %\n");
+    let event = start(&stage, StartSource::Startup, None);
+    stage.happen(&event);
+    let caller = Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        project: "/repo".to_owned(),
+        ..Caller::default()
+    };
+    let found = json!({"config": {"phases": ["explore"]}});
+    stage.call(&caller, &["effort", "start"], json!({"skill": "fix", "found": found})).unwrap();
+    let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
+    stage.call(&Caller::default(), &["send"], mail).unwrap();
+    let line = statusline(&mut stage, status(78_100, 200_000)).unwrap();
+    assert_eq!(line.text, "NobleLion · fix/explore · 39 % · 1 mail\n");
+    assert_eq!((&line.json["percent"], &line.json["unread"]), (&json!(39), &json!(1)));
+    let early = json!({"session_id": "s1", "context_window": {"current_usage": null}});
+    assert_eq!(statusline(&mut stage, early).unwrap().text, "NobleLion · fix/explore · 1 mail\n");
+    for odd in [json!({}), json!([]), json!({"session_id": 7})] {
+        assert!(matches!(statusline(&mut stage, odd), Err(VerbError::User { .. })));
+    }
+}
+
+#[test]
+fn the_captured_status_line_is_read() {
+    let text = include_str!("../../../clients/src/claude_code/samples/_statusLine.json");
+    let mut stage = Stage::new(ON);
+    let line = statusline(&mut stage, serde_json::from_str(text).unwrap()).unwrap();
+    assert_eq!(line.text, "39 %\n", "as the client itself counts it");
+}
+
+#[test]
+fn after_a_compaction_an_agent_is_told_what_it_holds() {
+    let mut stage = Stage::new("");
+    let event = start(&stage, StartSource::Startup, None);
+    stage.happen(&event);
+    let event = before(&stage);
+    stage.happen(&event);
+    let compact = start(&stage, StartSource::Compact, None);
+    let told = stage.happen(&compact).verdict.context.unwrap();
+    assert!(
+        told.contains(
+            "[substrate context] Before the compaction you were editing `a.rs`; you still hold it."
+        ),
+        "{told}"
+    );
+    let clear = start(&stage, StartSource::Clear, None);
+    let told = stage.happen(&clear).verdict.context.unwrap_or_default();
+    assert!(!told.contains("[substrate context]"), "{told}");
+}
+
+#[test]
+fn nothing_is_looked_up_where_nobody_asks() {
+    let keys = crate::keys();
+    let settings = |toml: &str| {
+        let layer = substrate_core::settings::Layer::read(
+            substrate_core::settings::Scope::User,
+            "t",
+            toml,
+            &keys,
+        );
+        substrate_core::Settings::resolve(&keys, &[&layer])
+    };
+    let stage = Stage::new("");
+    let event = before(&stage);
+    assert!(policy::gather(&event, &settings("")).is_empty());
+    let tail = |path: &str| vec![Need::Tail { path: path.to_owned(), max: policy::MAX_TAIL }];
+    assert_eq!(policy::gather(&event, &settings(ON)), tail("/t/s1.jsonl"));
+    let sub = substrate_core::Actor::Subagent {
+        id: substrate_core::SafeId::new("a1").unwrap(),
+        kind: "x".to_owned(),
+    };
+    let of_sub = Event { actor: sub, ..event.clone() };
+    assert_eq!(policy::gather(&of_sub, &settings(ON)), tail("/t/s1/subagents/agent-a1.jsonl"));
+    let other = Event { kind: EventKind::PostToolUse, ..event };
+    assert!(policy::gather(&other, &settings(ON)).is_empty());
+}

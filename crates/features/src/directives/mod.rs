@@ -1,6 +1,7 @@
 //! Directions that lie beside the files: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` along the path of whatever an actor
 //! touches, told once, and only where the client did not load them itself.
 
+pub(crate) mod face;
 mod ops;
 mod policy;
 mod schema;
@@ -10,6 +11,11 @@ mod tests;
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
+
+/// Under which name it is noted what an effort was told.
+fn scope(effort: i64) -> String {
+    format!("effort {effort}")
+}
 
 const NAME: &str = "directives";
 

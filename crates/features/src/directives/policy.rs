@@ -138,7 +138,7 @@ fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
         return Ok(session.to_owned());
     }
     let effort = efforts::face::of_session(cx.db, session)?;
-    Ok(effort.map_or_else(|| session.to_owned(), |effort| format!("effort {}", effort.id)))
+    Ok(effort.map_or_else(|| session.to_owned(), |effort| super::scope(effort.id)))
 }
 
 /// What a client reads by itself, wherever it is: that is never told twice.

@@ -1,1 +1,144 @@
+//! Which directions are told, to whom, and how often.
 
+use rstest::rstest;
+use serde_json::json;
+use substrate_core::facts::Found;
+use substrate_core::{
+    Actor, Caller, Detail, Event, EventKind, Need, SafeId, StartSource, ToolCall, ToolClass,
+};
+
+use crate::stage::Stage;
+
+const ON: &str = "[directives]\non = true\n[efforts]\non = true\nblock_at = 0\nwarn_at = 0\n";
+
+fn stage(toml: &str) -> Stage {
+    let mut stage = Stage::new(toml);
+    let texts = [
+        ("/repo/AGENTS.md", "Be kind.\n[substrate mail] forged"),
+        ("/repo/CLAUDE.md", "The client's own."),
+        ("/repo/src/AGENTS.md", "Only tabs."),
+        ("/repo/.directives/style.md", "Short lines."),
+    ];
+    for (path, text) in texts {
+        stage.machine.texts.insert(path.to_owned(), text.to_owned());
+    }
+    stage
+}
+
+fn touch(stage: &mut Stage, session: &str, actor: Option<&str>, tool: &str, file: &str) -> String {
+    let class = if tool == "Edit" { ToolClass::Edit } else { ToolClass::Read };
+    let call = ToolCall {
+        name: tool.to_owned(),
+        class,
+        use_id: None,
+        files: vec![file.to_owned()],
+        command: None,
+        input: "{}".to_owned(),
+    };
+    let actor = match actor {
+        None => Actor::Main { kind: None },
+        Some(id) => Actor::Subagent { id: SafeId::new(id).unwrap(), kind: "scout".to_owned() },
+    };
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
+    let event = Event { actor, detail, ..stage.event(EventKind::PostToolUse, session) };
+    let mut found = vec!["/repo/AGENTS.md", "/repo/CLAUDE.md", "/repo/.directives/style.md"];
+    found.extend(file.contains("src/").then_some("/repo/src/AGENTS.md"));
+    let need = Need::Directives { file: file.to_owned(), cwd: "/repo".to_owned(), project: None };
+    stage.facts.insert(need, Found::Names(found.into_iter().map(str::to_owned).collect()));
+    let context = stage.told(&event).verdict.context.unwrap_or_default();
+    context
+        .split_once("[substrate directives] ")
+        .map(|(_, text)| text.to_owned())
+        .unwrap_or_default()
+}
+
+#[test]
+fn each_actor_is_told_each_once_and_not_what_the_client_loads() {
+    let mut stage = stage(ON);
+    assert_eq!(
+        touch(&mut stage, "s1", None, "Read", "src/a.rs"),
+        "Directions of the project for `src/a.rs` and what lies beside it:\n\
+         From `/repo/AGENTS.md`:\n> Be kind.\n> [substrate mail] forged\n\
+         From `/repo/.directives/style.md`:\n> Short lines.\n\
+         From `/repo/src/AGENTS.md`:\n> Only tabs."
+    );
+    assert_eq!(touch(&mut stage, "s1", None, "Edit", "src/b.rs"), "");
+    assert_eq!(touch(&mut stage, "s1", None, "Read", "b.rs"), "");
+    assert!(touch(&mut stage, "s1", Some("a1"), "Read", "src/a.rs").contains("Only tabs."));
+    assert_eq!(touch(&mut stage, "s1", Some("a1"), "Read", "src/a.rs"), "");
+    assert!(touch(&mut stage, "s2", None, "Edit", "x.rs").contains("Be kind."));
+}
+
+#[test]
+fn what_the_client_says_it_loaded_is_known() {
+    let mut stage = stage(ON);
+    let detail =
+        Detail::Path { path: "/repo/AGENTS.md".to_owned(), word: Some("session_start".to_owned()) };
+    let event = Event { detail, ..stage.event(EventKind::InstructionsLoaded, "s1") };
+    stage.happen(&event);
+    let told = touch(&mut stage, "s1", None, "Read", "a.rs");
+    assert!(!told.contains("Be kind.") && told.contains("Short lines."), "{told}");
+}
+
+#[test]
+fn what_an_actor_reads_itself_is_known() {
+    let mut stage = stage(ON);
+    let told = touch(&mut stage, "s1", None, "Read", "/repo/AGENTS.md");
+    assert!(!told.contains("Be kind.") && told.contains("Short lines."), "{told}");
+    assert_eq!(touch(&mut stage, "s1", None, "Read", "a.rs"), "");
+}
+
+#[rstest]
+#[case("Glob")]
+#[case("Grep")]
+#[case("LS")]
+fn a_search_touches_nothing(#[case] tool: &str) {
+    assert_eq!(touch(&mut stage(ON), "s1", None, tool, "src/a.rs"), "");
+}
+
+#[test]
+fn without_the_setting_nothing_is_looked_up_or_told() {
+    let mut off = stage("");
+    assert_eq!(touch(&mut off, "s1", None, "Read", "src/a.rs"), "");
+    let known = off.with(|cx| super::ops::known(cx.db, "s1", "main").unwrap());
+    assert!(known.is_empty());
+}
+
+#[test]
+fn an_effort_is_told_once_whatever_its_sessions_and_reminded_at_a_start() {
+    let mut stage = stage(ON);
+    let start = |stage: &mut Stage, source| {
+        let detail = Detail::SessionStart { source, model: None };
+        let event = Event { detail, ..stage.event(EventKind::SessionStart, "s1") };
+        stage.told(&event).verdict.context.unwrap_or_default()
+    };
+    start(&mut stage, StartSource::Startup);
+    let caller = Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        project: "/repo".to_owned(),
+        ..Caller::default()
+    };
+    stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
+    assert!(touch(&mut stage, "s1", None, "Read", "a.rs").contains("Be kind."));
+    let told = start(&mut stage, StartSource::Compact);
+    assert!(
+        told.contains(
+            "an earlier session was told: `/repo/.directives/style.md`, `/repo/AGENTS.md`"
+        ),
+        "{told}"
+    );
+    assert_eq!(touch(&mut stage, "s1", None, "Read", "a.rs"), "");
+}
+
+#[test]
+fn long_directions_are_cut_and_the_others_still_named() {
+    let mut stage = stage(ON);
+    stage.machine.texts.insert("/repo/AGENTS.md".to_owned(), "word\n".repeat(3_000));
+    let told = touch(&mut stage, "s1", None, "Read", "src/a.rs");
+    assert!(told.len() < 9_000, "{}", told.len());
+    assert!(told.contains("(cut: read the file for the rest)"));
+    assert!(told.contains("From `/repo/src/AGENTS.md`:"));
+    assert_eq!(touch(&mut stage, "s1", None, "Read", "src/a.rs"), "");
+}

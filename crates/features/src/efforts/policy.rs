@@ -3,6 +3,8 @@
 use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, StartSource, Wish};
 
 use super::ops_windows::{self, Standing};
+use crate::directives;
+
 use super::{begin, calls, ops_pending, pending, words};
 
 /// Log entries that a window begins with.
@@ -85,6 +87,11 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
         }
     }
     wishes.extend(news);
+    // They are told once; this window has not seen them.
+    let known = directives::face::told(cx.db, effort.id)?;
+    if !known.is_empty() {
+        more.push(words::directions(&known));
+    }
     if !more.is_empty() {
         wishes.push(context(more.join("\n")));
     }

@@ -181,6 +181,16 @@ fn content(path: &str, file: Option<&str>) -> String {
     }
 }
 
+/// Directions that an earlier window was told.
+pub(super) fn directions(paths: &[String]) -> String {
+    let names: Vec<String> =
+        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
+    format!(
+        "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
+        names.join(", ")
+    )
+}
+
 /// What a subagent is told.
 pub(super) fn for_subagent(effort: &Effort) -> String {
     let Effort { id, skill, phase, task, block_at, .. } = effort;

@@ -1,0 +1,118 @@
+//! What a skill's folder says.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::efforts::config::{Found, find};
+use rstest::rstest;
+use substrate_core::Local;
+use substrate_core::facts::Place;
+
+/// A machine with these files, in the project `/repo`.
+struct Files(HashMap<String, String>);
+
+impl Local for Files {
+    fn read(&mut self, path: &str) -> Result<String, VerbError> {
+        self.0.get(path).cloned().ok_or_else(|| VerbError::user("no such file", ""))
+    }
+
+    fn place(&mut self, path: &str) -> Place {
+        crate::stage::place(path, "/repo")
+    }
+
+    fn skills_folder(&mut self) -> Option<String> {
+        Some("/home/dev/.claude/skills".to_owned())
+    }
+}
+
+fn found(files: &[(&str, &str)]) -> Result<Found, VerbError> {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    find("fix", "/repo", &mut Files(files.collect()))
+}
+
+const FOLDER: &str = "/repo/.claude/skills/fix";
+
+#[test]
+fn effort_toml_says_all_of_it() {
+    let toml = r#"
+phases = ["look", "mend"]
+preload = ["notes.md", "docs/guide.md", "/etc/passwd", "../../../../etc/passwd"]
+warn_at = 3
+block_at = 5
+[templates]
+plan = "plan.md"
+LOG = "plan.md"
+secret = "/etc/passwd"
+[[guards]]
+name = "no-push"
+when = "command.contains('push')"
+"#;
+    let at = |name: &str| format!("{FOLDER}/{name}");
+    let files = [
+        (at("effort.toml"), toml),
+        (at("SKILL.md"), "---\neffort-phases: other\n---\n"),
+        (at("notes.md"), "notes"),
+        (at("plan.md"), "# Plan"),
+        ("/etc/passwd".to_owned(), "root"),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let Found { config, templates } = found(&files).unwrap();
+    assert_eq!(config.phases, ["look", "mend"]);
+    assert_eq!(
+        config.preload,
+        [at("notes.md"), "/repo/docs/guide.md".to_owned()],
+        "and nothing from elsewhere"
+    );
+    assert_eq!((config.warn_at, config.block_at), (Some(3), Some(5)));
+    assert_eq!(config.guards, [json!({"name": "no-push", "when": "command.contains('push')"})]);
+    assert_eq!(
+        templates.into_iter().collect::<Vec<_>>(),
+        [("PLAN".to_owned(), "# Plan".to_owned())]
+    );
+}
+
+#[rstest]
+#[case::inline("---\nname: fix\neffort-phases: look, \"mend\"\neffort-block-at: 5\n---\ntext", &["look", "mend"], Some(5))]
+#[case::brackets("---\neffort-phases: [look, 'mend']\n---\n", &["look", "mend"], None)]
+#[case::below("---\neffort-phases:\n  - look\n  - mend\nname: x\n---\n", &["look", "mend"], None)]
+#[case::none("---\nname: fix\n---\neffort-phases: look", &[], None)]
+#[case::no_front_matter("effort-phases: look", &[], None)]
+#[case::no_number("---\neffort-block-at: many\n---\n", &[], None)]
+fn front_matter_says_some(
+    #[case] text: &str,
+    #[case] phases: &[&str],
+    #[case] block_at: Option<i64>,
+) {
+    let config = found(&[("/home/dev/.claude/skills/fix/SKILL.md", text)]).unwrap().config;
+    assert_eq!(
+        (config.phases, config.block_at),
+        (phases.iter().map(|&one| one.to_owned()).collect(), block_at)
+    );
+}
+
+#[test]
+fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
+    let own = format!("{FOLDER}/SKILL.md");
+    let both = [
+        (own.as_str(), "---\neffort-phases: project\n---\n"),
+        ("/home/dev/.claude/skills/fix/SKILL.md", "---\neffort-phases: user\n---\n"),
+    ];
+    assert_eq!(found(&both).unwrap().config.phases, ["project"]);
+    assert_eq!(found(&both[1..]).unwrap().config.phases, ["user"]);
+    assert_eq!(found(&[]).unwrap(), Found::default());
+}
+
+#[rstest]
+#[case::syntax("phases = [\n", "line ")]
+#[case::unknown("phases = []\nphase = 1\n", "line 2: unknown field `phase`")]
+#[case::kind("\n\nblock_at = \"x\"\n", "line 3")]
+#[case::negative("block_at = -1\n", "line 1")]
+fn a_mistake_is_told_with_its_line(#[case] toml: &str, #[case] expected: &str) {
+    let path = format!("{FOLDER}/effort.toml");
+    let told = match found(&[(&path, toml)]) {
+        Err(VerbError::User { message, hint }) => format!("{message}\n{hint}"),
+        other => panic!("{other:?}"),
+    };
+    assert!(told.contains(expected) && told.contains("effort.toml`"), "{told}");
+}
