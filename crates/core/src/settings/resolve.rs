@@ -176,6 +176,11 @@ mod tests {
             default: "\"\"",
             about: "",
             project: ProjectMay::Set,
+            name: "journal.n",
+            kind: Kind::Count,
+            default: "7",
+            about: "",
+            project: ProjectMay::Nothing,
             profiles: &[],
         },
         Key {
@@ -220,6 +225,20 @@ mod tests {
         );
         let own = resolve(&[layer(Scope::User, "profile = \"all\"\njournal.max_age = \"1d\"")]);
         assert_eq!(own.int("journal.max_age"), 86_400_000);
+    }
+
+    #[test]
+    fn a_count_is_a_whole_number_that_is_not_negative() {
+        let n = |text: &str| {
+            let found = resolve(&[layer(Scope::User, &format!("journal.n = {text}\n"))]);
+            (found.int("journal.n"), found.problems.len())
+        };
+        assert_eq!(n("0"), (0, 0));
+        assert_eq!(n("200_000"), (200_000, 0));
+        assert_eq!(n("0x10"), (16, 0));
+        for wrong in ["-1", "\"3\"", "1.5", "99999999999999999999"] {
+            assert_eq!(n(wrong), (7, 1), "{wrong}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn usage(stage: &mut Stage) -> Option<(i64, i64)> {
     stage.with(|cx| face::usage(cx, &event).unwrap()).map(|usage| (usage.used, usage.size))
 }
 
-fn statusline(stage: &mut Stage, input: Value) -> Result<Output, VerbError> {
+fn statusline(stage: &mut Stage, input: &Value) -> Result<Output, VerbError> {
     stage.call(&Caller::default(), &["statusline"], json!({"input": input}))
 }
 
@@ -65,7 +65,7 @@ fn the_younger_source_counts() {
     assert_eq!(usage(&mut stage), None);
     answered(&mut stage, 50_000, 5);
     assert_eq!(usage(&mut stage), Some((50_000, 200_000)));
-    statusline(&mut stage, status(60_000, 300_000)).unwrap();
+    statusline(&mut stage, &status(60_000, 300_000)).unwrap();
     assert_eq!(usage(&mut stage), Some((60_000, 300_000)));
     stage.pass(10_000);
     answered(&mut stage, 70_000, 5);
@@ -79,7 +79,7 @@ fn a_models_name_tells_the_size_and_a_new_window_is_empty() {
     stage.happen(&event);
     answered(&mut stage, 50_000, 0);
     assert_eq!(usage(&mut stage), Some((50_000, 1_000_000)));
-    statusline(&mut stage, status(160_000, 200_000)).unwrap();
+    statusline(&mut stage, &status(160_000, 200_000)).unwrap();
     assert_eq!(usage(&mut stage), Some((160_000, 200_000)));
     let event = start(&stage, StartSource::Compact, None);
     stage.happen(&event);
@@ -95,7 +95,7 @@ fn a_models_name_tells_the_size_and_a_new_window_is_empty() {
 #[test]
 fn the_status_line_names_who_what_how_full_and_what_waits() {
     let mut stage = Stage::new(ON);
-    assert_eq!(statusline(&mut stage, status(78_100, 200_000)).unwrap().text, "39 %\n");
+    assert_eq!(statusline(&mut stage, &status(78_100, 200_000)).unwrap().text, "39 %\n");
     let event = start(&stage, StartSource::Startup, None);
     stage.happen(&event);
     let caller = Caller {
@@ -109,13 +109,13 @@ fn the_status_line_names_who_what_how_full_and_what_waits() {
     stage.call(&caller, &["effort", "start"], json!({"skill": "fix", "found": found})).unwrap();
     let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
     stage.call(&Caller::default(), &["send"], mail).unwrap();
-    let line = statusline(&mut stage, status(78_100, 200_000)).unwrap();
+    let line = statusline(&mut stage, &status(78_100, 200_000)).unwrap();
     assert_eq!(line.text, "NobleLion · fix/explore · 39 % · 1 mail\n");
     assert_eq!((&line.json["percent"], &line.json["unread"]), (&json!(39), &json!(1)));
     let early = json!({"session_id": "s1", "context_window": {"current_usage": null}});
-    assert_eq!(statusline(&mut stage, early).unwrap().text, "NobleLion · fix/explore · 1 mail\n");
+    assert_eq!(statusline(&mut stage, &early).unwrap().text, "NobleLion · fix/explore · 1 mail\n");
     for odd in [json!({}), json!([]), json!({"session_id": 7})] {
-        assert!(matches!(statusline(&mut stage, odd), Err(VerbError::User { .. })));
+        assert!(matches!(statusline(&mut stage, &odd), Err(VerbError::User { .. })));
     }
 }
 
@@ -123,7 +123,7 @@ fn the_status_line_names_who_what_how_full_and_what_waits() {
 fn the_captured_status_line_is_read() {
     let text = include_str!("../../../clients/src/claude_code/samples/_statusLine.json");
     let mut stage = Stage::new(ON);
-    let line = statusline(&mut stage, serde_json::from_str(text).unwrap()).unwrap();
+    let line = statusline(&mut stage, &serde_json::from_str(text).unwrap()).unwrap();
     assert_eq!(line.text, "39 %\n", "as the client itself counts it");
 }
 

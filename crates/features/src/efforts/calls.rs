@@ -20,14 +20,24 @@ pub(super) fn before(
     standing: &Standing,
     effort: &Current,
 ) -> Result<Vec<Wish>, DbError> {
+    let is_ours = is_ours(call);
+    let named = words::named(effort.id, &effort.skill);
+    let n_calls = standing.n_calls.saturating_add(1);
+    let is_late = effort.block_at > 0 && n_calls >= effort.block_at && !is_ours;
+    let may_insist = !standing.is_refused && standing.n_denied < MAX_DENIALS;
+    if is_late && may_insist {
+        // A call that does not happen is not counted, and nothing else is said beside a refusal.
+        let counts = (standing.n_calls, standing.n_denied + 1, standing.level);
+        ops_windows::counted(cx.db, standing.window, counts, None)?;
+        return Ok(vec![words::refusal(n_calls, &named)]);
+    }
     let mut wishes = Vec::new();
     if effort.has_news && matches!(event.actor, Actor::Main { .. }) {
         wishes.extend(pending::files(cx, effort.id)?);
     }
-    if is_ours(call) {
+    if is_ours {
         return Ok(wishes);
     }
-    let named = words::named(effort.id, &effort.skill);
     let usage = context::face::usage(cx, event)?;
     let mut level = standing.level;
     // What a subagent must leave behind it says in its answer.
@@ -38,17 +48,7 @@ pub(super) fn before(
             wishes.push(words::overflow(level, usage, &named));
         }
     }
-    let n_calls = standing.n_calls.saturating_add(1);
-    let is_late = effort.block_at > 0 && n_calls >= effort.block_at;
-    let may_insist = !standing.is_refused && standing.n_denied < MAX_DENIALS;
     let used = usage.map(|usage| usage.used);
-    if is_late && may_insist {
-        // A call that does not happen is not counted.
-        let counts = (standing.n_calls, standing.n_denied + 1, level);
-        ops_windows::counted(cx.db, standing.window, counts, used)?;
-        wishes.push(words::refusal(n_calls, &named));
-        return Ok(wishes);
-    }
     ops_windows::counted(cx.db, standing.window, (n_calls, standing.n_denied, level), used)?;
     if effort.warn_at > 0 && n_calls == effort.warn_at {
         wishes.push(words::warning(n_calls, effort.block_at, &named));

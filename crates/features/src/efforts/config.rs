@@ -14,6 +14,7 @@ const MAX_FILES: usize = 16;
 const MAX_TEMPLATES: usize = 8;
 const MAX_TEMPLATE: usize = 64 << 10;
 const MAX_GUARDS: usize = 64;
+const MAX_GUARD_BYTES: usize = 64 << 10;
 
 /// The longest name of a phase or template.
 const MAX_NAME: usize = 40;
@@ -79,6 +80,13 @@ pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Fou
             (None, Some(front)) => in_front_matter(front),
             (None, None) => Written::default(),
         };
+        let n_bytes: usize = written.guards.iter().map(|rule| rule.to_string().len()).sum();
+        if written.guards.len() > MAX_GUARDS || n_bytes > MAX_GUARD_BYTES {
+            return Err(VerbError::user(
+                format!("`{folder}/effort.toml` has too many guards"),
+                format!("at most {MAX_GUARDS}, and {} KB of them", MAX_GUARD_BYTES >> 10),
+            ));
+        }
         return Ok(bounded(written, &folder, root, local));
     }
     Ok(Found::default())
@@ -123,7 +131,7 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
         preload,
         warn_at: written.warn_at.map(i64::from),
         block_at: written.block_at.map(i64::from),
-        guards: written.guards.into_iter().take(MAX_GUARDS).collect(),
+        guards: written.guards,
         artifacts: Vec::new(),
         folder: own,
     };

@@ -1,6 +1,7 @@
 //! What waits to be told: injections, files, and what an earlier window left. Each is told exactly once: it is claimed for
 //! an answer, and counts as told when that answer was printed.
 
+use substrate_core::verdict::Permission;
 use substrate_core::{Cx, DbError, FeatureError, Outcome, RequestId, Wish};
 
 use super::ops::{self, Effort};
@@ -53,6 +54,10 @@ pub(super) fn claim(
         return Ok(());
     }
     let Some(said) = &outcome.verdict.context else { return Ok(()) };
+    // Whether a client still delivers what goes with a refused call is not known: then it is told again.
+    if matches!(outcome.verdict.permission, Some(Permission::Deny { .. })) {
+        return Ok(());
+    }
     for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
         if said.contains(&words::pending_head(effort.id, &pending)) {
             ops_pending::claim(cx.db, pending.id, outcome.request, cx.now)?;

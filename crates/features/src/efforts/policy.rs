@@ -35,6 +35,12 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             Ok(Vec::new())
         }
         (EventKind::UserPromptSubmit, detail) if is_main => prompted(cx, event, detail),
+        // Becomes a part of the summariser's instructions.
+        (EventKind::PreCompact, _) if is_main => {
+            let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
+            let effort = pending::effort(cx, &standing)?;
+            Ok(effort.iter().map(|effort| context(words::for_the_summary(effort))).collect())
+        }
         (EventKind::SubagentStart, _) if !is_main => {
             let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
             let effort = pending::effort(cx, &standing)?;

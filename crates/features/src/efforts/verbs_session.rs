@@ -1,5 +1,7 @@
 //! `substrate session list`, `session show`
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -73,10 +75,11 @@ impl VerbArgs for Show {
         let usage = context::face::said(cx, session.as_str())?;
         let (mut text, list) = shown(cx, &windows, false)?;
         if let Some(usage) = usage {
-            text.push_str(&format!(
-                "Its context was at {} % of the window when the client last said so.\n",
+            let _infallible = writeln!(
+                text,
+                "Its context was at {} % of the window when the client last said so.",
                 usage.percent_of_window
-            ));
+            );
         }
         let percent = usage.map(|usage| usage.percent_of_window);
         let json = json!({"session": session.as_str(), "windows": list, "percent": percent});

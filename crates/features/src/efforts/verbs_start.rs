@@ -1,5 +1,7 @@
 //! `substrate effort start`
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -106,9 +108,10 @@ impl VerbArgs for Start {
             text.push_str("No folder of such a skill was found: it has no phases, templates or files of its own.\n");
         }
         if let Some(before) = before {
-            text.push_str(&format!(
-                "Effort {before} stays open: `substrate effort resume {before}` goes back to it, `substrate effort finish {before}` ends it.\n"
-            ));
+            let _infallible = writeln!(
+                text,
+                "Effort {before} stays open: `substrate effort resume {before}` goes back to it, `substrate effort finish {before}` ends it."
+            );
         }
         let json = json!({"effort": render::json(cx, &effort)?, "before": before});
         Ok(Output::new(text, json))

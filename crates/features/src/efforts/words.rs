@@ -206,6 +206,19 @@ pub(super) fn for_subagent(effort: &Effort) -> String {
     )
 }
 
+/// What a summary must not lose.
+pub(super) fn for_the_summary(effort: &Effort) -> String {
+    let phase =
+        if effort.phase.is_empty() { String::new() } else { format!(", phase {}", effort.phase) };
+    format!(
+        "Keep in the summary: the agent works on effort {} (skill {}{phase}), and its log is `{}/{}`.",
+        effort.id,
+        effort.skill,
+        one_line(&effort.task.relative, 200),
+        log_name(effort)
+    )
+}
+
 /// The line that goes with a prompt.
 pub(super) fn status(now: Timestamp, effort: &Effort, n_calls: i64) -> String {
     let phase =

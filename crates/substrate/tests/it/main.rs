@@ -13,6 +13,8 @@ mod doctor;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod efforts;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod guard;
@@ -32,6 +34,8 @@ mod once;
 mod real_client;
 #[cfg(test)]
 mod real_client_guards;
+#[cfg(test)]
+mod real_client_efforts;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]

@@ -176,7 +176,7 @@ fn tool_at(stage: &mut Stage, who: One, used: i64) -> Outcome {
 fn a_context_that_fills_up_is_told_once_per_level_and_window() {
     let mut stage = with("[efforts]\non = true\nblock_at = 0\nwarn_at = 0\n");
     brainstorm(&mut stage);
-    let mut told = |stage: &mut Stage, used: i64| said(&tool_at(stage, LION, used));
+    let told = |stage: &mut Stage, used: i64| said(&tool_at(stage, LION, used));
     assert_eq!(told(&mut stage, 132_000), "");
     let first = told(&mut stage, 133_000);
     assert!(

@@ -71,7 +71,12 @@ fn auto_compaction_ends_the_window_and_a_manual_one_when_it_happens() {
     brainstorm(&mut stage);
     happen(&mut stage, LION, EventKind::PreCompact, Detail::Because { word: "manual".to_owned() });
     assert_eq!(windows(&mut stage, LION)[0]["ended_ms"], Value::Null);
-    happen(&mut stage, LION, EventKind::PreCompact, Detail::Because { word: "auto".to_owned() });
+    let auto = Detail::Because { word: "auto".to_owned() };
+    let told = said(&happen(&mut stage, LION, EventKind::PreCompact, auto));
+    assert!(
+        told.starts_with("Keep in the summary: the agent works on effort 1 (skill brainstorm"),
+        "{told}"
+    );
     assert_eq!(windows(&mut stage, LION)[0]["ended_why"], "compact");
     // Should the compaction fail, the session goes on all the same, and so does its effort.
     tool(&mut stage, LION);

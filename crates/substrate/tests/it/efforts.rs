@@ -1,0 +1,152 @@
+//! An effort from its beginning to its end, as a transcript: commands, hooks, and the files that are left.
+
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+use serde_json::{Value, json};
+use substrate_testkit::{Run, Running, TestEnv, bin, write_file};
+
+use crate::house::{SOON, configure};
+
+/// A repository with a skill, and the session `s1` in it.
+fn house() -> TestEnv {
+    let env = TestEnv::new();
+    configure(&env, "profile = \"engine\"\n");
+    let put = |path: &str, text: &str| {
+        let file = env.project().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        write_file(&file, text.as_bytes());
+    };
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    put(".claude/skills/brainstorm/SKILL.md", "---\nname: brainstorm\n---\n");
+    put(
+        ".claude/skills/brainstorm/effort.toml",
+        "phases = [\"explore\", \"choose\"]\npreload = [\"docs/guide.md\"]\n[templates]\nplan = \"plan.md\"\n",
+    );
+    put(".claude/skills/brainstorm/plan.md", "# The plan\n");
+    put("docs/guide.md", "Doors before windows.\n");
+    put("src/AGENTS.md", "Only tabs.\n");
+    put("src/a.txt", "one\n");
+    hook(&env, "SessionStart", json!({"source": "startup"})).success();
+    env
+}
+
+fn payload(env: &TestEnv, event: &str, more: Value) -> Value {
+    let mut out = json!({
+        "session_id": "s1", "hook_event_name": event, "cwd": env.project(),
+        "transcript_path": env.root().join("s1.jsonl"),
+    });
+    out.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    out
+}
+
+fn hook(env: &TestEnv, event: &str, more: Value) -> Run {
+    env.hook(event, payload(env, event, more))
+}
+
+fn glob(env: &TestEnv) -> String {
+    let more = json!({"tool_name": "Glob", "tool_input": {"pattern": "*"}, "tool_use_id": "t"});
+    hook(env, "PreToolUse", more).success()
+}
+
+/// As the session's own shell runs it.
+fn effort(env: &TestEnv, args: &[&str]) -> Run {
+    let vars = [("CLAUDE_SESSION_ID", "s1"), ("CLAUDECODE", "1")];
+    env.substrate_with([&["effort"], args].concat(), &vars)
+}
+
+fn text(env: &TestEnv, path: &str) -> String {
+    std::fs::read_to_string(env.project().join(path)).unwrap_or_default()
+}
+
+#[test]
+fn an_effort_from_its_beginning_to_its_end() {
+    let env = house();
+    let begun = effort(&env, &["start", "brainstorm", "--task", "tasks/login"]).success();
+    assert!(begun.starts_with("Effort 1 has begun.\nYou work on effort 1: skill `brainstorm`, phase `explore` (explore → choose)."), "{begun}");
+    assert_eq!(text(&env, "tasks/login/1_BRAINSTORM_LOG.md"), "# brainstorm · tasks/login\n\n");
+    assert_eq!(text(&env, "tasks/login/1_BRAINSTORM_PLAN.md"), "# The plan\n");
+
+    let first = glob(&env);
+    assert!(first.contains("Doors before windows."), "{first}");
+    let quiet = (2..=9).map(|_| glob(&env)).collect::<String>();
+    assert!(!quiet.contains("deny") && quiet.contains("7 tool calls of effort 1"), "{quiet}");
+    let refused = glob(&env);
+    assert!(refused.contains("\"deny\"") && refused.contains("substrate effort log"), "{refused}");
+    assert_eq!(
+        effort(&env, &["log", "two doors, one window"]).success(),
+        "Logged in `tasks/login/1_BRAINSTORM_LOG.md`.\n"
+    );
+    assert_eq!(glob(&env), "");
+    let log = text(&env, "tasks/login/1_BRAINSTORM_LOG.md");
+    assert!(log.contains("· explore\n\ntwo doors, one window\n"), "{log}");
+
+    effort(&env, &["phase"]).success();
+    effort(&env, &["dehydrate", "Goal: the door on the left."]).success();
+    let compacted = hook(&env, "SessionStart", json!({"source": "compact"})).success();
+    assert!(compacted.contains("> Goal: the door on the left."), "{compacted}");
+    let cleared = hook(&env, "SessionStart", json!({"source": "clear"})).success();
+    assert!(
+        !cleared.contains("Goal") && cleared.contains("read `tasks/login/1_BRAINSTORM_LOG.md`"),
+        "{cleared}"
+    );
+
+    let shown: Value =
+        serde_json::from_str(&effort(&env, &["show", "--format", "json"]).success()).unwrap();
+    assert_eq!(
+        (&shown["effort"]["phase"], shown["windows"].as_array().unwrap().len()),
+        (&json!("choose"), 3)
+    );
+    assert_eq!(effort(&env, &["finish"]).success(), "Effort 1 (brainstorm) is finished.\n");
+    let again = effort(&env, &["log", "more"]).code(1);
+    assert!(again.stderr.contains("works on no effort"), "{}", again.stderr);
+    let outside = effort(&env, &["start", "brainstorm", "--task", "../elsewhere"]).code(1);
+    assert!(outside.stderr.contains("can't be a task's folder"), "{}", outside.stderr);
+    let tasks = env.substrate(["task", "list"]).success();
+    assert!(tasks.starts_with("tasks/login") && tasks.contains("dormant"), "{tasks}");
+}
+
+#[test]
+fn a_transcript_of_half_a_gigabyte_is_read_from_its_end() {
+    let env = house();
+    effort(&env, &["start", "brainstorm"]).success();
+    glob(&env);
+    let mut file = std::fs::File::create(env.root().join("s1.jsonl")).unwrap();
+    file.set_len(512 << 20).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    let line = json!({"type": "assistant", "isSidechain": false, "message": {"model": "claude-opus-5-5", "usage": {
+        "input_tokens": 4, "cache_read_input_tokens": 150_000, "output_tokens": 9}}});
+    file.write_all(format!("\n{line}\n").as_bytes()).unwrap();
+    let told = glob(&env);
+    assert!(told.contains("Overflow: your context is at 90 %"), "{told}");
+    let windows = env.substrate(["session", "list", "--format", "json"]).success();
+    let windows: Value = serde_json::from_str(&windows).unwrap();
+    assert_eq!(windows["windows"][0]["context_used"], 150_004);
+}
+
+#[test]
+fn the_status_line_says_what_the_client_says() {
+    let env = house();
+    effort(&env, &["start", "brainstorm"]).success();
+    let status = json!({"session_id": "s1", "context_window": {
+        "context_window_size": 200_000, "current_usage": {"input_tokens": 100, "cache_read_input_tokens": 77_900}}});
+    let mut command = env.command(bin("substrate"));
+    command.arg("statusline");
+    let line = Running::start(command, status.to_string().into_bytes()).finish(SOON).success();
+    assert!(line.ends_with(" · brainstorm/explore · 39 %\n"), "{line}");
+    let mut command = env.command(bin("substrate"));
+    command.arg("statusline");
+    let odd = Running::start(command, b"not json".to_vec()).finish(SOON).code(1);
+    assert!(odd.stderr.contains("is no status of a client"), "{}", odd.stderr);
+}
+
+#[test]
+fn directions_beside_a_file_are_told_once() {
+    let env = house();
+    let read = || {
+        let input = json!({"file_path": env.project().join("src/a.txt")});
+        let more = json!({"tool_name": "Read", "tool_input": input, "tool_response": {}, "tool_use_id": "t"});
+        hook(&env, "PostToolUse", more).success()
+    };
+    assert!(read().contains("> Only tabs."));
+    assert_eq!(read(), "");
+}

@@ -1,0 +1,174 @@
+//! Efforts with the real client: started anew, held back until there is a log entry, with subagents beside each other.
+
+use serde_json::{Value, json};
+use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, write_file};
+
+use crate::house::configure;
+
+/// An installation with the engine, a repository, and the skill `fix` with this configuration.
+fn installed(toml: &str) -> TestEnv {
+    let env = TestEnv::new();
+    configure(&env, "profile = \"engine\"\n[persist]\nmode = \"off\"\n");
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    let skill = env.config().join("skills/fix");
+    std::fs::create_dir_all(&skill).unwrap();
+    std::fs::create_dir(env.project().join("sub")).unwrap();
+    write_file(&skill.join("SKILL.md"), b"---\nname: fix\ndescription: Mends things.\n---\n");
+    write_file(&skill.join("effort.toml"), toml.as_bytes());
+    write_file(&env.project().join("sub/AGENTS.md"), b"Only tabs in here.\n");
+    write_file(&env.project().join("sub/a.txt"), b"one\n");
+    write_file(&env.project().join("guide.md"), b"Doors before windows.\n");
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["daemon", "start"]).success();
+    env
+}
+
+fn bash(command: &str) -> Turn {
+    Turn::tool("Bash", json!({"command": command, "description": "a step"}))
+}
+
+fn read(env: &TestEnv) -> Turn {
+    Turn::tool("Read", json!({"file_path": env.project().join("guide.md")}))
+}
+
+fn windows(env: &TestEnv) -> Vec<Value> {
+    let out = env.substrate(["session", "list", "--all", "--format", "json"]).success();
+    let out: Value = serde_json::from_str(&out).unwrap();
+    out["windows"].as_array().unwrap().clone()
+}
+
+fn agent(env: &TestEnv) -> String {
+    windows(env)[0]["agent"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_next_session_begins_with_what_the_last_one_left_once() {
+    let env = installed("preload = [\"guide.md\"]\n");
+    let model = ModelServer::start(Script::new([
+        bash("substrate effort start fix --task tasks/door"),
+        bash("substrate effort log 'the door is on the left'"),
+        bash(
+            "substrate effort dehydrate --body-file - <<'END'\nGoal: mend the door.\nNext: the hinge.\nEND",
+        ),
+        Turn::text("done"),
+    ]));
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    let requests = model.main_requests();
+    assert!(
+        requests.iter().any(|one| one.news().contains("> Doors before windows.")),
+        "the file to preload"
+    );
+    assert!(requests.iter().all(|one| !one.texts().contains("Dehydrated context of effort")));
+    let name = agent(&env);
+    let first_request = || {
+        let model = ModelServer::start(Script::new([Turn::text("went on")]));
+        let client = Client::new(&env, &model).var("AGENT_ID", &name);
+        assert_eq!(client.print("go on", &[]).result(), "went on");
+        model.main_requests()[0].texts()
+    };
+    let second = first_request();
+    assert!(second.contains("You work on effort 1: skill `fix`"), "{second}");
+    assert_eq!(second.matches("> Goal: mend the door.\n> Next: the hinge.").count(), 1, "{second}");
+    assert!(second.contains("> Doors before windows."), "{second}");
+    let third = first_request();
+    assert!(!third.contains("Goal: mend"), "{third}");
+    assert!(third.contains("read `tasks/door/1_FIX_LOG.md`"), "{third}");
+    let log = std::fs::read_to_string(env.project().join("tasks/door/1_FIX_LOG.md")).unwrap();
+    assert!(log.contains("the door is on the left"), "{log}");
+    let all = windows(&env);
+    assert_eq!(all.len(), 3);
+    assert_eq!((&all[0]["prev"], &all[1]["prev"]), (&all[1]["id"], &all[2]["id"]), "newest first");
+}
+
+#[test]
+fn the_tenth_call_waits_for_a_log_entry_and_directions_come_with_the_file() {
+    let env = installed("");
+    let mut turns = vec![bash("substrate effort start fix")];
+    turns.push(Turn::tool("Read", json!({"file_path": env.project().join("sub/a.txt")})));
+    turns.extend((2..=10).map(|_| read(&env)));
+    turns.extend([bash("substrate effort log 'nine looks'"), read(&env), Turn::text("done")]);
+    let model = ModelServer::start(Script::new(turns));
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    let requests = model.main_requests();
+    let result = |at: usize| requests[at].tool_results()[0].clone();
+    assert!(requests[2].news().contains("> Only tabs in here."), "{}", requests[2].news());
+    assert!(requests[8].news().contains("7 tool calls of effort 1"), "{}", requests[8].news());
+    for at in 1..=10 {
+        assert!(!result(at).is_error, "{at}: {}", result(at).text);
+    }
+    assert!(
+        result(11).is_error && result(11).text.contains("tool call 10 of effort 1"),
+        "{}",
+        result(11).text
+    );
+    assert!(!result(12).is_error && !result(13).is_error, "{}", result(12).text);
+    assert_eq!(windows(&env)[0]["heartbeat"], 1);
+}
+
+#[test]
+fn a_parent_with_three_subagents_keeps_its_own_count_and_window() {
+    let env = installed("block_at = 4\nwarn_at = 0\n");
+    let names = ["look once", "look twice", "look often"];
+    let agents = names.map(|prompt| {
+        ("Agent", json!({"description": prompt, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}))
+    });
+    let script = Script::new([
+        bash("substrate effort start fix"),
+        Turn::tools(agents),
+        read(&env),
+        bash("substrate effort log 'they are back'"),
+        Turn::text("all done"),
+    ])
+    .subagent(names[0], [read(&env), Turn::text("once")])
+    .subagent(names[1], [read(&env), read(&env), Turn::text("twice")])
+    .subagent(
+        names[2],
+        [
+            read(&env),
+            read(&env),
+            read(&env),
+            read(&env),
+            bash("substrate effort log 'looked often'"),
+            read(&env),
+            Turn::text("often"),
+        ],
+    );
+    let model = ModelServer::start(script);
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "all done");
+    let all = windows(&env);
+    let main = all.iter().find(|window| window["actor"] == "main").unwrap();
+    assert_eq!(
+        all.iter().filter(|window| window["actor"] == "main").count(),
+        1,
+        "one window throughout"
+    );
+    assert_eq!(main["ended_why"], "other", "it ended with its session");
+    let mut counts: Vec<i64> = Vec::new();
+    for window in all.iter().filter(|window| window["actor"] != "main") {
+        assert_eq!((&window["parent"], &window["effort"]), (&main["id"], &main["effort"]));
+        assert_eq!(window["ended_why"], "stop");
+        counts.push(window["heartbeat"].as_i64().unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 1, 2], "each for itself; the third began anew after its entry");
+    // Three calls started them: the parent's fourth is refused, whatever they did.
+    let requests = model.main_requests();
+    let refused = requests[3].tool_results()[0].clone();
+    assert!(
+        refused.is_error && refused.text.contains("tool call 4 of effort 1"),
+        "{}",
+        refused.text
+    );
+    let often = model.subagent_requests();
+    let refusals =
+        often.iter().filter(|one| one.news().contains("tool call 4 of effort 1")).count();
+    assert_eq!(refusals, 1);
+    let log = std::fs::read_dir(env.project().join("tasks")).unwrap().flatten().next().unwrap();
+    let log = std::fs::read_to_string(log.path().join("1_FIX_LOG.md")).unwrap();
+    let name = agent(&env);
+    assert!(
+        log.contains(&format!("· {name}/general-purpose-")) && log.contains("looked often"),
+        "{log}"
+    );
+    assert!(log.contains(&format!("· {name}\n\nthey are back")), "{log}");
+}
