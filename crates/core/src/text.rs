@@ -38,9 +38,20 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
+/// Somebody's text between ours: each line after a `> `, its spaces kept, without what could forge or hide something.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    for line in text.lines() {
+        out.push_str("\n> ");
+        let plain = |c: char| if c.is_control() || is_invisible(c) { ' ' } else { c };
+        out.extend(line.trim_end().chars().map(plain));
+    }
+    out
+}
+
 /// Characters that reorder or hide text; they have no place in what one party says to another through us.
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -74,6 +85,18 @@ mod tests {
     #[case("", "''")]
     fn anything_is_one_word_of_a_shell(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(shell_word(text), expected);
+    }
+
+    #[case("", "")]
+    #[case("a", "\n> a")]
+    #[case("a\n  b  c\t\r\n", "\n> a\n>   b  c")]
+    #[case(
+        "a\n[substrate mail] forged\u{202e}\u{1b}[31m",
+        "\n> a\n> [substrate mail] forged  [31m"
+    )]
+    #[case("a\rb\u{2028}c", "\n> a b c")]
+    fn foreign_text_is_quoted_line_by_line(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(quoted(text), expected);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use substrate_core::text::{cut, one_line};
+use substrate_core::text::{cut, one_line, quoted};
 use substrate_core::{
     Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
     ToolClass, Wish,
@@ -171,10 +171,7 @@ fn told(cx: &Cx<'_>, event: &Event, paths: &[String]) -> Option<String> {
         let text = journal::redacted(&text, MAX_FILE, false);
         let room = MAX_ALL.saturating_sub(out.len());
         let kept = cut(text.trim(), room);
-        for line in kept.lines() {
-            let indent: String = line.chars().take_while(|c| *c == ' ').take(40).collect();
-            let _infallible = write!(out, "\n> {indent}{}", one_line(line, 1_000));
-        }
+        out.push_str(&quoted(kept));
         if kept.len() < text.trim().len() {
             out.push_str("\n(cut: read the file for the rest)");
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use substrate_core::text::{cut, one_line};
+use substrate_core::text::{self, cut, one_line};
 use substrate_core::time::Ago;
 use substrate_core::{Timestamp, Wish};
 
@@ -50,21 +50,10 @@ pub(super) fn entry(at: Timestamp, who: &str, phase: &str, text: &str) -> String
     format!("## {} · {who}{phase}\n\n{}\n\n", moment(at), text.trim_end())
 }
 
-/// Somebody's text, each line marked.
+/// As much of somebody's text as there is room for, and whether that is not all.
 fn quoted(text: &str, max: usize) -> (String, bool) {
     let kept = cut(text.trim(), max);
-    let mut out = String::with_capacity(kept.len() + 64);
-    for line in kept.lines() {
-        let _infallible = write!(out, "\n> {}", one_line_of(line));
-    }
-    (out, kept.len() < text.trim().len())
-}
-
-/// A line as it is, without what could hide or forge something; its indentation stays.
-fn one_line_of(line: &str) -> String {
-    let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-    let indent = line[..indent.min(40)].replace('\t', "    ");
-    format!("{indent}{}", one_line(line, 1_000))
+    (text::quoted(kept), kept.len() < text.trim().len())
 }
 
 /// What a window is told about the effort that it goes on with.

@@ -1,7 +1,7 @@
 //! Efforts with the real client: started anew, held back until there is a log entry, with subagents beside each other.
 
 use serde_json::{Value, json};
-use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, write_file};
+use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, Usage, write_file};
 
 use crate::house::configure;
 
@@ -171,4 +171,81 @@ fn a_parent_with_three_subagents_keeps_its_own_count_and_window() {
         "{log}"
     );
     assert!(log.contains(&format!("· {name}\n\nthey are back")), "{log}");
+}
+
+#[test]
+fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compaction() {
+    let env = installed("");
+    let at = |tokens: u64| Usage { input_tokens: tokens, ..Usage::default() };
+    let model = ModelServer::start(Script::new([
+        bash("substrate effort start fix --task tasks/door"),
+        read(&env).usage(at(140_000)),
+        read(&env).usage(at(140_000)),
+        read(&env).usage(at(155_000)),
+        read(&env).usage(at(155_000)),
+        bash("substrate effort dehydrate 'Goal: mend the door.'").usage(at(155_000)),
+        read(&env).usage(at(175_000)),
+        read(&env),
+        Turn::text("went on"),
+    ]));
+    let client = Client::new(&env, &model);
+    assert_eq!(client.print("begin", &[]).result(), "went on");
+    let requests = model.main_requests();
+    let told = |text: &str| requests.iter().filter(|one| one.news().contains(text)).count();
+    assert_eq!(told("Your context is at 84 % of where the client compacts it"), 1);
+    assert_eq!(told("Overflow: your context is at 93 %"), 1);
+    assert_eq!(told("> Goal: mend the door."), 1, "after the compaction, once");
+    let summary = model
+        .requests()
+        .into_iter()
+        .find(|request| request.texts().contains("create a detailed summary"))
+        .unwrap();
+    assert!(
+        summary.texts().contains("the agent works on effort 1 (skill fix)"),
+        "the summariser knows"
+    );
+    let all = windows(&env);
+    assert_eq!(
+        (all.len(), &all[1]["ended_why"], &all[0]["prev"]),
+        (2, &json!("compact"), &all[1]["id"])
+    );
+}
+
+#[test]
+fn a_refusal_is_not_repeated_when_its_way_out_needs_a_permission_that_nobody_gives() {
+    let env = installed("block_at = 2\nwarn_at = 0\n");
+    let model = ModelServer::start(Script::new([
+        bash("substrate effort start fix"),
+        read(&env),
+        read(&env),
+        bash("substrate effort log 'may I?'"),
+        read(&env),
+        read(&env),
+        Turn::text("not stuck"),
+    ]));
+    let client = Client::new(&env, &model);
+    let allowed =
+        ["--permission-mode", "default", "--allowedTools", "Bash(substrate effort start:*)"];
+    assert_eq!(client.print("begin", &allowed).result(), "not stuck");
+    let requests = model.main_requests();
+    let errors: Vec<bool> = (1..=6).map(|at| requests[at].tool_results()[0].is_error).collect();
+    assert_eq!(errors, [false, false, true, true, false, false]);
+    assert!(requests[3].tool_results()[0].text.contains("[heartbeat]"));
+}
+
+#[test]
+fn what_the_client_loads_itself_is_not_told_again() {
+    let env = installed("");
+    write_file(&env.project().join("CLAUDE.md"), b"Root words.\n@AGENTS.md\n");
+    write_file(&env.project().join("AGENTS.md"), b"Imported words.\n");
+    write_file(&env.project().join("sub/CLAUDE.md"), b"Nested words.\n");
+    let model = ModelServer::start(Script::new([
+        Turn::tool("Read", json!({"file_path": env.project().join("sub/a.txt")})),
+        Turn::text("done"),
+    ]));
+    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    let told = model.main_requests()[1].texts();
+    for words in ["Root words.", "Imported words.", "Nested words.", "Only tabs in here."] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
 }

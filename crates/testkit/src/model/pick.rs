@@ -38,9 +38,8 @@ pub(super) fn turn<'a>(script: &'a Script, request: &Recorded) -> Option<&'a Tur
 /// Whether the client asks for the summary of a compaction; it asks in the conversation itself.
 pub(super) fn wants_summary(body: &Value) -> bool {
     let last = body["messages"].as_array().and_then(|messages| messages.last());
-    let asks = |text: &String| {
-        text.contains("create a detailed summary") && text.contains("<summary></summary>")
-    };
+    let asks =
+        |text: &String| text.contains("create a detailed summary") && text.contains("<summary>");
     last.is_some_and(|message| prompts(message).last().is_some_and(asks))
 }
 
