@@ -126,10 +126,16 @@ fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), Db
     }
     let loaded = ops::known(cx.db, session.as_str(), CLIENT)?;
     found.retain(|path| !loaded.contains(path));
-    let touched: Vec<&String> = own(event);
-    let is_own =
-        |path: &String| touched.iter().any(|file| path.ends_with(file.trim_start_matches("./")));
+    let seen: Vec<String> = own(event).into_iter().map(|file| absolute(event, file)).collect();
+    let is_own = |path: &String| seen.contains(path);
     Ok(found.into_iter().partition(|path| !is_own(path)))
+}
+
+fn absolute(event: &Event, file: &str) -> String {
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    format!("{}/{}", event.cwd.trim_end_matches('/'), file.trim_start_matches("./"))
 }
 
 /// The effort that the session works on, or else the session: an effort is told once, however many sessions it takes.

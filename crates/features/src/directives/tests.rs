@@ -86,6 +86,12 @@ fn what_an_actor_reads_itself_is_known() {
     let told = touch(&mut stage, "s1", None, "Read", "/repo/AGENTS.md");
     assert!(!told.contains("Be kind.") && told.contains("Short lines."), "{told}");
     assert_eq!(touch(&mut stage, "s1", None, "Read", "a.rs"), "");
+    assert!(touch(&mut stage, "s2", None, "Read", "./AGENTS.md").contains("Short lines."));
+    let told = touch(&mut stage, "s2", None, "Read", "src/a.rs");
+    assert!(
+        told.contains("Only tabs.") && !told.contains("Be kind."),
+        "another of that name is another: {told}"
+    );
 }
 
 #[rstest]

@@ -26,11 +26,11 @@ fn house() -> TestEnv {
     put("docs/guide.md", "Doors before windows.\n");
     put("src/AGENTS.md", "Only tabs.\n");
     put("src/a.txt", "one\n");
-    hook(&env, "SessionStart", json!({"source": "startup"})).success();
+    hook(&env, "SessionStart", &json!({"source": "startup"})).success();
     env
 }
 
-fn payload(env: &TestEnv, event: &str, more: Value) -> Value {
+fn payload(env: &TestEnv, event: &str, more: &Value) -> Value {
     let mut out = json!({
         "session_id": "s1", "hook_event_name": event, "cwd": env.project(),
         "transcript_path": env.root().join("s1.jsonl"),
@@ -39,13 +39,13 @@ fn payload(env: &TestEnv, event: &str, more: Value) -> Value {
     out
 }
 
-fn hook(env: &TestEnv, event: &str, more: Value) -> Run {
+fn hook(env: &TestEnv, event: &str, more: &Value) -> Run {
     env.hook(event, payload(env, event, more))
 }
 
 fn glob(env: &TestEnv) -> String {
     let more = json!({"tool_name": "Glob", "tool_input": {"pattern": "*"}, "tool_use_id": "t"});
-    hook(env, "PreToolUse", more).success()
+    hook(env, "PreToolUse", &more).success()
 }
 
 /// As the session's own shell runs it.
@@ -82,9 +82,9 @@ fn an_effort_from_its_beginning_to_its_end() {
 
     effort(&env, &["phase"]).success();
     effort(&env, &["dehydrate", "Goal: the door on the left."]).success();
-    let compacted = hook(&env, "SessionStart", json!({"source": "compact"})).success();
+    let compacted = hook(&env, "SessionStart", &json!({"source": "compact"})).success();
     assert!(compacted.contains("> Goal: the door on the left."), "{compacted}");
-    let cleared = hook(&env, "SessionStart", json!({"source": "clear"})).success();
+    let cleared = hook(&env, "SessionStart", &json!({"source": "clear"})).success();
     assert!(
         !cleared.contains("Goal") && cleared.contains("read `tasks/login/1_BRAINSTORM_LOG.md`"),
         "{cleared}"
@@ -145,7 +145,7 @@ fn directions_beside_a_file_are_told_once() {
     let read = || {
         let input = json!({"file_path": env.project().join("src/a.txt")});
         let more = json!({"tool_name": "Read", "tool_input": input, "tool_response": {}, "tool_use_id": "t"});
-        hook(&env, "PostToolUse", more).success()
+        hook(&env, "PostToolUse", &more).success()
     };
     assert!(read().contains("> Only tabs."));
     assert_eq!(read(), "");
