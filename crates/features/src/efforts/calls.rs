@@ -56,6 +56,13 @@ pub(super) fn before(
     Ok(wishes)
 }
 
+/// Whether a call is the way out of a refusal.
+pub(super) fn is_way_out(call: &ToolCall) -> bool {
+    let logs = |words: &Vec<String>| words.windows(2).any(|pair| pair == ["effort", "log"]);
+    is_ours(call)
+        && call.command.as_deref().is_some_and(|line| locks::face::commands(line).iter().any(logs))
+}
+
 /// Commands that may stand beside one of ours in a line.
 const HARMLESS: [&str; 6] = ["cd", "echo", "printf", "cat", "true", ":"];
 

@@ -67,7 +67,7 @@ pub(super) fn record(
         }
         (EventKind::PermissionRequest, Detail::ToolBefore { call })
         | (EventKind::PermissionDenied, Detail::ToolFailed { call, .. })
-            if calls::is_ours(call) =>
+            if calls::is_way_out(call) =>
         {
             // Whatever a person answers: to insist now on what they may have refused would leave the agent no way out.
             if let Some(standing) = policy::standing(cx, event)? {

@@ -110,6 +110,7 @@ fn a_refusal_is_not_repeated_when_its_way_out_was_refused(#[case] kind: EventKin
         tool(&mut stage, LION);
     }
     ask(&mut stage, "rm -r build");
+    ask(&mut stage, "substrate inbox");
     assert!(denial(&tool(&mut stage, LION)).is_some(), "another command's dialog changes nothing");
     ask(&mut stage, "substrate effort log 'x'");
     for _ in 0..5 {
