@@ -87,6 +87,7 @@ mod tests {
         assert_eq!(shell_word(text), expected);
     }
 
+    #[rstest]
     #[case("", "")]
     #[case("a", "\n> a")]
     #[case("a\n  b  c\t\r\n", "\n> a\n>   b  c")]

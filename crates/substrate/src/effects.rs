@@ -1,8 +1,8 @@
 //! What features want done outside the database, after the commit.
 
+mod artifact;
 pub(crate) mod logs;
 mod walk;
-mod artifact;
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;

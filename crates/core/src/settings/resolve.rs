@@ -176,6 +176,9 @@ mod tests {
             default: "\"\"",
             about: "",
             project: ProjectMay::Set,
+            profiles: &[],
+        },
+        Key {
             name: "journal.n",
             kind: Kind::Count,
             default: "7",

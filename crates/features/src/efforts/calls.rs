@@ -5,7 +5,7 @@ use substrate_core::{Actor, Cx, DbError, Event, ToolCall, Wish};
 use super::ops_windows::{self, Current, Standing};
 use super::{pending, words};
 use crate::context;
-use crate::locks;
+use crate::shell::{self, Simple};
 
 /// How often in a row a call is refused. Whoever can't write a log entry (a subagent without a shell) is let go then.
 pub(super) const MAX_DENIALS: i64 = 5;
@@ -58,9 +58,11 @@ pub(super) fn before(
 
 /// Whether a call is the way out of a refusal.
 pub(super) fn is_way_out(call: &ToolCall) -> bool {
-    let logs = |words: &Vec<String>| words.windows(2).any(|pair| pair == ["effort", "log"]);
+    let logs = |simple: &Simple| {
+        simple.words.windows(2).any(|pair| pair[0].text == "effort" && pair[1].text == "log")
+    };
     is_ours(call)
-        && call.command.as_deref().is_some_and(|line| locks::face::commands(line).iter().any(logs))
+        && call.command.as_deref().is_some_and(|line| shell::read(line).commands.iter().any(logs))
 }
 
 /// Commands that may stand beside one of ours in a line.
@@ -70,14 +72,11 @@ const HARMLESS: [&str; 6] = ["cd", "echo", "printf", "cat", "true", ":"];
 pub(super) fn is_ours(call: &ToolCall) -> bool {
     let Some(line) = call.command.as_deref() else { return false };
     let mut n_ours = 0;
-    for words in locks::face::commands(line) {
-        let is_setting = |word: &&String| word.contains('=') && !word.starts_with(['-', '=']);
-        let Some(program) = words.iter().find(|word| !is_setting(word)) else { continue };
-        let name = program.rsplit('/').next().unwrap_or_default();
-        if name == "substrate" {
-            n_ours += 1;
-        } else if !HARMLESS.contains(&name) {
-            return false;
+    for simple in shell::read(line).commands {
+        match simple.name() {
+            "substrate" => n_ours += 1,
+            name if HARMLESS.contains(&name) => {}
+            _ => return false,
         }
     }
     // Words that no shell could read are an agent's mistake, which the shell will tell; it may still be the way out.

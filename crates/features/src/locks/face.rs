@@ -1,8 +1,8 @@
-//! What other features may ask about leases and command lines.
+//! What other features may ask about leases.
 
 use substrate_core::{Db, DbError};
 
-use super::{ops, shell};
+use super::ops;
 
 /// The files that an actor holds, the latest first, as they are named in their working tree.
 pub(crate) fn held(
@@ -14,9 +14,4 @@ pub(crate) fn held(
     let max = i64::try_from(max).unwrap_or(i64::MAX);
     let leases = ops::of_owner(db, session, actor, max)?;
     Ok(leases.into_iter().map(|lease| lease.relative).collect())
-}
-
-/// The simple commands of a command line, each as its words.
-pub(crate) fn commands(line: &str) -> Vec<Vec<String>> {
-    shell::commands(line)
 }

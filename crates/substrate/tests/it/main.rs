@@ -11,9 +11,9 @@ mod daemon;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
-mod explain;
-#[cfg(test)]
 mod efforts;
+#[cfg(test)]
+mod explain;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -33,9 +33,9 @@ mod once;
 #[cfg(test)]
 mod real_client;
 #[cfg(test)]
-mod real_client_guards;
-#[cfg(test)]
 mod real_client_efforts;
+#[cfg(test)]
+mod real_client_guards;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
