@@ -19,6 +19,7 @@ pub(crate) mod shell;
 mod skills;
 #[cfg(test)]
 mod stage;
+mod supervise;
 mod todos;
 
 use substrate_core::Feature;
@@ -40,6 +41,7 @@ pub const ALL: &[&Feature] = &[
     &skills::FEATURE,
     &reminders::FEATURE,
     &persist::FEATURE,
+    &supervise::FEATURE,
     &journal::FEATURE,
 ];
 

@@ -15,6 +15,7 @@ mod host;
 mod in_process;
 mod machine;
 mod proc;
+mod run;
 mod spool;
 mod ui;
 
@@ -30,6 +31,10 @@ fn main() -> ExitCode {
     // Nor in that of a script, which may call these several times.
     if let Some(command) = args.get(1).filter(|arg| for_scripts::COMMANDS.contains(&arg.as_str())) {
         return for_scripts::main(command, &args[2..]);
+    }
+
+    if args.get(1).is_some_and(|arg| arg == "__terminal") {
+        return run::hand_back(&args[2..]);
     }
     cli::main(&args)
 }

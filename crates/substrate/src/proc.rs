@@ -26,6 +26,12 @@ pub(crate) fn command(program: impl AsRef<OsStr>, env: &Env) -> Command {
     command
 }
 
+/// What the person asked for, with their own environment and streams.
+#[expect(clippy::disallowed_methods, reason = "it stands for what they would have typed")]
+pub(crate) fn as_asked(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
 /// Becomes another program of ours, which sees what we see. Returns only if that fails.
 #[expect(clippy::disallowed_methods, reason = "it is the same process, and its caller is ours")]
 pub(crate) fn become_program(program: &std::path::Path, args: &[&str]) -> std::io::Error {

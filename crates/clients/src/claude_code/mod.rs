@@ -8,6 +8,7 @@ mod decode;
 mod deliver;
 mod encode;
 pub mod install;
+pub mod relaunch;
 mod tools;
 mod wire;
 

@@ -39,6 +39,8 @@ pub(super) struct Line<'a> {
     settings: Arc<Settings>,
     project: Arc<str>,
     conn: Option<Conn>,
+    /// Whether a daemon is started where there is none.
+    starts: bool,
 }
 
 impl<'a> Line<'a> {
@@ -47,7 +49,14 @@ impl<'a> Line<'a> {
         for problem in &settings.problems {
             ui::talk(&format!("warning: {problem} ({})\n", problem.hint));
         }
-        Self { context, verb, settings, project, conn: None }
+        let starts = settings.on("daemon.autostart");
+        Self { context, verb, settings, project, conn: None, starts }
+    }
+
+    /// For whoever asks in the background: says nothing about the settings, and starts no daemon that somebody stopped.
+    pub(super) fn quiet(context: &'a Context, verb: &'static Verb) -> Self {
+        let (settings, project) = SettingsFiles::new(context.home.config()).around(dir(context));
+        Self { context, verb, settings, project, conn: None, starts: false }
     }
 
     /// Runs the verb in the daemon, or here if there is none.
@@ -86,9 +95,8 @@ impl<'a> Line<'a> {
         let mut tries = 0;
         loop {
             let asked = self.ask_once(&json);
-            let may_start = self.settings.on("daemon.autostart");
             match asked {
-                Err(ConnError::Absent) if tries == 0 && may_start && start(self.context) => {}
+                Err(ConnError::Absent) if tries == 0 && self.starts && start(self.context) => {}
                 Err(ConnError::Broken) if self.verb.repeatable && tries < REPEATS => {
                     std::thread::sleep(Duration::from_millis(50));
                 }

@@ -13,6 +13,7 @@ mod lines;
 mod local;
 mod reference;
 mod scratchpad;
+mod run;
 mod setup;
 mod verbs;
 
@@ -42,8 +43,8 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match run(&matches) {
-        Ok(()) => ExitCode::SUCCESS,
+    match dispatch(&matches) {
+        Ok(code) => code,
         Err(error) => {
             if !error.message.is_empty() {
                 ui::talk(&error.render());
@@ -53,12 +54,22 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     }
 }
 
-fn run(matches: &ArgMatches) -> Result<()> {
+/// A supervisor ends as its client did; any other command well.
+fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
+    match matches.subcommand() {
+        Some(("run", inner)) => run::run(context(matches)?, inner),
+        _ => one(context(matches)?, matches).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn context(matches: &ArgMatches) -> Result<Context> {
     let env = Env::of_this_process();
     let home = Home::find(&env)?;
     let verbose = matches.get_count("verbose") > 0;
-    let context =
-        Context { caller: caller(matches, &env), format: format(matches), verbose, env, home };
+    Ok(Context { caller: caller(matches, &env), format: format(matches), verbose, env, home })
+}
+
+fn one(context: Context, matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("daemon", matches)) => daemon::run(context, matches),
         Some(("db", matches)) => db::run(&context, matches),
@@ -105,6 +116,7 @@ pub(crate) fn command() -> Command {
         .subcommand(config::command())
         .subcommand(explain::command())
         .subcommand(hooks::command())
+        .subcommand(run::command())
         .subcommands(setup::commands())
         .subcommand(
             Command::new("completions")

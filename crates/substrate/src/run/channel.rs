@@ -1,0 +1,94 @@
+//! What the supervisor says to the engine, and hears from it. On threads of their own: whatever becomes of the daemon or the
+//! database, the terminal does not wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+/// Asks the engine: the verb's second word and its body. `Err` is for people.
+pub(crate) type Asks = dyn Fn(&str, Value) -> Result<Value, String> + Send + Sync;
+
+/// How long the engine may take for its word on a client that has ended.
+const LAST_WORD: Duration = Duration::from_secs(3);
+
+/// After a failure.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct Channel {
+    asks: Arc<Asks>,
+    token: String,
+    /// The child that runs: nothing is said about an earlier one.
+    current: Arc<AtomicU32>,
+    sender: UnboundedSender<(u32, Wanted)>,
+    pub(super) wanted: UnboundedReceiver<(u32, Wanted)>,
+}
+
+/// A client shall be started anew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) why: Option<String>,
+    pub(super) agent: Option<String>,
+}
+
+impl Wanted {
+    fn read(json: &Value) -> Self {
+        let text = |name: &str| json[name].as_str().map(str::to_owned);
+        Self { why: text("wanted"), agent: text("agent") }
+    }
+}
+
+impl Channel {
+    pub(super) fn new(asks: Arc<Asks>, token: String) -> Self {
+        let (sender, wanted) = unbounded_channel();
+        Self { asks, token, current: Arc::default(), sender, wanted }
+    }
+
+    /// A client was started: the engine is told, and asked until it has ended.
+    pub(super) fn started(&self, child: u32, n_restarts: u32) {
+        let (asks, sender) = (Arc::clone(&self.asks), self.sender.clone());
+        let current = Arc::clone(&self.current);
+        current.store(child, Ordering::Relaxed);
+        let is_over = move || current.load(Ordering::Relaxed) != child;
+        let note = noted(&self.token, child, n_restarts);
+        let wait = json!({"token": self.token, "child": child});
+        std::thread::spawn(move || {
+            while !is_over() && asks("note", note.clone()).is_err() {
+                std::thread::sleep(PAUSE);
+            }
+            while !is_over() {
+                match asks("wait", wait.clone()) {
+                    Ok(said) if said["over"] == json!(true) => return,
+                    Ok(said) => {
+                        let wanted = Wanted::read(&said);
+                        if wanted.why.is_some() {
+                            let _gone = sender.send((child, wanted));
+                            return;
+                        }
+                    }
+                    Err(_) => std::thread::sleep(PAUSE),
+                }
+            }
+        });
+    }
+
+    /// A client has ended: the engine's last word on it, if there is one in time.
+    pub(super) async fn ended(&self, child: u32) -> Option<Wanted> {
+        self.current.store(0, Ordering::Relaxed);
+        let asks = Arc::clone(&self.asks);
+        let done = json!({"token": self.token, "child": child});
+        let (sender, said) = oneshot::channel();
+        std::thread::spawn(move || sender.send(asks("done", done)));
+        let said = tokio::time::timeout(LAST_WORD, said).await.ok()?.ok()?.ok()?;
+        Some(Wanted::read(&said))
+    }
+}
+
+/// What the engine is told about a child; 0 is none yet.
+pub(crate) fn noted(token: &str, child: u32, n_restarts: u32) -> Value {
+    let pid = std::process::id();
+    json!({"token": token, "pid": pid, "child": child, "restarts": n_restarts})
+}

@@ -1,0 +1,288 @@
+//! The loop: a client, its changes, signals, and the engine's word; then what the policy says.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_current_process_group};
+use substrate_clients::claude_code::relaunch;
+use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
+
+use super::channel::{Asks, Channel, Wanted};
+use super::child::{Change, Child};
+use super::policy::{End, Ended, Next, Policy};
+use super::terminal::Terminal;
+use super::words;
+use crate::config::Env;
+use crate::error::{AppError, Kind, Result};
+
+/// How long a client may take to end in good order.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What the person wants.
+pub(crate) struct Orders {
+    /// The client and its arguments.
+    pub(crate) line: Vec<OsString>,
+    pub(crate) agent: Option<String>,
+    pub(crate) effort: Option<String>,
+    pub(crate) persists: bool,
+    /// Who we are to the engine.
+    pub(crate) token: String,
+    pub(crate) env: Env,
+}
+
+/// Runs the client until it is not started any more. The exit code.
+pub(crate) fn supervise(orders: &Orders, asks: Arc<Asks>) -> Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    runtime.block_on(async {
+        let terminal = Terminal::find();
+        let signals = Signals::listen(terminal.is_some())
+            .map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+        let channel = Channel::new(asks, orders.token.clone());
+        let (is_leaving, is_stopped) = (false, false);
+        let mut supervisor =
+            Supervisor { orders, terminal, signals, channel, is_leaving, is_stopped };
+        Ok(supervisor.run().await)
+    })
+}
+
+struct Supervisor<'a> {
+    orders: &'a Orders,
+    /// What can be lent to the child.
+    terminal: Option<Terminal>,
+    signals: Signals,
+    channel: Channel,
+    /// We were told to end.
+    is_leaving: bool,
+    /// The child is stopped, and nobody has let it go on.
+    is_stopped: bool,
+}
+
+impl Supervisor<'_> {
+    async fn run(&mut self) -> u8 {
+        let begun = Instant::now();
+        let mut policy = Policy::new(self.orders.persists);
+        let mut line = self.orders.line.clone();
+        let mut agent = self.orders.agent.clone();
+        let mut n_restarts = 0;
+        loop {
+            let child = match Child::start(&line, &self.vars(agent.as_deref())) {
+                Ok(child) => child,
+                Err(error) => return not_started(&line, &error),
+            };
+            if let Some(terminal) = &mut self.terminal {
+                terminal.lend(child.group());
+            }
+            self.channel.started(child.id(), n_restarts);
+            let started = child.begun;
+            let (end, wanted) = self.attend(child).await;
+            let ended = Ended {
+                end,
+                lasted: started.elapsed(),
+                is_wanted: wanted.why.is_some(),
+                is_leaving: self.is_leaving,
+            };
+            // Also after a failure: the agent's mail and work are waiting for it.
+            agent = self.orders.agent.clone().or(wanted.agent).or(agent);
+            match policy.next(begun.elapsed(), ended) {
+                Next::Leave => return end.exit_code(),
+                Next::Fresh => {
+                    let why = wanted.why.as_deref().unwrap_or_default();
+                    words::say(&words::fresh(why, agent.as_deref()));
+                    let prompt = words::prompt(self.orders.effort.as_deref());
+                    line = with_args(&line, relaunch::fresh(&line[1..], &prompt));
+                }
+                Next::Again { pause, n_failures } => {
+                    words::say(&words::again(end, pause, n_failures));
+                    if !self.rest(pause).await {
+                        return end.exit_code();
+                    }
+                    line = with_args(&line, relaunch::again(&line[1..]));
+                }
+                Next::GiveUp(why) => {
+                    words::say(&words::given_up(why, end));
+                    return end.exit_code().max(1);
+                }
+            }
+            n_restarts += 1;
+        }
+    }
+
+    /// Until the child has ended: how it did, and the engine's word on it.
+    async fn attend(&mut self, child: Child) -> (End, Wanted) {
+        let mut wanted: Option<Wanted> = None;
+        let mut kill_at: Option<tokio::time::Instant> = None;
+        let was_killed = loop {
+            match child.look() {
+                Some(Change::Ended { was_killed }) => break was_killed,
+                Some(Change::Stopped(by)) => {
+                    self.stopped(&child, by, wanted.is_some());
+                    continue;
+                }
+                None => {}
+            }
+            let patience = kill_at.unwrap_or_else(|| tokio::time::Instant::now() + GRACE);
+            tokio::select! {
+                heard = self.signals.next() => self.heard(&child, heard),
+                Some((id, said)) = self.channel.wanted.recv() => {
+                    if id == child.id() && wanted.is_none() {
+                        wanted = Some(said);
+                        kill_at = Some(tokio::time::Instant::now() + GRACE);
+                        self.end(&child, Signal::TERM);
+                    }
+                }
+                () = tokio::time::sleep_until(patience), if kill_at.is_some() => {
+                    kill_at = None;
+                    self.end(&child, Signal::KILL);
+                }
+            }
+        };
+        if let Some(terminal) = &self.terminal {
+            terminal.take_back(&self.orders.env, child.group(), was_killed);
+        }
+        self.is_stopped = false;
+        let id = child.id();
+        let end = child.reap();
+        let last = self.channel.ended(id).await.unwrap_or_default();
+        let heard = wanted.unwrap_or_default();
+        (end, Wanted { why: heard.why.or(last.why), agent: heard.agent.or(last.agent) })
+    }
+
+    fn heard(&mut self, child: &Child, heard: Heard) {
+        match heard {
+            Heard::Child => {}
+            Heard::End(signal) => {
+                self.is_leaving = true;
+                self.end(child, signal);
+            }
+            Heard::Stop => child.signal(Signal::TSTP),
+            Heard::Continue => {
+                if let Some(terminal) = &mut self.terminal {
+                    terminal.lend(child.group());
+                }
+                self.go_on(child);
+            }
+        }
+    }
+
+    /// What is stopped gets no signal before it goes on.
+    fn end(&mut self, child: &Child, signal: Signal) {
+        child.signal(signal);
+        self.go_on(child);
+    }
+
+    fn go_on(&mut self, child: &Child) {
+        if std::mem::take(&mut self.is_stopped) {
+            child.signal(Signal::CONT);
+        }
+    }
+
+    /// The child was stopped: so are we, and the shell has the terminal, until it lets us go on.
+    fn stopped(&mut self, child: &Child, by: i32, is_ending: bool) {
+        self.is_stopped = true;
+        let by_terminal = [Signal::TTIN, Signal::TTOU].iter().any(|signal| signal.as_raw() == by);
+        let is_lent =
+            self.terminal.as_ref().is_some_and(|terminal| terminal.is_lent_to(child.group()));
+        // It wanted the terminal before it was lent; or it shall end.
+        if is_ending || self.is_leaving || (by_terminal && is_lent) {
+            return self.go_on(child);
+        }
+        // Not SIGSTOP: this one does nothing where no shell is there to let us go on.
+        let own = if self.terminal.is_some() { Signal::TSTP } else { Signal::TTIN };
+        let _gone = kill_current_process_group(own);
+        // We go on here, at once where nobody could stop us. Whoever stopped it for good lets it go on as well.
+        if by != Signal::STOP.as_raw() {
+            if let Some(terminal) = &mut self.terminal {
+                terminal.lend(child.group());
+            }
+            self.go_on(child);
+        }
+    }
+
+    /// `false`: somebody wants us to end.
+    async fn rest(&mut self, pause: Duration) -> bool {
+        let until = tokio::time::Instant::now() + pause;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => return true,
+                heard = self.signals.next() => if let Heard::End(_) = heard { return false },
+            }
+        }
+    }
+
+    fn vars(&self, agent: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut out = Vec::new();
+        out.extend(agent.map(|agent| ("AGENT_ID", agent.to_owned())));
+        out.extend(self.orders.effort.clone().map(|id| ("SUBSTRATE_EFFORT", id)));
+        if self.orders.persists {
+            out.push(("SUBSTRATE_PERSIST", "poll".to_owned()));
+        }
+        out
+    }
+}
+
+fn with_args(line: &[OsString], args: Vec<OsString>) -> Vec<OsString> {
+    line.iter().take(1).cloned().chain(args).collect()
+}
+
+/// As shells: 127 when there is no such program, 126 when it can't be run.
+fn not_started(line: &[OsString], error: &std::io::Error) -> u8 {
+    let program = line.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    words::say(&words::not_started(&program, error));
+    if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
+}
+
+#[derive(Clone, Copy)]
+enum Heard {
+    /// Something became of a child.
+    Child,
+    /// To be passed on, and to end with.
+    End(Signal),
+    Stop,
+    Continue,
+}
+
+struct Signals {
+    child: Listener,
+    interrupt: Listener,
+    terminate: Listener,
+    hangup: Listener,
+    quit: Listener,
+    go_on: Listener,
+    /// Listened to where the system can't tell the child by itself.
+    stop: Option<Listener>,
+}
+
+impl Signals {
+    fn listen(has_terminal: bool) -> std::io::Result<Self> {
+        let other = |wanted: Signal| signal(SignalKind::from_raw(wanted.as_raw()));
+        Ok(Self {
+            child: signal(SignalKind::child())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            quit: signal(SignalKind::quit())?,
+            go_on: other(Signal::CONT)?,
+            stop: if has_terminal { None } else { Some(other(Signal::TSTP)?) },
+        })
+    }
+
+    async fn next(&mut self) -> Heard {
+        let stop = async {
+            match &mut self.stop {
+                Some(stop) => stop.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.child.recv() => Heard::Child,
+            _ = self.interrupt.recv() => Heard::End(Signal::INT),
+            _ = self.terminate.recv() => Heard::End(Signal::TERM),
+            _ = self.hangup.recv() => Heard::End(Signal::HUP),
+            _ = self.quit.recv() => Heard::End(Signal::QUIT),
+            _ = self.go_on.recv() => Heard::Continue,
+            _ = stop => Heard::Stop,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What is said to the person, one line each; and the prompt of a client that is started anew.
+
+use std::time::Duration;
+
+use super::policy::{End, GiveUp, MAX_FAILURES};
+use crate::ui;
+
+/// On stderr: stdout is the client's.
+pub(super) fn say(line: &str) {
+    ui::talk(&format!("substrate run: {line}\n"));
+}
+
+/// The first prompt of a fresh context.
+pub(super) fn prompt(effort: Option<&str>) -> String {
+    effort.map_or_else(
+        || "Continue the work that your previous context window left: `substrate effort show` says where you are.".to_owned(),
+        |id| format!("Continue effort {id}, which your previous context window left: `substrate effort show {id}` says where you are."),
+    )
+}
+
+pub(super) fn fresh(why: &str, agent: Option<&str>) -> String {
+    let who = agent.map_or_else(String::new, |agent| format!(" as {agent}"));
+    format!("{why}; the client is started anew{who} with a fresh context.")
+}
+
+pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
+    format!(
+        "the client {}; it is started again in {} s (failure {n_failures} of {MAX_FAILURES}, Ctrl+C ends this).",
+        ended(end),
+        pause.as_secs()
+    )
+}
+
+pub(super) fn given_up(why: GiveUp, end: End) -> String {
+    match why {
+        GiveUp::TooManyRestarts => "the context was full again and again within 2 minutes, so the client is not started any more. Make smaller what fills it from the start (CLAUDE.md, MCP servers, the dehydrated context), or set context.on_auto_compact = \"compact\".".to_owned(),
+        GiveUp::TooManyFailures => format!(
+            "the client {}, and failed {MAX_FAILURES} times within 10 minutes, so it is not started any more. Its own words above say why; run it without `substrate run` to see more.",
+            ended(end)
+        ),
+    }
+}
+
+pub(super) fn not_started(program: &str, error: &std::io::Error) -> String {
+    format!("`{program}` could not be started: {error}")
+}
+
+fn ended(end: End) -> String {
+    match end {
+        End::Code(code) => format!("ended with code {code}"),
+        End::Signal(signal) => format!("was ended by signal {signal}"),
+    }
+}
