@@ -8,7 +8,7 @@ use super::ops;
 /// A supervisor that has not done what it was asked for so long does not listen: the client may compact.
 pub(super) const PATIENCE_MS: i64 = 20_000;
 
-pub(super) const WHY: &str = "its context was full";
+pub(super) const WHY: &str = "the context was full";
 
 /// What the client is told instead of a compaction; people see it too.
 pub(super) const REASON: &str = "Not compacted: `substrate run` ends this session now and starts it anew with a fresh context (context.on_auto_compact = \"restart\").";

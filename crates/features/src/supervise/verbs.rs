@@ -34,7 +34,7 @@ impl VerbArgs for List {
             let agent = one.agent.as_deref().unwrap_or("(no session yet)");
             let _infallible = writeln!(
                 text,
-                "{agent}: client {} under {}, since {}, {} restarts",
+                "{agent}: client {} under supervisor {} for {}, restarts: {}",
                 one.child.pid,
                 one.own.pid,
                 Ago(cx.now.since(one.since)),

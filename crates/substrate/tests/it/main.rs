@@ -31,6 +31,8 @@ mod leases;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
+mod pane;
+#[cfg(test)]
 mod real_client;
 #[cfg(test)]
 mod real_client_efforts;
@@ -54,6 +56,10 @@ mod reminders;
 mod scratchpad;
 #[cfg(test)]
 mod session_logs;
+#[cfg(test)]
+mod real_client_run;
+#[cfg(test)]
+mod run;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]

@@ -80,7 +80,12 @@ impl<'a> Client<'a> {
 
     /// Starts `claude ARGS…` in a terminal of its own and waits for its prompt.
     pub fn interactive(&self, args: &[&str]) -> Tui<'_> {
-        Tui::start(self, args)
+        Tui::start(self, &[], args)
+    }
+
+    /// The same below another program: `PREFIX… claude ARGS…`.
+    pub fn interactive_under(&self, prefix: &[&str], args: &[&str]) -> Tui<'_> {
+        Tui::start(self, prefix, args)
     }
 
     /// The client with the arguments that every run has.

@@ -23,19 +23,21 @@ const SHORT: Duration = Duration::from_secs(5);
 pub struct Tui<'a> {
     client: &'a Client<'a>,
     socket: String,
-    /// The client process itself.
+    /// The client process itself, or the program above it.
     pid: String,
     running: bool,
 }
 
 impl<'a> Tui<'a> {
-    pub(super) fn start(client: &'a Client<'a>, args: &[&str]) -> Self {
+    pub(super) fn start(client: &'a Client<'a>, prefix: &[&str], args: &[&str]) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let socket = format!("substrate-test-{}-{number}", std::process::id());
         let mut tui = Self { client, socket, pid: String::new(), running: true };
         let program = claude().display().to_string();
-        let mut start = vec!["new-session", "-d", "-x", "160", "-y", "50", &program];
+        let mut start = vec!["new-session", "-d", "-x", "160", "-y", "50"];
+        start.extend(prefix);
+        start.push(&program);
         start.extend(Client::arguments());
         start.extend(args);
         // A client that ended stays on the screen, for the message of a failing test.

@@ -1,0 +1,316 @@
+//! `substrate run`: the terminal, signals and codes pass through, and a client is started anew when the engine says so.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
+
+use crate::house::{SOON, bytes, configure, signal};
+use crate::pane::Pane;
+
+const PROMPT: &str = "Continue the work that your previous context window left: `substrate effort show` says where you are.";
+
+/// No daemon: for what has nothing to do with it.
+const ALONE: &str = "[daemon]\nautostart = false\n";
+
+const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n";
+
+/// Starts a process in a session of its own, and leaves its number in `other`.
+const OTHER: &str =
+    "setsid sh -c 'echo $$ > other; exec sleep 600' & while [ ! -s other ]; do sleep 0.01; done";
+
+/// `substrate run FLAGS… -- sh -c SCRIPT`, in pipes.
+fn run(env: &TestEnv, flags: &[&str], script: &str) -> Command {
+    let mut command = env.command(bin("substrate"));
+    command.arg("run").args(flags).args(["--", "/bin/sh", "-c", script]);
+    command
+}
+
+fn text(path: &Path) -> String {
+    String::from_utf8(bytes(path)).unwrap()
+}
+
+fn wait_for_text(path: &Path, expected: &str) {
+    wait_until(SOON, &format!("{expected:?} in {}", path.display()), || {
+        text(path).contains(expected)
+    });
+}
+
+#[rstest]
+#[case::well("cat; echo \"$0\" oops >&2", 0)]
+#[case::a_code("exit 3", 3)]
+#[case::the_largest_code("exit 255", 255)]
+#[case::a_signal("kill -KILL $$", 137)]
+fn codes_and_streams_pass_through(#[case] script: &str, #[case] code: i32) {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let run = Running::start(run(&env, &[], script), b"some input".to_vec()).finish(SOON);
+    let run = run.code(code);
+    if code == 0 {
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("some input", "/bin/sh oops\n"));
+    } else {
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_and_has_the_code_of_shells() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let missing = env.substrate(["run", "--", "no-such-client", "-p"]).code(127);
+    assert!(missing.stderr.contains("`no-such-client` could not be started"), "{missing}");
+    write_file(&env.project().join("plain"), b"no program");
+    let _no_program = env.substrate(["run", "--", "./plain"]).code(126);
+    let usage = env.substrate(["run", "claude"]).code(2);
+    assert!(usage.stderr.contains("-- <COMMAND>..."), "{usage}");
+    let odd = env.substrate(["run", "--effort", "a b", "--", "true"]).code(1);
+    assert!(odd.stderr.contains("substrate effort list"), "{odd}");
+}
+
+#[test]
+fn the_client_is_told_who_it_is() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let script = "echo $AGENT_ID $SUBSTRATE_EFFORT $SUBSTRATE_PERSIST $TERM";
+    let flags = ["--agent", "NobleLion", "--effort", "e-7", "--persist"];
+    let told = Running::start(run(&env, &flags, script), Vec::new()).finish(SOON).success();
+    assert_eq!(told, "NobleLion e-7 poll xterm-256color\n");
+}
+
+#[rstest]
+#[case::terminate("-TERM")]
+#[case::hang_up("-HUP")]
+#[case::interrupt("-INT")]
+fn a_signal_is_passed_on_to_the_client_and_nobody_else(#[case] name: &str) {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let word = &name[1..];
+    let script = format!(
+        "{OTHER}; trap 'echo heard {word}; exit 7' {word}; echo ready > ready; sleep 600 & wait"
+    );
+    // Even a supervisor that persists ends when it is told to.
+    let running = Running::start(run(&env, &["--persist"], &script), Vec::new());
+    wait_for_text(&env.project().join("ready"), "ready");
+    signal(&env, name, running.pid());
+    let run = running.finish(SOON).code(7);
+    assert_eq!(run.stdout, format!("heard {word}\n"));
+    let other: u32 = text(&env.project().join("other")).trim().parse().unwrap();
+    signal(&env, "-KILL", other);
+}
+
+#[test]
+fn a_failure_is_tried_again_only_where_it_shall_persist() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let script = "echo x >> tries; [ $(wc -l < tries) -ge 3 ] || exit 9";
+    let once = Running::start(run(&env, &[], script), Vec::new()).finish(SOON).code(9);
+    assert_eq!(once.stderr, "");
+    let run = Running::start(run(&env, &["--persist"], script), Vec::new()).finish(SOON).code(0);
+    let said = "substrate run: the client ended with code 9; it is started again in 1 s (failure 1 of 5, Ctrl+C ends this).\n";
+    assert_eq!(run.stderr, said);
+    assert_eq!(text(&env.project().join("tries")).lines().count(), 3);
+}
+
+#[test]
+fn the_terminal_is_the_clients_own_as_if_it_ran_alone() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let pane = Pane::start(&env);
+    pane.line("stty -a > before; substrate run -- sh -c 'trap \"echo; echo int-heard\" INT; trap \"stty size\" WINCH; echo began; while [ ! -e go ]; do sleep 0.1; done; echo over; exit 4'; echo code:$?");
+    pane.wait("began");
+    pane.keys("C-c");
+    pane.wait("int-heard");
+    pane.resize("100", "40");
+    pane.wait("40 100");
+    write_file(&env.project().join("go"), b"");
+    pane.wait("over");
+    pane.wait("code:4");
+}
+
+#[test]
+fn the_client_can_be_stopped_and_goes_on_in_the_foreground_and_in_the_background() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let pane = Pane::start(&env);
+    pane.line("substrate run -- sh -c 'echo began; read x; echo got:$x; while [ ! -e go ]; do sleep 0.1; done; echo done > done; read y; echo then:$y; exit 5'; echo code:$?");
+    pane.wait("began");
+    pane.keys("C-z");
+    pane.wait("[1]+  Stopped");
+    pane.line("echo shell-lives");
+    pane.wait("shell-lives");
+    pane.line("fg; echo after:$?");
+    pane.line("hello");
+    pane.wait("got:hello");
+    pane.keys("C-z");
+    pane.line("echo again-here");
+    pane.wait("again-here");
+    pane.line("bg");
+    write_file(&env.project().join("go"), b"");
+    wait_for_text(&env.project().join("done"), "done");
+    pane.line("echo still-here");
+    pane.wait("still-here");
+    // It reads from the background, and so waits for the terminal.
+    wait_until(SOON, "a stopped job", || {
+        pane.line("jobs -s");
+        pane.screen().lines().filter(|line| line.contains("Stopped")).count() >= 3
+    });
+    pane.line("fg; echo after:$?");
+    pane.line("bye");
+    pane.wait("then:bye");
+    pane.wait("after:5");
+}
+
+#[test]
+fn a_client_that_stops_itself_goes_on_with_the_job() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let pane = Pane::start(&env);
+    pane.line("substrate run -- sh -c 'kill -STOP $$; read x; echo got:$x'");
+    pane.wait("[1]+  Stopped");
+    pane.line("fg");
+    pane.line("hello");
+    pane.wait("got:hello");
+}
+
+#[test]
+fn in_a_pipeline_the_terminal_stays_where_it_is_and_signals_are_passed_on() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let pane = Pane::start(&env);
+    pane.line("substrate run -- sh -c 'trap \"echo int-heard; exit 6\" INT; echo began; while :; do sleep 0.1; [ ! -e go ] || echo again; done' | cat; echo code:${PIPESTATUS[0]}");
+    pane.wait("began");
+    pane.keys("C-z");
+    pane.wait("[1]+  Stopped");
+    write_file(&env.project().join("go"), b"");
+    pane.line("sleep 0.5; echo nothing");
+    pane.wait("nothing");
+    assert!(!pane.screen().contains("\nagain"), "it is stopped as well: {}", pane.screen());
+    pane.line("fg; echo after:${PIPESTATUS[0]}");
+    pane.wait("again");
+    std::fs::remove_file(env.project().join("go")).unwrap();
+    pane.keys("C-c");
+    wait_until(SOON, "the end", || pane.screen().contains("after:"));
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_a_terminal_as_it_was() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let pane = Pane::start(&env);
+    pane.line("stty -a > before; substrate run -- sh -c 'stty raw -echo; printf \"\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l\"; kill -9 $$'; echo code:$?; stty -a > after");
+    pane.wait("code:137");
+    wait_for_text(&env.project().join("after"), "speed");
+    assert_eq!(text(&env.project().join("after")), text(&env.project().join("before")));
+    let states =
+        ["alternate_on", "mouse_standard_flag", "cursor_flag"].map(|name| pane.state(name));
+    assert_eq!(states, ["0", "0", "1"], "{}", pane.screen());
+    pane.line("echo typed");
+    pane.wait("typed");
+}
+
+/// A client of our own making, that reports its life as the real one does. It leaves its command line and its agent in
+/// `calls`; at its first `n_full` starts its context is full.
+fn fake_client(env: &TestEnv, n_full: usize, before: &str, after: &str) {
+    let script = format!(
+        r#"#!/bin/sh
+export CLAUDE_PID=$$ CLAUDECODE=1
+n=$(cat calls 2>/dev/null | wc -l)
+hook() {{ printf '{{"session_id":"s%s","hook_event_name":"%s"%s}}' "$n" "$1" "$2" | setsid -w substrate-hook claude-code "$1"; }}
+hook SessionStart ',"source":"startup"' > /dev/null
+agent=$(CLAUDE_SESSION_ID=s$n CLAUDE_CODE_SESSION_ID=s$n substrate agent whoami --format json | grep -o '"address": "[^"]*"')
+echo "$agent|$*" >> calls
+[ "$n" -lt {n_full} ] || exit 0
+{before}
+hook PreCompact ',"trigger":"auto"' 2> blocked; echo $? >> blocked
+{after}
+sleep 600 & wait
+"#
+    );
+    let path = env.project().join("claude");
+    write_file(&path, script.as_bytes());
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(path, mode).unwrap();
+}
+
+fn supervised(env: &TestEnv, args: &[&str]) -> Command {
+    let mut command = env.command(bin("substrate"));
+    command.args(["run", "--", "./claude"]).args(args);
+    command
+}
+
+#[rstest]
+#[case::with_a_daemon("")]
+#[case::without(ALONE)]
+fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str) {
+    let env = TestEnv::new();
+    configure(&env, &format!("{settings}{RESTART}"));
+    fake_client(&env, 1, OTHER, "");
+    let args = ["--continue", "--model", "opus", "do it"];
+    let run = Running::start(supervised(&env, &args), Vec::new()).finish(SOON).code(0);
+    let calls = text(&env.project().join("calls"));
+    let calls: Vec<_> = calls.lines().map(|line| line.split_once('|').unwrap()).collect();
+    let (agent, first) = calls[0];
+    assert!(agent.starts_with("\"address\": \""), "{calls:?}");
+    assert_eq!(first, "--continue --model opus do it");
+    assert_eq!(calls[1..], [(agent, format!("{PROMPT} --model opus").as_str())]);
+    let name = agent.split('"').nth(3).unwrap();
+    let said = format!(
+        "substrate run: the context was full; the client is started anew as {name} with a fresh context.\n"
+    );
+    assert_eq!(run.stderr, said);
+    let blocked = text(&env.project().join("blocked"));
+    assert!(blocked.starts_with("Not compacted: "), "{blocked}");
+    // What the client had started elsewhere goes on.
+    let other: u32 = text(&env.project().join("other")).trim().parse().unwrap();
+    signal(&env, "-KILL", other);
+    assert_eq!(env.substrate(["supervise"]).success(), "No client runs under `substrate run`.\n");
+}
+
+#[test]
+fn a_client_that_ends_by_itself_before_we_can_is_started_anew_all_the_same() {
+    let env = TestEnv::new();
+    configure(&env, RESTART);
+    fake_client(&env, 1, "", "exit 1");
+    let run = Running::start(supervised(&env, &[]), Vec::new()).finish(SOON).code(0);
+    assert_eq!(run.stderr.lines().count(), 1, "{run}");
+    assert_eq!(text(&env.project().join("calls")).lines().count(), 2);
+}
+
+#[test]
+fn a_client_that_does_not_end_is_killed_after_a_while() {
+    let env = TestEnv::new();
+    configure(&env, RESTART);
+    fake_client(&env, 1, "trap '' TERM", "");
+    let begun = Instant::now();
+    Running::start(supervised(&env, &[]), Vec::new()).finish(SOON * 2).success();
+    assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(text(&env.project().join("calls")).lines().count(), 2);
+}
+
+#[test]
+fn a_context_that_is_always_full_is_given_up() {
+    let env = TestEnv::new();
+    configure(&env, RESTART);
+    fake_client(&env, 100, "", "");
+    let run = Running::start(supervised(&env, &["-p"]), Vec::new()).finish(SOON * 2).code(143);
+    let calls = text(&env.project().join("calls"));
+    let calls: Vec<_> = calls.lines().map(|line| line.split_once('|').unwrap().1).collect();
+    let fresh = format!("{PROMPT} -p");
+    assert_eq!(calls, ["-p", &fresh, &fresh, &fresh]);
+    assert_eq!(run.stderr.matches("started anew").count(), 3, "{run}");
+    assert!(run.stderr.contains("set context.on_auto_compact = \"compact\""), "{run}");
+}
+
+#[test]
+fn without_the_setting_or_the_supervisor_it_compacts() {
+    let env = TestEnv::new();
+    fake_client(&env, 1, "", "exit 0");
+    Running::start(supervised(&env, &[]), Vec::new()).finish(SOON).success();
+    assert_eq!(text(&env.project().join("blocked")), "0\n");
+    configure(&env, RESTART);
+    std::fs::remove_file(env.project().join("calls")).unwrap();
+    Running::start(env.command(env.project().join("claude")), Vec::new()).finish(SOON).success();
+    assert_eq!(text(&env.project().join("blocked")), "0\n");
+}
