@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{ExitCode, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
@@ -14,6 +15,10 @@ use crate::proc;
 /// What a client that was killed may have left on: saved cursor (the alternate screen restores it), alternate screen,
 /// mouse, focus, pasting, synchronized output, keyboard protocols, hidden cursor, colours.
 const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\r\n";
+
+/// How often we look whether it was given back, and how many times.
+const LOOK: Duration = Duration::from_millis(1);
+const MAX_LOOKS: u32 = 1_000;
 
 pub(super) struct Terminal {
     tty: File,
@@ -79,7 +84,15 @@ fn back_from(env: &Env, group: Pid) {
     command.args(["__terminal", &getpgrp().as_raw_nonzero().to_string()]);
     command.process_group(group.as_raw_nonzero().get());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _the_shell_takes_it_itself = command.status();
+    let Ok(mut process) = command.spawn() else { return };
+    // Should the terminal have gone elsewhere meanwhile, it would be stopped: then the shell has it, and we don't wait.
+    for _ in 0..MAX_LOOKS {
+        if !matches!(process.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let _ended_after_all = process.kill().and_then(|()| process.wait());
 }
 
 /// `substrate __terminal GROUP`: gives the terminal to that group.

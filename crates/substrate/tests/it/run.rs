@@ -28,6 +28,12 @@ fn run(env: &TestEnv, flags: &[&str], script: &str) -> Command {
     command
 }
 
+/// Lets the job go on. The shell names it; what is typed before that the shell's own line editor gets.
+fn to_the_front(pane: &Pane<'_>) {
+    pane.line("clear; fg; echo after:$?");
+    pane.wait("substrate run -- ");
+}
+
 fn text(path: &Path) -> String {
     String::from_utf8(bytes(path)).unwrap()
 }
@@ -140,7 +146,7 @@ fn the_client_can_be_stopped_and_goes_on_in_the_foreground_and_in_the_background
     pane.wait("[1]+  Stopped");
     pane.line("echo shell-lives");
     pane.wait("shell-lives");
-    pane.line("fg; echo after:$?");
+    to_the_front(&pane);
     pane.line("hello");
     pane.wait("got:hello");
     pane.keys("C-z");
@@ -153,10 +159,11 @@ fn the_client_can_be_stopped_and_goes_on_in_the_foreground_and_in_the_background
     pane.wait("still-here");
     // It reads from the background, and so waits for the terminal.
     wait_until(SOON, "a stopped job", || {
-        pane.line("jobs -s");
-        pane.screen().lines().filter(|line| line.contains("Stopped")).count() >= 3
+        pane.line("clear; jobs -s");
+        pane.wait("$ ");
+        pane.screen().contains("]+  Stopped")
     });
-    pane.line("fg; echo after:$?");
+    to_the_front(&pane);
     pane.line("bye");
     pane.wait("then:bye");
     pane.wait("after:5");
@@ -169,7 +176,7 @@ fn a_client_that_stops_itself_goes_on_with_the_job() {
     let pane = Pane::start(&env);
     pane.line("substrate run -- sh -c 'kill -STOP $$; read x; echo got:$x'");
     pane.wait("[1]+  Stopped");
-    pane.line("fg");
+    to_the_front(&pane);
     pane.line("hello");
     pane.wait("got:hello");
 }
@@ -179,7 +186,7 @@ fn in_a_pipeline_the_terminal_stays_where_it_is_and_signals_are_passed_on() {
     let env = TestEnv::new();
     configure(&env, ALONE);
     let pane = Pane::start(&env);
-    pane.line("substrate run -- sh -c 'trap \"echo int-heard; exit 6\" INT; echo began; while :; do sleep 0.1; [ ! -e go ] || echo again; done' | cat; echo code:${PIPESTATUS[0]}");
+    pane.line("substrate run -- sh -c 'trap \"echo yes > heard; exit 6\" INT; echo began; while :; do sleep 0.1; [ ! -e go ] || echo again; done' | cat");
     pane.wait("began");
     pane.keys("C-z");
     pane.wait("[1]+  Stopped");
@@ -187,11 +194,13 @@ fn in_a_pipeline_the_terminal_stays_where_it_is_and_signals_are_passed_on() {
     pane.line("sleep 0.5; echo nothing");
     pane.wait("nothing");
     assert!(!pane.screen().contains("\nagain"), "it is stopped as well: {}", pane.screen());
-    pane.line("fg; echo after:${PIPESTATUS[0]}");
+    to_the_front(&pane);
     pane.wait("again");
     std::fs::remove_file(env.project().join("go")).unwrap();
     pane.keys("C-c");
-    wait_until(SOON, "the end", || pane.screen().contains("after:"));
+    wait_for_text(&env.project().join("heard"), "yes");
+    pane.wait("$ ");
+    assert_eq!(pane.state("pane_current_command"), "bash", "nothing of it is left");
 }
 
 #[test]
@@ -241,12 +250,14 @@ fn supervised(env: &TestEnv, args: &[&str]) -> Command {
 }
 
 #[rstest]
-#[case::with_a_daemon("")]
-#[case::without(ALONE)]
-fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str) {
+#[case::with_a_daemon("", "true")]
+#[case::without(ALONE, "true")]
+#[case::of_which_another_takes_over("", "substrate daemon restart")]
+#[case::that_somebody_stops("", "substrate daemon stop")]
+fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] meanwhile: &str) {
     let env = TestEnv::new();
     configure(&env, &format!("{settings}{RESTART}"));
-    fake_client(&env, 1, OTHER, "");
+    fake_client(&env, 1, &format!("{OTHER}; {meanwhile} > /dev/null 2>&1"), "");
     let args = ["--continue", "--model", "opus", "do it"];
     let run = Running::start(supervised(&env, &args), Vec::new()).finish(SOON).code(0);
     let calls = text(&env.project().join("calls"));
