@@ -12,8 +12,8 @@ mod hooks;
 mod lines;
 mod local;
 mod reference;
-mod scratchpad;
 mod run;
+mod scratchpad;
 mod setup;
 mod verbs;
 

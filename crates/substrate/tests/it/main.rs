@@ -49,17 +49,17 @@ mod real_client_mail;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
+mod real_client_run;
+#[cfg(test)]
 mod real_client_scratchpad;
 #[cfg(test)]
 mod reminders;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod scratchpad;
 #[cfg(test)]
 mod session_logs;
-#[cfg(test)]
-mod real_client_run;
-#[cfg(test)]
-mod run;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
