@@ -1,6 +1,7 @@
 //! What happens outside the database after a commit: data, carried out by the host.
 
 use crate::time::Timestamp;
+use crate::event::Pane;
 
 /// One effect. A feature that fails has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,4 +24,18 @@ pub enum Effect {
     /// Adds text to the end of an artifact: the file `name` (`….md`) in the folder `dir` below the working tree `root`. With
     /// `fresh` only where there is no such file yet. Nothing is written through a link.
     Artifact { root: String, dir: String, name: String, text: String, fresh: bool },
+    /// Colours a pane of a terminal multiplexer after the status of who works in it; without a look it gets back what it had.
+    Paint { pane: Pane, look: Option<Look> },
+}
+
+/// How a pane shows a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub status: String,
+    /// Of several panes in one window the highest colours its tab.
+    pub rank: u8,
+    /// The colour of the pane's background; empty: its own.
+    pub pane: String,
+    /// The colour of the window's tab; empty: its own.
+    pub tab: String,
 }

@@ -39,6 +39,8 @@ pub struct Event {
     pub tasks_dir: Option<String>,
     /// Where the client keeps what is the user's own (settings, skills), if it says so.
     pub config_dir: Option<String>,
+    /// The pane of a terminal multiplexer that the client runs in, if it says so.
+    pub pane: Option<Pane>,
     /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
     pub project: String,
     /// Since when this very event is being answered, if it had to wait.
@@ -48,6 +50,28 @@ pub struct Event {
     pub n_bytes: usize,
     /// How many fields of the payload are new to us: a sign that the client has moved on.
     pub n_unknown_fields: usize,
+}
+
+/// A pane of a terminal multiplexer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pane {
+    /// The socket of its server: an absolute path without control characters.
+    pub socket: String,
+    /// Its id, such as `%3`.
+    pub id: String,
+}
+
+impl Pane {
+    /// From what the multiplexer puts into the environment: `SOCKET,PID,SESSION` and the pane's id. Nothing for what is
+    /// not of that form: both go to another program.
+    pub fn of(server: &str, id: &str) -> Option<Self> {
+        let socket = server.split(',').next().unwrap_or_default();
+        let digits = id.strip_prefix('%').unwrap_or_default();
+        let is_id = (1..=9).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+        let is_socket =
+            socket.starts_with('/') && socket.len() <= 200 && !socket.contains(char::is_control);
+        (is_id && is_socket).then(|| Self { socket: socket.to_owned(), id: id.to_owned() })
+    }
 }
 
 /// Who does something inside a session.
@@ -289,6 +313,7 @@ impl Event {
             wanted_persist: None,
             tasks_dir: None,
             config_dir: None,
+            pane: None,
             project: String::new(),
             waiting_since: None,
             detail: Detail::Plain,
@@ -310,6 +335,24 @@ mod tests {
         }
         assert_eq!(EventKind::named("Unknown"), EventKind::Unknown);
         assert_eq!(EventKind::named("pretooluse"), EventKind::Unknown);
+    }
+
+    #[test]
+    fn a_pane_is_known_by_its_server_and_its_number() {
+        let pane = Pane::of("/tmp/tmux-1000/default,1234,0", "%3").unwrap();
+        assert_eq!((pane.socket.as_str(), pane.id.as_str()), ("/tmp/tmux-1000/default", "%3"));
+        for (server, id) in [
+            ("", "%3"),
+            ("default,1,0", "%3"),
+            ("/tmp/\u{1b}x,1,0", "%3"),
+            ("/tmp/s", ""),
+            ("/tmp/s", "3"),
+            ("/tmp/s", "%"),
+            ("/tmp/s", "%3;kill-server"),
+            ("/tmp/s", "%1234567890"),
+        ] {
+            assert_eq!(Pane::of(server, id), None, "{server} {id}");
+        }
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub mod wish;
 pub mod world;
 
 pub use db::{Db, DbError, Param, Row};
-pub use effect::Effect;
+pub use effect::{Effect, Look};
 pub use engine::{Failure, Outcome};
-pub use event::{Actor, Detail, Event, EventKind, StartSource};
+pub use event::{Actor, Detail, Event, EventKind, Pane, StartSource};
 pub use facts::{Facts, Need};
 pub use feature::{Cx, Feature, FeatureError, Migration};
 pub use ids::{RequestId, SafeId};

@@ -111,6 +111,11 @@ pub trait Local {
     fn skills_folder(&mut self) -> Option<String> {
         None
     }
+
+    /// Whether a person sees what is printed, in a terminal.
+    fn is_terminal(&self) -> bool {
+        false
+    }
 }
 
 /// Who calls a verb, and from where.

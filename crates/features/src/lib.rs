@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod directives;
 pub(crate) mod efforts;
 mod guards;
+mod fleet;
 pub(crate) mod identity;
 pub mod journal;
 pub(crate) mod locks;
@@ -21,6 +22,7 @@ mod skills;
 mod stage;
 mod supervise;
 mod todos;
+mod work;
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
@@ -40,6 +42,8 @@ pub const ALL: &[&Feature] = &[
     &guards::FEATURE,
     &skills::FEATURE,
     &reminders::FEATURE,
+    &fleet::FEATURE,
+    &work::FEATURE,
     &persist::FEATURE,
     &supervise::FEATURE,
     &journal::FEATURE,

@@ -14,9 +14,15 @@ use substrate_core::{Effect, Timestamp};
 
 use crate::config::Home;
 use crate::fsx;
+use crate::tmux::Painter;
 
-/// Carries effects out, and returns the keys whose waiters must look again.
-pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
+/// Carries effects out, and returns the keys whose waiters must look again. Only a daemon has a painter: what is not painted
+/// now is painted by the next one.
+pub(crate) fn carry_out(
+    home: &Home,
+    painter: Option<&Painter>,
+    effects: Vec<Effect>,
+) -> Vec<String> {
     let mut woken = Vec::new();
     for effect in effects {
         match effect {
@@ -29,6 +35,11 @@ pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
             Effect::Forget { path } => {
                 if let Some(file) = below(home, &path) {
                     let _maybe_gone = std::fs::remove_file(file);
+                }
+            }
+            Effect::Paint { pane, look } => {
+                if let Some(painter) = painter {
+                    painter.want(pane, look);
                 }
             }
             Effect::Mirror { root, path, text, append } => {

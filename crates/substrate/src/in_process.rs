@@ -128,7 +128,7 @@ pub(crate) fn surround(home: &Home, mut decoded: Decoded) -> Prepared {
 fn finish(home: &Home, applied: &mut Applied) {
     host::export(&applied.answer);
     // A daemon that has waiters notices by itself that somebody else has written.
-    let _keys = effects::carry_out(home, std::mem::take(&mut applied.effects));
+    let _keys = effects::carry_out(home, None, std::mem::take(&mut applied.effects));
 }
 
 /// Prints the answer, and tells the features that want to know.

@@ -17,6 +17,7 @@ mod machine;
 mod proc;
 mod run;
 mod spool;
+mod tmux;
 mod ui;
 
 use std::process::ExitCode;

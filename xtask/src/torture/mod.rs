@@ -15,6 +15,7 @@ mod mounts;
 mod report;
 mod socket;
 mod upgrade;
+mod work;
 mod workers;
 
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ impl Setting {
 
 type Case = fn(&Setting) -> Result<Report>;
 
-const CASES: [(&str, Case); 9] = [
+const CASES: [(&str, Case); 10] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
@@ -62,6 +63,7 @@ const CASES: [(&str, Case); 9] = [
     ("disk", disk::run),
     ("mail", mail::run),
     ("locks", locks::run),
+    ("work", work::run),
 ];
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use substrate_core::text::one_line;
-use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource};
+use substrate_core::{Actor, Detail, Event, EventKind, Pane, SafeId, StartSource};
 
 use super::tools;
 use super::wire::{Payload, Raw};
@@ -54,6 +54,9 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
         tasks_dir: tasks_dir(&payload, input),
         config_dir: config_dir(&payload, input),
+        pane: variable(input, "TMUX")
+            .zip(variable(input, "TMUX_PANE"))
+            .and_then(|(server, id)| Pane::of(server, id)),
         project: String::new(),
         waiting_since: None,
         detail: detail(kind, &payload),

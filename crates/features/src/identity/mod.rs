@@ -14,6 +14,7 @@ mod presence;
 pub(crate) mod reach;
 mod record;
 mod render;
+pub(crate) mod roster;
 mod schema;
 mod shells;
 mod tick;

@@ -35,6 +35,7 @@ pub(super) struct Present {
     pub(super) started: Timestamp,
     pub(super) last: Timestamp,
     pub(super) has_stopped: bool,
+    pub(super) has_ended: bool,
     pub(super) is_waiting: bool,
     /// Its client's process is known, and there: it may be silent for long, but it is somebody.
     pub(super) is_running: bool,
@@ -108,6 +109,7 @@ fn sessions(
             started: Timestamp(row.int(5)?),
             last,
             has_stopped,
+            has_ended: ended,
             is_waiting,
             is_running: !ended && process.is_there(world),
             process,

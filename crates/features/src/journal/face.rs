@@ -69,3 +69,28 @@ pub(crate) fn failures(
     }
     Ok(out)
 }
+
+//! What other features may ask about what happened.
+
+use substrate_core::{Db, DbError};
+
+/// How many entries are looked through for an actor that has been silent while others of its session were not.
+const FAR: i64 = 2_000;
+
+/// The tool of an actor's latest call, if its latest event was about one.
+pub(crate) fn latest_tool(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<String>, DbError> {
+    let found = db.first(
+        "select tool from journal
+         where id <= (select last_id from journal_session where session = $1)
+           and id > (select last_id from journal_session where session = $1) - $3
+           and session = $1 and actor = $2
+         order by id desc limit 1",
+        &[session.into(), actor.into(), FAR.into()],
+        |row| row.opt_text(0),
+    )?;
+    Ok(found.flatten())
+}

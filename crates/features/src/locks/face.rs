@@ -15,3 +15,12 @@ pub(crate) fn held(
     let leases = ops::of_owner(db, session, actor, max)?;
     Ok(leases.into_iter().map(|lease| lease.relative).collect())
 }
+
+pub(crate) const N_HELD: &str =
+    "select count(*) from leases where session = $1 and actor = $2 and confirmed_ms is not null";
+
+/// How many files an actor holds.
+pub(crate) fn n_held(db: &mut dyn Db, session: &str, actor: &str) -> Result<i64, DbError> {
+    let found = db.first(N_HELD, &[session.into(), actor.into()], |row| row.int(0))?;
+    Ok(found.unwrap_or(0))
+}

@@ -26,6 +26,15 @@ pub(crate) fn n_unread(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<i6
     Ok(ops_box::n_unread(db, Mailbox { agent, sub: "" }, now)?.0)
 }
 
+/// How many messages of a mailbox were not read; counting ends at a thousand or so.
+pub(crate) fn n_unread(
+    db: &mut dyn Db,
+    (agent, sub): (i64, &str),
+    now: Timestamp,
+) -> Result<i64, DbError> {
+    Ok(ops_box::n_unread(db, Mailbox { agent, sub }, now)?.0)
+}
+
 /// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under
 /// the same `key` the newest replaces what was not seen yet.
 pub(crate) fn note(

@@ -147,7 +147,7 @@ impl<'a> Line<'a> {
         let (output, after) = run(&mut tx)?;
         tx.commit()?;
         // A daemon that has waiters notices by itself that somebody else has written.
-        let _keys = effects::carry_out(&self.context.home, after);
+        let _keys = effects::carry_out(&self.context.home, None, after);
         Ok(output)
     }
 }

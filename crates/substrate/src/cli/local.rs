@@ -1,6 +1,6 @@
 //! What only the caller's own process has: its files, its standard input, and the processes it runs under.
 
-use std::io::Read;
+use std::io::{IsTerminal as _, Read};
 
 use substrate_core::facts::Place;
 use substrate_core::{Facts, Local, Need, VerbError};
@@ -72,6 +72,10 @@ impl Local for ThisProcess<'_> {
         let config = env.text("CLAUDE_CONFIG_DIR").map(str::to_owned);
         let config = config.or_else(|| Some(format!("{}/.claude", env.text("HOME")?)))?;
         Some(format!("{}/skills", config.trim_end_matches('/')))
+    }
+
+    fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
     }
 }
 

@@ -15,6 +15,7 @@ mod reference;
 mod run;
 mod scratchpad;
 mod setup;
+mod tmux;
 mod verbs;
 
 use std::process::ExitCode;
@@ -85,6 +86,7 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
         Some(("scratchpad", matches)) if matches.subcommand_name() != Some("path") => {
             scratchpad::run(&context, matches)
         }
+        Some(("tmux", matches)) => tmux::run(&context, matches),
         Some(("up", matches)) => setup::up(&context, matches),
         Some(("down", _)) => setup::down(&context),
         Some(("uninstall", matches)) => setup::uninstall(&context, matches),

@@ -102,7 +102,7 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
             let mut keys = Vec::new();
             for (job, done) in group.drain(..).zip(done) {
                 let (settled, effects) = settled(job.what, done);
-                keys.extend(effects::carry_out(&state.home, effects));
+                keys.extend(effects::carry_out(&state.home, Some(&state.painter), effects));
                 let _caller_gone = job.settled.send(settled);
             }
             for one in woken {

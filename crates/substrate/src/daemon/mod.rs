@@ -19,7 +19,7 @@ mod twins;
 mod upkeep;
 mod waiting;
 
-pub(crate) use conn::Call;
+pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
 pub(crate) use run::{RunOptions, run};
 pub(crate) use start::{is_held, start, this_program, wait_until_up};

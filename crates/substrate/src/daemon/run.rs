@@ -19,6 +19,7 @@ use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
+use crate::tmux::Painter;
 use crate::{clock, host, ui};
 
 /// How the daemon was started.
@@ -90,6 +91,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
     let (jobs, queue) = mpsc::unbounded_channel();
     let machine = Machine::default();
     let state = Rc::new(State {
+        painter: Painter::new(&env),
         env,
         home: home.clone(),
         lock,
@@ -142,6 +144,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         Ok::<(), AppError>(())
     })?;
     if state.ending.how.get() == How::Stop {
+        state.painter.end();
         let _maybe_gone = std::fs::remove_file(home.socket());
         let _log_stays = state.writer.borrow_mut().checkpoint();
     }

@@ -20,6 +20,7 @@ use super::twins::Twins;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
+use crate::tmux::Painter;
 
 pub(super) struct State {
     pub(super) env: Env,
@@ -38,6 +39,7 @@ pub(super) struct State {
     pub(super) slot: Cell<i64>,
     pub(super) twins: RefCell<Twins>,
     pub(super) machine: Machine,
+    pub(super) painter: Painter,
     /// Paths that were looked up lately.
     pub(super) known: RefCell<Known>,
     /// Those who wait.

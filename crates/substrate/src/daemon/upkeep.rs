@@ -82,7 +82,7 @@ fn in_transaction(
     let effects = cx.effects;
     tx.commit()?;
     drop(writer);
-    waiting::wake(state, effects::carry_out(&state.home, effects));
+    waiting::wake(state, effects::carry_out(&state.home, Some(&state.painter), effects));
     Ok(more)
 }
 

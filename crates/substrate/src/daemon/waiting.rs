@@ -152,7 +152,8 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
 pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     let Woken { stream, what, mut applied } = woken;
     let What::Hook(prepared) = what else { return Vec::new() };
-    let keys = effects::carry_out(&state.home, std::mem::take(&mut applied.effects));
+    let effects = std::mem::take(&mut applied.effects);
+    let keys = effects::carry_out(&state.home, Some(&state.painter), effects);
     match applied.wait.take() {
         Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
         None => {

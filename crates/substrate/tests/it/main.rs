@@ -17,6 +17,8 @@ mod explain;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod fleet;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod guards;
@@ -38,6 +40,8 @@ mod real_client;
 mod real_client_efforts;
 #[cfg(test)]
 mod real_client_guards;
+#[cfg(test)]
+mod real_client_fleet;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
@@ -65,4 +69,8 @@ mod settings;
 #[cfg(test)]
 mod start;
 #[cfg(test)]
+mod tmux;
+#[cfg(test)]
 mod waiting;
+#[cfg(test)]
+mod work;

@@ -1,7 +1,7 @@
 //! What a payload leaves open, and what it gets wrong.
 
 use rstest::rstest;
-use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource, ToolClass};
+use substrate_core::{Actor, Detail, Event, EventKind, Pane, SafeId, StartSource, ToolClass};
 
 use super::{AT, decode, decode_with, sample};
 use crate::DecodeError;
@@ -20,6 +20,8 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         ("CLAUDE_CODE_SESSION_ID", "not-the-payloads"),
         ("AGENT_ID", "NobleLion"),
         ("SUBSTRATE_PERSIST", "wake"),
+        ("TMUX", "/tmp/tmux-1000/default,1234,0"),
+        ("TMUX_PANE", "%3"),
     ];
     let event = decode_with("PreToolUse", &stdin, &env).unwrap();
     let Detail::ToolBefore { call } = event.detail.clone() else { panic!("{event:?}") };
@@ -50,6 +52,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         wanted_persist: Some("wake".to_owned()),
         tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
         config_dir: Some("/home/dev/.claude".to_owned()),
+        pane: Pane::of("/tmp/tmux-1000/default", "%3"),
         project: String::new(),
         waiting_since: None,
         detail: Detail::ToolBefore { call },

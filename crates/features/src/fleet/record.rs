@@ -1,0 +1,67 @@
+//! What came of an event: the status of its actor, where it changed.
+//!
+//! This runs at every event of every agent: one look-up by the primary key, and no write while an agent simply works.
+
+use substrate_core::text::one_line;
+use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome};
+
+use super::status::{self, Next, Status};
+use super::{ops, paint};
+use crate::identity::book::MAIN;
+
+pub(super) fn record(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    outcome: &Outcome,
+) -> Result<(), FeatureError> {
+    if !cx.settings.on("fleet.on") {
+        return Ok(());
+    }
+    // Nobody: the client's own helper, or an event without a session.
+    let (Some(session), Some(_)) = (&event.session, &cx.who) else { return Ok(()) };
+    let session = session.as_str();
+    if let (EventKind::TaskCompleted, Detail::Task { subject, .. }) = (event.kind, &event.detail) {
+        let subject = one_line(&crate::journal::redacted(subject, 400, false), 100);
+        ops::set_task(cx.db, session, event.actor.key(), &subject)?;
+        return Ok(());
+    }
+    if !status::matters(event.kind) {
+        return Ok(());
+    }
+    let actor = event.actor.key();
+    let kept = ops::one(cx.db, session, actor)?;
+    let before = kept.as_ref().map(|kept| kept.before(cx.now));
+    let Some(next) = status::next(before.as_ref(), event, &outcome.verdict) else { return Ok(()) };
+    let moved = event.pane.is_some() && kept.as_ref().is_some_and(|kept| kept.pane != event.pane);
+    if !moved && kept.as_ref().is_some_and(|kept| kept.is(&next)) {
+        return Ok(());
+    }
+    // The client does not say whose dialog it means; a request that is open says it better.
+    if event.kind == EventKind::Notification && ops::is_asking(cx.db, session)? {
+        return Ok(());
+    }
+    let old_pane = kept.and_then(|kept| kept.pane);
+    ops::put(cx.db, (session, actor), &next, event.pane.as_ref(), cx.now)?;
+    let pane = event.pane.clone().or_else(|| old_pane.clone());
+    ended(cx, event, &next, actor)?;
+    for pane in old_pane.filter(|_| moved).into_iter().chain(pane) {
+        paint::pane(cx, &pane)?;
+    }
+    Ok(())
+}
+
+/// A subagent that is done is gone; so is everybody with its session.
+fn ended(cx: &mut Cx<'_>, event: &Event, next: &Next, actor: &str) -> Result<(), DbError> {
+    let Some(session) = &event.session else { return Ok(()) };
+    let is_done = next.status == Status::Done;
+    match event.kind {
+        EventKind::SubagentStop if is_done && actor != MAIN => {
+            ops::forget(cx.db, session.as_str(), actor)
+        }
+        EventKind::SessionEnd => {
+            ops::forget_subagents(cx.db, session.as_str())?;
+            ops::leave_pane(cx.db, session.as_str())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,121 @@
+//! The fleet for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use substrate_core::Timestamp;
+use substrate_core::text::one_line;
+use substrate_core::time::Ago;
+
+use super::status::Status;
+use super::view::{Line, View};
+
+/// The longest words of one line.
+const MAX_WORDS: usize = 72;
+
+pub(super) fn text(view: &View, now: Timestamp) -> String {
+    let wide = view.lines.iter().map(|line| line.address().chars().count()).max().unwrap_or(0);
+    let part = |title: &str, wanted: &dyn Fn(&Line) -> bool| {
+        let lines: String = view
+            .lines
+            .iter()
+            .filter(|line| wanted(line))
+            .map(|line| one(line, wide, now))
+            .collect();
+        if lines.is_empty() { String::new() } else { format!("{title}\n{lines}") }
+    };
+    let mail = match view.n_unread {
+        0 => String::new(),
+        n => {
+            let s = if n == 1 { "" } else { "s" };
+            format!("  {:<9}  {n} unread message{s} for you: `substrate inbox`\n", "mail")
+        }
+    };
+    let mut yours = part("Needs you", &Line::needs_you);
+    if yours.is_empty() && !mail.is_empty() {
+        yours = "Needs you\n".to_owned();
+    }
+    let is =
+        |statuses: &'static [Option<Status>]| move |line: &Line| statuses.contains(&line.status);
+    let parts = [
+        format!("{yours}{mail}"),
+        part("At work", &is(&[Some(Status::Working)])),
+        part("Done", &is(&[Some(Status::Done), Some(Status::Checked)])),
+        part("Gone", &is(&[None])),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return "Nobody is there. An agent shows here from its first event on.\n".to_owned();
+    }
+    parts.join("\n")
+}
+
+fn one(line: &Line, wide: usize, now: Timestamp) -> String {
+    let project = line.seat.project.rsplit('/').next().unwrap_or_default();
+    let since = Ago(now.since(line.since)).to_string();
+    let mut out = format!(
+        "  {:<9}  {:<wide$}  {since:>4}  {:<16}",
+        line.word(),
+        line.address(),
+        one_line(project, 16)
+    );
+    for words in words(line) {
+        let _infallible = write!(out, "  {words}");
+    }
+    format!("{}\n", out.trim_end())
+}
+
+fn words(line: &Line) -> Vec<String> {
+    let mut out = Vec::new();
+    let what = match (&line.tool, line.status) {
+        (Some(tool), _) => tool,
+        (None, Some(Status::Working)) => &line.task,
+        (None, _) => &line.why,
+    };
+    if !what.is_empty() {
+        out.push(one_line(what, MAX_WORDS));
+    }
+    if let Some(silent) = line.silent_ms {
+        out.push(format!("(silent {})", Ago(silent)));
+    }
+    if line.seat.is_waiting {
+        out.push("(waits for mail)".to_owned());
+    }
+    let counted = [(line.n_unread, "unread"), (line.n_held, "held")];
+    let counted: Vec<String> =
+        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !counted.is_empty() {
+        out.push(format!("[{}]", counted.join(", ")));
+    }
+    out
+}
+
+pub(super) fn json(view: &View) -> Value {
+    json!({
+        "actors": view.lines.iter().map(one_json).collect::<Vec<_>>(),
+        "unread_for_you": view.n_unread,
+    })
+}
+
+pub(super) fn one_json(line: &Line) -> Value {
+    json!({
+        "address": line.address(),
+        "agent": line.seat.name,
+        "subagent": (!line.seat.sub.is_empty()).then_some(&line.seat.sub),
+        "session": line.seat.session,
+        "actor": line.seat.actor,
+        "project": line.seat.project,
+        "status": line.word(),
+        "needs_you": line.needs_you(),
+        "why": line.why,
+        "tool": line.tool,
+        "task": line.task,
+        "since_ms": line.since.0,
+        "last_ms": line.seat.last.0,
+        "silent_ms": line.silent_ms,
+        "waiting": line.seat.is_waiting,
+        "unread": line.n_unread,
+        "held_files": line.n_held,
+        "pane": line.pane.as_ref().map(|pane| &pane.id),
+    })
+}

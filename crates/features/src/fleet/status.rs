@@ -1,0 +1,216 @@
+//! What an event says about the status of its actor: a pure function, row by row.
+
+use substrate_core::text::one_line;
+use substrate_core::verdict::Verdict;
+use substrate_core::{Detail, Event, EventKind, StartSource, ToolCall};
+
+use crate::journal::redacted;
+
+/// How somebody is. The later, the more it matters: of several the last one is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Status {
+    Done,
+    /// Done, or waiting for a person, and a person has looked.
+    Checked,
+    Working,
+    /// A person is asked for something.
+    Attention,
+    Error,
+}
+
+impl Status {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Error, Self::Attention, Self::Working, Self::Checked, Self::Done];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Checked => "checked",
+            Self::Working => "working",
+            Self::Attention => "attention",
+            Self::Error => "error",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Where it stands among the others, from 1.
+    pub(super) const fn rank(self) -> u8 {
+        self as u8 + 1
+    }
+}
+
+/// What is known of an actor before an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    /// As its events left it: never `Checked`.
+    pub(super) status: Status,
+    pub(super) is_checked: bool,
+    /// The call that a person is asked about, as `call_key` says it; empty otherwise.
+    pub(super) asks: String,
+    /// For how long it has been so.
+    pub(super) for_ms: i64,
+}
+
+/// What it is from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) status: Status,
+    /// In a few words; empty while it works.
+    pub(super) why: String,
+    pub(super) asks: String,
+}
+
+/// The hooks of calls that run side by side come within so long of each other.
+const SIDE_BY_SIDE_MS: i64 = 1_000;
+
+/// The longest reason that is kept, in characters.
+const MAX_WHY: usize = 160;
+
+/// Whether an event of that kind can change anything: the others are not looked at.
+pub(super) const fn matters(kind: EventKind) -> bool {
+    use EventKind as K;
+    matches!(
+        kind,
+        K::UserPromptSubmit
+            | K::PreToolUse
+            | K::PostToolUse
+            | K::PostToolUseFailure
+            | K::PermissionRequest
+            | K::PermissionDenied
+            | K::Notification
+            | K::Elicitation
+            | K::ElicitationResult
+            | K::SessionStart
+            | K::SessionEnd
+            | K::Stop
+            | K::StopFailure
+            | K::SubagentStart
+            | K::SubagentStop
+            | K::TeammateIdle
+    )
+}
+
+/// What the event makes of its actor; `None`: it says nothing about it.
+pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) -> Option<Next> {
+    use EventKind as K;
+    match (event.kind, &event.detail) {
+        // A prompt that was refused never reached anybody.
+        (K::UserPromptSubmit, _) if verdict.block.is_some() => None,
+        (
+            K::UserPromptSubmit | K::SubagentStart | K::PermissionDenied | K::ElicitationResult,
+            _,
+        ) => Some(working()),
+        (K::PreToolUse | K::PostToolUse, _) => match before {
+            // Another call goes on beside the one that a dialog is about.
+            Some(before) if is_still_asked(before, event) => None,
+            _ => Some(working()),
+        },
+        (K::PostToolUseFailure, Detail::ToolFailed { call, error, interrupted, .. }) => {
+            // Whoever interrupts a call knows why it ended: nothing is wrong, and nothing is asked.
+            if *interrupted {
+                return Some(be(Status::Done, "interrupted by a person"));
+            }
+            let (name, error) = (said(&call.name, 60), said(error, MAX_WHY));
+            Some(be(Status::Error, &format!("{name} failed: {error}")))
+        }
+        (K::StopFailure, Detail::StopFailure { error, last_message }) => {
+            let words = last_message.as_deref().unwrap_or_default();
+            let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+            Some(be(Status::Error, &format!("the turn failed, {error}{words}")))
+        }
+        // Where nobody watches, a call that needs a permission is refused, and the agent goes on.
+        (K::PermissionRequest, _) if event.attended == Some(false) => None,
+        (K::PermissionRequest, Detail::ToolBefore { call }) => Some(Next {
+            asks: call_key(call),
+            ..be(Status::Attention, &format!("asks for permission: {}", call_words(call)))
+        }),
+        (K::PermissionRequest, _) => Some(be(Status::Attention, "asks for permission")),
+        (K::Elicitation, Detail::Because { word }) => {
+            Some(be(Status::Attention, &format!("{word} asks for something")))
+        }
+        (K::Elicitation, _) => Some(be(Status::Attention, "asks for something")),
+        (K::Notification, Detail::Notification { kind, message }) => {
+            notified(before, kind, message)
+        }
+        (K::SessionStart, Detail::SessionStart { source: StartSource::Compact, .. }) => None,
+        (K::SessionStart, _) => Some(be(Status::Done, "ready for a first prompt")),
+        (K::SessionEnd, _) => Some(be(Status::Done, "session ended")),
+        (K::Stop | K::SubagentStop, detail) => stopped(before, event, detail, verdict),
+        (K::TeammateIdle, _) if verdict.block.is_some() => Some(working()),
+        (K::TeammateIdle, _) => Some(be(Status::Done, "idle")),
+        _ => None,
+    }
+}
+
+/// A stop that is refused is none. One that waits for mail is over for whoever looks.
+fn stopped(
+    before: Option<&Before>,
+    event: &Event,
+    detail: &Detail,
+    verdict: &Verdict,
+) -> Option<Next> {
+    if verdict.block.is_some() {
+        return Some(working());
+    }
+    let was_done = before.is_some_and(|before| before.status == Status::Done);
+    if was_done && event.waiting_since.is_some() {
+        return None;
+    }
+    let Detail::Stop { last_message, n_background_tasks, .. } = detail else {
+        return Some(be(Status::Done, ""));
+    };
+    Some(match n_background_tasks {
+        0 => be(Status::Done, last_message.as_deref().unwrap_or_default()),
+        n => be(Status::Done, &format!("{n} in the background go on")),
+    })
+}
+
+/// The client asks for a person. It says so some time after the fact, and nothing new to whoever has looked already.
+fn notified(before: Option<&Before>, kind: &str, message: &str) -> Option<Next> {
+    let asks = matches!(kind, "permission_prompt" | "idle_prompt")
+        || (kind.starts_with("elicitation") && kind != "elicitation_response");
+    let is_known =
+        before.is_some_and(|before| before.is_checked || before.status == Status::Attention);
+    // A turn that has failed still waits for a person; that it failed is the better word.
+    let is_worse = before.is_some_and(|before| before.status == Status::Error);
+    (asks && !is_known && !is_worse).then(|| be(Status::Attention, message))
+}
+
+/// Whether a dialog about another call than the event's is open. The client reports no end of a dialog but the end of
+/// its call; a call that begins later shows that it is over.
+fn is_still_asked(before: &Before, event: &Event) -> bool {
+    if before.status != Status::Attention || before.asks.is_empty() {
+        return false;
+    }
+    let Some(call) = event.tool() else { return false };
+    let is_it = call_key(call) == before.asks;
+    !is_it && (event.kind == EventKind::PostToolUse || before.for_ms < SIDE_BY_SIDE_MS)
+}
+
+/// By what a call is known again: the request for a permission has no id, and its input may be completed later.
+fn call_key(call: &ToolCall) -> String {
+    let what = call.command.clone().unwrap_or_else(|| call.files.join(" "));
+    let sum = substrate_core::ids::checksum(&what);
+    format!("{} {}", one_line(&call.name, 60), &sum[..16])
+}
+
+fn call_words(call: &ToolCall) -> String {
+    let what = call.command.as_deref().or(call.files.first().map(String::as_str));
+    what.map_or_else(|| call.name.clone(), |what| format!("{} {what}", call.name))
+}
+
+fn working() -> Next {
+    Next { status: Status::Working, why: String::new(), asks: String::new() }
+}
+
+fn be(status: Status, why: &str) -> Next {
+    Next { status, why: said(why, MAX_WHY), asks: String::new() }
+}
+
+/// Text from outside as it is kept: one line, without secrets.
+fn said(text: &str, max: usize) -> String {
+    one_line(&redacted(text, 4 * max, false), max)
+}

@@ -1,0 +1,165 @@
+//! `substrate fleet`, `substrate fleet check`
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use substrate_core::ids::checksum;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Local, Output, Pane, VerbError};
+
+use super::{ops, paint, render, view};
+use crate::identity::book::{self, Address, Lookup};
+
+/// Clears the screen and begins at its top.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct List {
+    /// Also those whose session has ended
+    #[arg(long)]
+    all: bool,
+    /// Show it anew whenever something changes, in a terminal; Ctrl+C ends it
+    #[arg(long, short)]
+    watch: bool,
+    /// What was shown last.
+    #[arg(skip)]
+    shown: Option<String>,
+}
+
+impl VerbArgs for List {
+    const PATH: &'static [&'static str] = &["fleet", "list"];
+    const ABOUT: &'static str = "Who needs you, who works, who is done";
+    const ACCESS: Access = Access::Read;
+    const DEFAULT: bool = true;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        // Elsewhere a picture that is drawn again and again is of no use.
+        self.watch &= local.is_terminal();
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let view = view::view(cx, self.all)?;
+        let (text, json) = (render::text(&view, cx.now), render::json(&view));
+        if !self.watch {
+            return Ok(Output::new(text, json));
+        }
+        let shown = checksum(&text);
+        let is_same = self.shown.as_ref() == Some(&shown);
+        let mut out = if is_same {
+            Output::new(String::new(), json!([]))
+        } else {
+            Output::new(format!("{CLEAR}{text}"), json!([json]))
+        };
+        out.follow = Some(json!(Self { shown: Some(shown), ..self }));
+        Ok(out)
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct Check {
+    /// Whose work you have looked at: `NobleLion`, or `NobleLion/reviewer-1`
+    #[arg(required_unless_present = "pane")]
+    names: Vec<String>,
+    /// Whoever works in that pane of tmux, such as `%3`
+    #[arg(long, requires = "socket")]
+    pane: Option<String>,
+    /// The tmux server of the pane
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl VerbArgs for Check {
+    const PATH: &'static [&'static str] = &["fleet", "check"];
+    const ABOUT: &'static str =
+        "You have looked: `done` and `attention` become `checked` until something changes";
+    const ACCESS: Access = Access::Write;
+    const REPEATABLE: bool = true;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let seats = match (&self.pane, &self.socket) {
+            (Some(pane), Some(socket)) => in_pane(cx, socket, pane)?,
+            _ => Vec::new(),
+        };
+        let named = named(cx, &self.names)?;
+        let (mut n_checked, mut panes) = (0, Vec::new());
+        for (session, actor) in seats.into_iter().chain(named) {
+            if ops::check(cx.db, &session, &actor, cx.now)? {
+                n_checked += 1;
+                let kept = ops::one(cx.db, &session, &actor)?;
+                if let Some(pane) = kept.and_then(|kept| kept.pane)
+                    && !panes.contains(&pane)
+                {
+                    panes.push(pane);
+                }
+            }
+        }
+        for pane in panes {
+            paint::pane(cx, &pane)?;
+        }
+        let text = match n_checked {
+            0 => "Nothing there was waiting to be looked at.\n".to_owned(),
+            n => format!("{n} checked.\n"),
+        };
+        Ok(Output::new(text, json!({ "checked": n_checked })))
+    }
+}
+
+fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, String)>, VerbError> {
+    let pane = Pane::of(socket, id).ok_or_else(|| {
+        VerbError::user(
+            "that is no pane of tmux",
+            "e.g. `--pane %3 --socket /tmp/tmux-1000/default`",
+        )
+    })?;
+    let found = ops::in_pane(cx.db, &pane)?;
+    Ok(found.into_iter().map(|kept| (kept.session, kept.actor)).collect())
+}
+
+/// The seats of those names. A name that nobody has is an error, and then nothing is checked.
+fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
+    let mut out = Vec::new();
+    for name in names {
+        let Address { agent, name, sub } = match book::find(cx.db, name)? {
+            Lookup::Found(address) | Lookup::Ended(address) => address,
+            Lookup::Unknown { nearest } => {
+                let near = if nearest.is_empty() {
+                    "`substrate fleet` shows who is there".to_owned()
+                } else {
+                    format!("did you mean {}?", nearest.join(", "))
+                };
+                let name = substrate_core::text::one_line(name, 60);
+                return Err(VerbError::user(format!("nobody is called `{name}`"), near));
+            }
+        };
+        let is_it = |line: &view::Line| line.seat.agent == agent && line.seat.sub == sub;
+        let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
+        let before = out.len();
+        out.extend(seats.map(|line| (line.seat.session, line.seat.actor)));
+        if out.len() == before {
+            let address = Address { agent, name, sub }.text();
+            return Err(VerbError::user(
+                format!("{address} is not there"),
+                "`substrate fleet` shows who is",
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// A line of the fleet by its pane, for `substrate tmux status`.
+pub(super) fn panes(cx: &mut Cx<'_>, socket: &str) -> Result<(String, Vec<Value>), VerbError> {
+    let view = view::view(cx, false)?;
+    let there = |line: &&view::Line| line.pane.as_ref().is_some_and(|pane| pane.socket == socket);
+    let (mut text, mut list) = (String::new(), Vec::new());
+    for line in view.lines.iter().filter(there) {
+        let id = line.pane.as_ref().map_or("", |pane| &pane.id);
+        let _infallible = writeln!(text, "  {id:<5} {:<9}  {}", line.word(), line.address());
+        list.push(render::one_json(line));
+    }
+    Ok((text, list))
+}

@@ -1,0 +1,118 @@
+//! `substrate tmux on|off|status`: what the database knows of it. The command itself talks to the tmux server.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Caller, Cx, Effect, Output, Pane, VerbError};
+
+use super::{ops, paint, verbs};
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct On {
+    /// The server's socket (default: of the tmux that you are in)
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl VerbArgs for On {
+    const PATH: &'static [&'static str] = &["tmux", "on"];
+    const ABOUT: &'static str =
+        "Colour the panes and tabs of this tmux server by the status of their agents";
+    const ACCESS: Access = Access::Write;
+    const REPEATABLE: bool = true;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let socket = socket(self.socket)?;
+        ops::switch_on(cx.db, &socket, cx.now)?;
+        let mut panes: Vec<Pane> = Vec::new();
+        for kept in ops::with_panes(cx.db, 500)? {
+            if let Some(pane) = kept.pane
+                && pane.socket == socket
+                && !panes.contains(&pane)
+            {
+                panes.push(pane);
+            }
+        }
+        for pane in &panes {
+            paint::pane(cx, pane)?;
+        }
+        let is_painted = |effect: &&Effect| matches!(effect, Effect::Paint { look: Some(_), .. });
+        let n = cx.effects.iter().filter(is_painted).count();
+        let panes = if n == 1 { "1 pane".to_owned() } else { format!("{n} panes") };
+        Ok(Output::new(
+            format!("Colours are on for {socket}; agents are in {panes} of it.\n"),
+            json!({"socket": socket, "on": true, "panes": n}),
+        ))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct Off {
+    /// The server's socket (default: of the tmux that you are in)
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl VerbArgs for Off {
+    const PATH: &'static [&'static str] = &["tmux", "off"];
+    const ABOUT: &'static str =
+        "Give all panes and tabs of this tmux server their own colours back";
+    const ACCESS: Access = Access::Write;
+    const REPEATABLE: bool = true;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let socket = socket(self.socket)?;
+        let was_on = ops::switch_off(cx.db, &socket)?;
+        let text = if was_on {
+            format!("Colours are off for {socket}.\n")
+        } else {
+            format!("Colours were not on for {socket}.\n")
+        };
+        Ok(Output::new(text, json!({"socket": socket, "on": false, "was_on": was_on})))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(super) struct Status {
+    /// The server's socket (default: of the tmux that you are in)
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl VerbArgs for Status {
+    const PATH: &'static [&'static str] = &["tmux", "status"];
+    const ABOUT: &'static str =
+        "Whether colours are on, for which panes, and whether looking at one is noticed";
+    const ACCESS: Access = Access::Read;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let socket = socket(self.socket)?;
+        let on = ops::is_on(cx.db, &socket)?;
+        let (panes, list) = verbs::panes(cx, &socket)?;
+        let word = if on { "on" } else { "off" };
+        let others: Vec<String> =
+            ops::servers(cx.db)?.into_iter().filter(|other| *other != socket).collect();
+        let mut text = format!("Colours are {word} for {socket}.\n{panes}");
+        if !others.is_empty() {
+            let _infallible = writeln!(text, "Also on for {}.", others.join(", "));
+        }
+        Ok(Output::new(text, json!({"socket": socket, "on": on, "panes": list, "also_on": others})))
+    }
+}
+
+/// The socket of a tmux server, as it came from the environment or was typed.
+fn socket(given: Option<String>) -> Result<String, VerbError> {
+    let given = given.unwrap_or_default();
+    Pane::of(&given, "%0").map(|pane| pane.socket).ok_or_else(|| {
+        VerbError::user(
+            "you are not in tmux",
+            "run it in a pane of tmux, or name the server: `--socket /tmp/tmux-1000/default`",
+        )
+    })
+}

@@ -1,0 +1,115 @@
+//! The fleet as it is: what the events said, and what is true now.
+
+use substrate_core::{Cx, DbError, Pane, Timestamp};
+
+use super::ops::{self, Kept};
+use super::status::Status;
+use crate::identity::book;
+use crate::identity::roster::{self, Seat};
+use crate::{journal, locks, mail};
+
+/// Somebody who works and says nothing for so long may hang.
+const SILENT_MS: i64 = 10 * 60_000;
+
+/// For so long a client that vanished is shown.
+const GONE_MS: i64 = 60 * 60_000;
+
+/// One actor.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) seat: Seat,
+    /// Nothing: its client is gone.
+    pub(super) status: Option<Status>,
+    pub(super) why: String,
+    pub(super) tool: Option<String>,
+    pub(super) task: String,
+    pub(super) since: Timestamp,
+    /// For how long it has said nothing, where that is long for somebody who works.
+    pub(super) silent_ms: Option<i64>,
+    pub(super) n_unread: i64,
+    pub(super) n_held: i64,
+    pub(super) pane: Option<Pane>,
+}
+
+impl Line {
+    /// `working`, or `gone`.
+    pub(super) fn word(&self) -> &'static str {
+        self.status.map_or("gone", Status::name)
+    }
+
+    /// As mail is addressed.
+    pub(super) fn address(&self) -> String {
+        let Seat { name, sub, .. } = &self.seat;
+        if sub.is_empty() { name.clone() } else { format!("{name}/{sub}") }
+    }
+
+    pub(super) fn needs_you(&self) -> bool {
+        matches!(self.status, Some(Status::Error | Status::Attention))
+    }
+}
+
+/// The whole picture.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    /// Those who need a person first, then by how much there is to see.
+    pub(super) lines: Vec<Line>,
+    /// Mail to the person.
+    pub(super) n_unread: i64,
+}
+
+/// Everybody who is there, and those who vanished lately; with `all` also those who are long gone.
+pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
+    let mut lines = Vec::new();
+    for seat in roster::roster(cx.db, cx.world, cx.now)? {
+        let is_news = !seat.has_ended && cx.now.since(seat.last) <= GONE_MS;
+        if seat.is_there || all || is_news {
+            lines.push(line(cx, seat)?);
+        }
+    }
+    // The longest wait first.
+    lines.sort_by(|a, b| {
+        let key = |line: &Line| (std::cmp::Reverse(line.status), line.since, line.address());
+        key(a).cmp(&key(b))
+    });
+    Ok(View { lines, n_unread: mail::face::n_unread(cx.db, (book::USER, ""), cx.now)? })
+}
+
+fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
+    let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
+    let status = status(&seat, kept.as_ref());
+    let is_working = status == Some(Status::Working);
+    let silent = cx.now.since(seat.last);
+    let tool = if is_working {
+        journal::face::latest_tool(cx.db, &seat.session, &seat.actor)?
+    } else {
+        None
+    };
+    let (why, task, since, pane) = match kept {
+        Some(kept) => (kept.why, kept.task, kept.since, kept.pane),
+        None => (String::new(), String::new(), seat.last, None),
+    };
+    Ok(Line {
+        status,
+        why,
+        tool,
+        task,
+        since: if status.is_none() { seat.last } else { since },
+        silent_ms: (is_working && silent > SILENT_MS).then_some(silent),
+        n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
+        n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
+        pane,
+        seat,
+    })
+}
+
+/// What is true: whoever is gone is nothing else. Of whoever was not written down we know whether its turn has ended.
+fn status(seat: &Seat, kept: Option<&Kept>) -> Option<Status> {
+    if !seat.is_there {
+        return None;
+    }
+    Some(match kept {
+        Some(kept) => kept.shown(),
+        None if seat.has_stopped => Status::Done,
+        None => Status::Working,
+    })
+}

@@ -1,0 +1,38 @@
+//! The table of work. What is queued and what is claimed have small indexes of their own; what is done is history.
+
+use substrate_core::Migration;
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "the work queue",
+    // The longest texts come last: a list that does not want them never touches their pages.
+    sql: "create table work (
+            id integer primary key,
+            project text not null,
+            state text not null,
+            title text not null,
+            request text not null,
+            added_by text not null,
+            added_ms bigint not null,
+            n_claims bigint not null,
+            session text,
+            actor text,
+            agent bigint,
+            sub text,
+            pid bigint,
+            began bigint,
+            claim_request text,
+            claimed_ms bigint,
+            expires_ms bigint,
+            ttl_ms bigint,
+            note text not null,
+            done_by text,
+            done_ms bigint,
+            result text,
+            body text not null
+          );
+          create unique index work_request on work (request);
+          create index work_queued on work (project, id) where state = 'queued';
+          create index work_claimed on work (claimed_ms, id) where state = 'claimed';
+          create index work_claim_request on work (claim_request) where state = 'claimed';
+          create index work_done on work (done_ms) where state = 'done';",
+}];

@@ -1,0 +1,127 @@
+//! `substrate tmux on|off|status`: the tmux server's side. What the database knows is a verb of the fleet.
+
+use std::time::Duration;
+
+use clap::ArgMatches;
+use serde_json::json;
+use substrate_core::{Format, Output, Pane};
+
+use super::Context;
+use super::call::Line;
+use super::verbs::pretty;
+use crate::daemon::find;
+use crate::error::{AppError, Kind, Result};
+use crate::tmux::{self, Server, TmuxError};
+use crate::{daemon, ui};
+
+/// A painter that was in the middle of a pane is done after so long.
+const PAINTED: Duration = Duration::from_millis(150);
+
+pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
+    let Some((action, matches)) = matches.subcommand() else {
+        return Err(AppError::new(Kind::User, "`on`, `off` or `status`?"));
+    };
+    let given = matches.get_one::<String>("socket").map(String::as_str);
+    let given = given.or_else(|| context.env.text("TMUX")).unwrap_or_default();
+    let socket = Pane::of(given, "%0").map(|pane| pane.socket).ok_or_else(|| {
+        AppError::new(Kind::User, "you are not in tmux")
+            .hint("run it in a pane of tmux, or name the server: `--socket /tmp/tmux-1000/default`")
+    })?;
+    let server = Server::new(&socket, &context.env);
+    match action {
+        "on" => on(context, &server),
+        "off" => off(context, &server),
+        _ => status(context, &server),
+    }
+}
+
+fn on(context: &Context, server: &Server) -> Result<()> {
+    let version =
+        server.run(&["display-message", "-p", "#{version}"]).map_err(|error| failed(&error))?;
+    if version.starts_with(['1', '2']) {
+        let error = format!("tmux {} can't colour a single pane", version.trim());
+        return Err(AppError::new(Kind::User, error).hint("tmux 3.0 and later can"));
+    }
+    tmux::hook(server, &daemon::this_program()?, context.home.root())
+        .map_err(|error| failed(&error))?;
+    tmux::switch(server, true).map_err(|error| failed(&error))?;
+    let output = ask(context, "on", server)?;
+    let text =
+        format!("{}`substrate tmux off` gives every pane and tab back what it had.\n", output.text);
+    say(context, Output { text, ..output })
+}
+
+fn off(context: &Context, server: &Server) -> Result<()> {
+    let output = ask(context, "off", server)?;
+    let given_back = switch_off(server);
+    let n = match given_back {
+        Ok(n) => n,
+        // A server that has ended took its colours with it.
+        Err(TmuxError::Refused(_)) => 0,
+        Err(error) => return Err(failed(&error)),
+    };
+    let panes = if n == 1 { "1 pane".to_owned() } else { format!("{n} panes") };
+    let text = format!("{}{panes} got back what they had.\n", output.text);
+    let mut json = output.json;
+    json["restored"] = n.into();
+    say(context, Output::new(text, json))
+}
+
+fn switch_off(server: &Server) -> std::result::Result<usize, TmuxError> {
+    tmux::switch(server, false)?;
+    tmux::unhook(server)?;
+    let mut n = tmux::restore_all(server)?;
+    // The daemon may have been painting just then.
+    for _ in 0..3 {
+        std::thread::sleep(PAINTED);
+        match tmux::restore_all(server)? {
+            0 => break,
+            more => n += more,
+        }
+    }
+    Ok(n)
+}
+
+fn status(context: &Context, server: &Server) -> Result<()> {
+    let output = ask(context, "status", server)?;
+    let (is_hooked, has_focus) = tmux::hooked(server).map_err(|error| failed(&error))?;
+    let looking = match (is_hooked, has_focus) {
+        (false, _) => "Looking at a pane does not mark it as checked.",
+        (true, true) => "Looking at a pane marks it as checked.",
+        (true, false) => {
+            "Turning to a pane or window marks it as checked; coming back to the terminal does not, as `focus-events` is off in tmux."
+        }
+    };
+    let text = format!("{}{looking}\n", output.text);
+    let mut json = output.json;
+    json["notices_looking"] = is_hooked.into();
+    json["focus_events"] = has_focus.into();
+    say(context, Output::new(text, json))
+}
+
+/// The verb of the fleet.
+fn ask(context: &Context, action: &str, server: &Server) -> Result<Output> {
+    let path = ["tmux".to_owned(), action.to_owned()];
+    let verb = find(&path).ok_or_else(|| {
+        AppError::new(Kind::Internal, format!("no verb is called `tmux {action}`"))
+    })?;
+    Line::new(context, verb).call(json!({"socket": server.socket()}), &context.caller.request)
+}
+
+fn say(context: &Context, output: Output) -> Result<()> {
+    let text = match context.format {
+        Format::Json => format!("{}\n", pretty(&output.json)),
+        Format::Text | Format::Context => output.text,
+        Format::Hook => {
+            return Err(AppError::new(Kind::User, "this command has no hook format")
+                .hint("use `--format json`"));
+        }
+    };
+    ui::data(&text);
+    Ok(())
+}
+
+fn failed(error: &TmuxError) -> AppError {
+    AppError::new(Kind::User, error.to_string())
+        .hint("is that server running? `tmux -S SOCKET list-sessions` shows it")
+}

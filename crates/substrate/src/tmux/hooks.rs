@@ -1,0 +1,81 @@
+//! The hooks of a tmux server that tell when a person looks at a pane. They stand beside the person's own, at a place of
+//! their own in each list, and are taken out again.
+
+use std::path::Path;
+
+use super::server::{Server, TmuxError};
+
+/// Our place in each list of hooks.
+const PLACE: &str = "[7301]";
+
+/// When somebody may have turned to another pane: another window of the session, another pane of the window, and, where
+/// `focus-events` is on, the terminal itself.
+const HOOKS: [(&str, &str); 3] =
+    [("session-window-changed", "-g"), ("window-pane-changed", "-gw"), ("pane-focus-in", "-gw")];
+
+/// Only what is on somebody's screen is looked at.
+const IS_SEEN: &str = "#{&&:#{session_attached},#{window_active}}";
+
+/// Puts the hooks in. `program` is ours.
+pub(crate) fn hook(server: &Server, program: &Path, home: &Path) -> Result<(), TmuxError> {
+    let quoted = |text: &str| shell_quoted(&text.replace('#', "##"));
+    let command = format!(
+        "SUBSTRATE_HOME={} {} fleet check --pane '#{{pane_id}}' --socket {} >/dev/null 2>&1",
+        quoted(&home.display().to_string()),
+        quoted(&program.display().to_string()),
+        quoted(server.socket()),
+    );
+    let action = format!("if-shell -F '{IS_SEEN}' {{ run-shell -b {} }}", tmux_quoted(&command));
+    for (name, _) in HOOKS {
+        server.run(&["set-hook", "-g", &format!("{name}{PLACE}"), &action])?;
+    }
+    Ok(())
+}
+
+/// Takes them out.
+pub(crate) fn unhook(server: &Server) -> Result<(), TmuxError> {
+    for (name, _) in HOOKS {
+        server.run(&["set-hook", "-gu", &format!("{name}{PLACE}")])?;
+    }
+    Ok(())
+}
+
+/// Whether they are in, and whether the terminal's own focus is noticed too.
+pub(crate) fn hooked(server: &Server) -> Result<(bool, bool), TmuxError> {
+    let mut n = 0;
+    for (name, list) in HOOKS {
+        let said = server.run(&["show-hooks", list, name]).unwrap_or_default();
+        n += usize::from(said.contains(PLACE));
+    }
+    let focus = server.run(&["show-options", "-gqv", "focus-events"])?;
+    Ok((n == HOOKS.len(), focus.trim() == "on"))
+}
+
+/// One word for a shell.
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// One word for tmux's own parser, in double quotes.
+fn tmux_quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        if matches!(c, '"' | '\\' | '$') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stays_one_word() {
+        assert_eq!(shell_quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(tmux_quoted(r#"a "b" $c \d"#), r#""a \"b\" \$c \\d""#);
+    }
+}

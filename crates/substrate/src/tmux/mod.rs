@@ -1,0 +1,12 @@
+//! The colours of tmux panes and tabs. Everything that must be put back is kept in the tmux server itself, as options of
+//! the pane and the window that were changed: so it survives us, and goes when they go.
+
+mod hooks;
+mod paint;
+mod painter;
+mod server;
+
+pub(crate) use hooks::{hook, hooked, unhook};
+pub(crate) use paint::{restore_all, switch};
+pub(crate) use painter::Painter;
+pub(crate) use server::{Server, TmuxError};

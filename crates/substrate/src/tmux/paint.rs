@@ -1,0 +1,218 @@
+//! Painting one pane and the tab of its window, and giving both back what they had.
+//!
+//! A pane that was painted carries `@substrate_saved` and what it had before (`=` and the value, or `=` alone); so does a
+//! window whose tab was. Only one painter may be at work on a server at a time: the daemon's.
+
+use substrate_core::Look;
+
+use super::server::{Server, TmuxError};
+
+/// The options of a pane that are changed, and where their old values are kept.
+const STYLES: [(&str, &str, &str); 2] = [
+    ("window-style", "@substrate_old_style", "@substrate_base_style"),
+    ("window-active-style", "@substrate_old_active", "@substrate_base_active"),
+];
+
+/// The option of a window that colours its tab.
+const TAB: &str = "window-status-style";
+
+/// Between the answers of several questions.
+const BREAK: &str = "--substrate--";
+
+/// Turns painting on or off for a server: without this mark nothing is painted.
+pub(crate) fn switch(server: &Server, on: bool) -> Result<(), TmuxError> {
+    let args: &[&str] = if on {
+        &["set-option", "-g", "@substrate_on", "1"]
+    } else {
+        &["set-option", "-gu", "@substrate_on"]
+    };
+    server.run(args).map(drop)
+}
+
+/// Paints a pane. Nothing happens where painting is off, or the pane is gone, or it looks so already.
+pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), TmuxError> {
+    let wanted =
+        format!("{} {} {}", look.status, colour_or_none(&look.pane), colour_or_none(&look.tab));
+    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    if !known.is_on || known.look == wanted {
+        return Ok(());
+    }
+    if !known.is_saved {
+        save_pane(server, pane)?;
+    }
+    let rank = look.rank.to_string();
+    let mut args = Args::new();
+    args.add(&["set-option", "-p", "-t", pane, "@substrate_look", &wanted]);
+    args.add(&["set-option", "-p", "-t", pane, "@substrate_rank", &rank]);
+    args.add(&["set-option", "-p", "-t", pane, "@substrate_tab", &look.tab]);
+    for (option, old, base) in STYLES {
+        let values = ask(server, pane, &[old, base])?;
+        if look.pane.is_empty() {
+            put_back(&mut args, &["-p", "-t", pane], option, &values[0]);
+        } else {
+            // Whatever else the person has set for panes stays as it is.
+            let style = format!("{},bg={}", values[1], look.pane);
+            args.add(&["set-option", "-p", "-t", pane, option, style.trim_start_matches(',')]);
+        }
+    }
+    args.run(server)?;
+    tab(server, pane)
+}
+
+/// Gives a pane back what it had.
+pub(super) fn restore(server: &Server, pane: &str) -> Result<(), TmuxError> {
+    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    if !known.is_saved {
+        return Ok(());
+    }
+    let mut args = Args::new();
+    for (option, old, _) in STYLES {
+        let values = ask(server, pane, &[old])?;
+        put_back(&mut args, &["-p", "-t", pane], option, &values[0]);
+    }
+    let ours = ["@substrate_saved", "@substrate_look", "@substrate_rank", "@substrate_tab"];
+    for option in ours.into_iter().chain(STYLES.iter().flat_map(|(_, old, base)| [*old, *base])) {
+        args.add(&["set-option", "-pu", "-t", pane, option]);
+    }
+    args.run(server)?;
+    tab(server, pane)
+}
+
+/// Gives everything on a server back what it had. How many panes there were.
+pub(crate) fn restore_all(server: &Server) -> Result<usize, TmuxError> {
+    let mut n = 0;
+    let panes = server.run(&["list-panes", "-a", "-F", "#{pane_id} #{@substrate_saved}"])?;
+    for pane in panes.lines().filter_map(|line| line.strip_suffix(" 1")) {
+        restore(server, pane)?;
+        n += 1;
+    }
+    // A window may have lost the pane that coloured its tab.
+    let windows =
+        server.run(&["list-windows", "-a", "-F", "#{window_id} #{@substrate_tab_saved}"])?;
+    for window in windows.lines().filter_map(|line| line.strip_suffix(" 1")) {
+        restore_tab(server, window)?;
+    }
+    Ok(n)
+}
+
+/// What a pane says of itself.
+struct Known {
+    is_on: bool,
+    is_saved: bool,
+    look: String,
+}
+
+impl Known {
+    /// `None`: there is no such pane. tmux answers for another one then.
+    fn of(server: &Server, pane: &str) -> Result<Option<Self>, TmuxError> {
+        let format = "#{pane_id}|#{@substrate_on}|#{@substrate_saved}|#{@substrate_look}";
+        let said = server.run(&["display-message", "-p", "-t", pane, format])?;
+        let mut parts = said.trim_end_matches('\n').splitn(4, '|');
+        let mut part = || parts.next().unwrap_or_default();
+        if part() != pane {
+            return Ok(None);
+        }
+        let (is_on, is_saved) = (part() == "1", part() == "1");
+        Ok(Some(Self { is_on, is_saved, look: part().to_owned() }))
+    }
+}
+
+/// Keeps what a pane has: its own values to put back, and those in force to paint over.
+fn save_pane(server: &Server, pane: &str) -> Result<(), TmuxError> {
+    let mut args = Args::new();
+    for (option, old, base) in STYLES {
+        let own = server.run(&["show-options", "-pqv", "-t", pane, option])?;
+        let in_force = server.run(&["show-options", "-pqAv", "-t", pane, option])?;
+        let own = format!("={}", own.trim_end_matches('\n'));
+        args.add(&["set-option", "-p", "-t", pane, old, &own]);
+        args.add(&["set-option", "-p", "-t", pane, base, in_force.trim_end_matches('\n')]);
+    }
+    args.add(&["set-option", "-p", "-t", pane, "@substrate_saved", "1"]);
+    args.run(server)
+}
+
+/// Colours the tab of the pane's window after the strongest of its panes.
+fn tab(server: &Server, pane: &str) -> Result<(), TmuxError> {
+    let format = "#{window_id} #{@substrate_tab_saved}|#{@substrate_rank}|#{@substrate_tab}";
+    let said = server.run(&["list-panes", "-t", pane, "-F", format])?;
+    let mut strongest = (0_u8, "");
+    let (mut window, mut is_saved) = ("", false);
+    for line in said.lines() {
+        let mut parts = line.splitn(3, '|');
+        let mut part = || parts.next().unwrap_or_default();
+        (window, is_saved) = match part().split_once(' ') {
+            Some((window, saved)) => (window, saved == "1"),
+            None => continue,
+        };
+        strongest = strongest.max((part().parse().unwrap_or(0), part()));
+    }
+    let (_, colour) = strongest;
+    if colour.is_empty() {
+        return if is_saved { restore_tab(server, window) } else { Ok(()) };
+    }
+    let mut args = Args::new();
+    if !is_saved {
+        let own = server.run(&["show-options", "-wqv", "-t", window, TAB])?;
+        let own = format!("={}", own.trim_end_matches('\n'));
+        args.add(&["set-option", "-w", "-t", window, "@substrate_old_tab", &own]);
+        args.add(&["set-option", "-w", "-t", window, "@substrate_tab_saved", "1"]);
+    }
+    args.add(&["set-option", "-w", "-t", window, TAB, &format!("bg={colour}")]);
+    args.run(server)
+}
+
+fn restore_tab(server: &Server, window: &str) -> Result<(), TmuxError> {
+    let old = server.run(&["show-options", "-wqv", "-t", window, "@substrate_old_tab"])?;
+    let mut args = Args::new();
+    put_back(&mut args, &["-w", "-t", window], TAB, old.trim_end_matches('\n'));
+    args.add(&["set-option", "-wu", "-t", window, "@substrate_old_tab"]);
+    args.add(&["set-option", "-wu", "-t", window, "@substrate_tab_saved"]);
+    args.run(server)
+}
+
+/// Sets an option to what was kept of it: `=value`, or `=` where it had no value of its own.
+fn put_back(args: &mut Args, whose: &[&str], option: &str, kept: &str) {
+    match kept.strip_prefix('=').filter(|value| !value.is_empty()) {
+        Some(value) => args.add(&[&["set-option"], whose, &[option, value]].concat()),
+        None => args.add(&[&["set-option", "-u"], whose, &[option]].concat()),
+    }
+}
+
+/// The values of some options of our own, of one pane.
+fn ask(server: &Server, pane: &str, options: &[&str]) -> Result<Vec<String>, TmuxError> {
+    let format: Vec<String> = options.iter().map(|option| format!("#{{{option}}}")).collect();
+    let said = server.run(&["display-message", "-p", "-t", pane, &format.join(BREAK)])?;
+    let mut values: Vec<String> =
+        said.trim_end_matches('\n').split(BREAK).map(str::to_owned).collect();
+    values.resize(options.len(), String::new());
+    Ok(values)
+}
+
+fn colour_or_none(colour: &str) -> &str {
+    if colour.is_empty() { "-" } else { colour }
+}
+
+/// Several commands for one call of tmux.
+struct Args(Vec<String>);
+
+impl Args {
+    const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn add(&mut self, command: &[&str]) {
+        if !self.0.is_empty() {
+            self.0.push(";".to_owned());
+        }
+        // A word that ends in `;` would end the command.
+        self.0.extend(command.iter().map(|word| match word.strip_suffix(';') {
+            Some(word) => format!("{word}\\;"),
+            None => (*word).to_owned(),
+        }));
+    }
+
+    fn run(self, server: &Server) -> Result<(), TmuxError> {
+        let args: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        server.run(&args).map(drop)
+    }
+}

@@ -1,0 +1,112 @@
+//! One tmux server, asked by commands that take no longer than they may.
+
+use std::fmt;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::config::Env;
+use crate::proc;
+
+/// How long one command may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How much of its answer is read.
+const MAX: u64 = 256 << 10;
+
+/// Why tmux did not do something.
+#[derive(Debug)]
+pub(crate) enum TmuxError {
+    Start(std::io::Error),
+    Slow,
+    /// In its own words.
+    Refused(String),
+}
+
+impl fmt::Display for TmuxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => write!(f, "`tmux` could not be started: {error}"),
+            Self::Slow => f.write_str("tmux did not answer within a second"),
+            Self::Refused(words) => write!(f, "tmux: {words}"),
+        }
+    }
+}
+
+/// The server behind a socket.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    socket: String,
+    env: Env,
+}
+
+impl Server {
+    pub(crate) fn new(socket: &str, env: &Env) -> Self {
+        Self { socket: socket.to_owned(), env: env.clone() }
+    }
+
+    pub(crate) fn socket(&self) -> &str {
+        &self.socket
+    }
+
+    /// Runs one tmux command, or several with `;` between them. What it printed.
+    pub(crate) fn run(&self, args: &[&str]) -> Result<String, TmuxError> {
+        let mut command = proc::command("tmux", &self.env);
+        command
+            .args(["-S", &self.socket])
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut running = Running(command.spawn().map_err(TmuxError::Start)?);
+        let (tell, told) = mpsc::channel();
+        let (stdout, stderr) = (running.0.stdout.take(), running.0.stderr.take());
+        // A thread of its own, so that a server that says nothing can be left behind.
+        std::thread::spawn(move || {
+            let (mut said, mut complained) = (Vec::new(), Vec::new());
+            let _cut_short = stdout.map(|out| out.take(MAX).read_to_end(&mut said));
+            let _cut_short = stderr.map(|out| out.take(MAX).read_to_end(&mut complained));
+            let _nobody_waits = tell.send((said, complained));
+        });
+        let deadline = Instant::now() + PATIENCE;
+        let (said, complained) = told.recv_timeout(PATIENCE).map_err(|_| TmuxError::Slow)?;
+        match running.succeeded(deadline) {
+            Some(true) => Ok(String::from_utf8_lossy(&said).into_owned()),
+            Some(false) => {
+                let words = String::from_utf8_lossy(&complained).trim().to_owned();
+                Err(TmuxError::Refused(words))
+            }
+            None => Err(TmuxError::Slow),
+        }
+    }
+}
+
+/// A child that does not outlive its question.
+struct Running(Child);
+
+impl Running {
+    /// Whether it ended well; it has said all, so it is about to end. `None`: it does not.
+    fn succeeded(&mut self, deadline: Instant) -> Option<bool> {
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return Some(status.success()),
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            let _ended_meanwhile = self.0.kill();
+            let _reaped = self.0.wait();
+        }
+    }
+}
