@@ -144,13 +144,18 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         Ok::<(), AppError>(())
     })?;
     if state.ending.how.get() == How::Stop {
-        state.painter.end();
-        let _maybe_gone = std::fs::remove_file(home.socket());
-        let _log_stays = state.writer.borrow_mut().checkpoint();
+        tidy_up(&state);
     }
     tracing::info!(how = ?state.ending.how.get(), "daemon ended");
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Nobody goes on in our place.
+fn tidy_up(state: &State) {
+    state.painter.end();
+    let _maybe_gone = std::fs::remove_file(state.home.socket());
+    let _log_stays = state.writer.borrow_mut().checkpoint();
 }
 
 fn next_slot(writer: &mut Writer) -> std::result::Result<i64, DbError> {
