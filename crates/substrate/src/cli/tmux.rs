@@ -92,8 +92,15 @@ fn status(context: &Context, server: &Server) -> Result<()> {
             "Turning to a pane or window marks it as checked; coming back to the terminal does not, as `focus-events` is off in tmux."
         }
     };
-    let text = format!("{}{looking}\n", output.text);
     let mut json = output.json;
+    let mut text = output.text;
+    if json["on"] == json!(true) && !tmux::is_on(server).map_err(|error| failed(&error))? {
+        text =
+            "Colours were on for a tmux server that has ended: `substrate tmux on` for this one.\n"
+                .to_owned();
+        json["on"] = false.into();
+    }
+    let text = format!("{text}{looking}\n");
     json["notices_looking"] = is_hooked.into();
     json["focus_events"] = has_focus.into();
     say(context, Output::new(text, json))

@@ -16,11 +16,11 @@ const HOOKS: [(&str, &str); 3] =
 /// Only what is on somebody's screen is looked at.
 const IS_SEEN: &str = "#{&&:#{session_attached},#{window_active}}";
 
-/// Puts the hooks in. `program` is ours.
+/// Puts the hooks in. `program` is ours; whatever it says or fails at is not shown in anybody's pane.
 pub(crate) fn hook(server: &Server, program: &Path, home: &Path) -> Result<(), TmuxError> {
     let quoted = |text: &str| shell_quoted(&text.replace('#', "##"));
     let command = format!(
-        "SUBSTRATE_HOME={} {} fleet check --pane '#{{pane_id}}' --socket {} >/dev/null 2>&1",
+        "SUBSTRATE_HOME={} {} fleet check --pane '#{{pane_id}}' --socket {} >/dev/null 2>&1 || :",
         quoted(&home.display().to_string()),
         quoted(&program.display().to_string()),
         quoted(server.socket()),

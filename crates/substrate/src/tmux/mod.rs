@@ -7,6 +7,6 @@ mod painter;
 mod server;
 
 pub(crate) use hooks::{hook, hooked, unhook};
-pub(crate) use paint::{restore_all, switch};
+pub(crate) use paint::{is_on, restore_all, switch};
 pub(crate) use painter::Painter;
 pub(crate) use server::{Server, TmuxError};

@@ -29,6 +29,11 @@ pub(crate) fn switch(server: &Server, on: bool) -> Result<(), TmuxError> {
     server.run(args).map(drop)
 }
 
+/// Whether painting is on, as far as the server knows: one that was started anew does not.
+pub(crate) fn is_on(server: &Server) -> Result<bool, TmuxError> {
+    Ok(server.run(&["show-options", "-gqv", "@substrate_on"])?.trim() == "1")
+}
+
 /// Paints a pane. Nothing happens where painting is off, or the pane is gone, or it looks so already.
 pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), TmuxError> {
     let wanted =

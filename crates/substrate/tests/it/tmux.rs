@@ -183,6 +183,29 @@ fn a_pane_that_somebody_turns_to_is_checked() {
     assert_eq!(fleet(&env), ["NobleLion done"]);
     tmux.run(&["select-window", "-t", ":1"]);
     wait_until(SOON, "the look", || fleet(&env) == ["NobleLion checked"]);
+    // A server that was started anew shows nothing, and is not said to.
+    tmux.run(&["set-option", "-gu", "@substrate_on"]);
+    let status = env.substrate_with(["tmux", "status"], &[("TMUX", &var)]).success();
+    assert!(status.starts_with("Colours were on for a tmux server that has ended"), "{status}");
     env.substrate_with(["tmux", "off"], &[("TMUX", &var)]).success();
     tmux.is_clean();
+}
+
+#[test]
+fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let tmux = Tmux::start(&env, "watch", "substrate fleet --watch");
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    let shows =
+        |what: &str| wait_until(SOON, what, || tmux.run(&["capture-pane", "-p"]).contains(what));
+    shows("Nobody is there.");
+    let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
+    shows("done       NobleLion");
+    lion.bash("PreToolUse", "make");
+    shows("working    NobleLion");
+    let screen = tmux.run(&["capture-pane", "-p"]);
+    assert!(!screen.contains("Nobody") && !screen.contains("done "), "{screen}");
+    tmux.run(&["send-keys", "C-c"]);
+    wait_until(SOON, "the end", || tmux.run(&["display-message", "-p", "#{pane_dead}"]) == "1");
 }
