@@ -48,6 +48,10 @@ fn who_waits_for_work_gets_it_when_it_comes() {
     let mut command = env.command(substrate_testkit::bin("substrate"));
     command.args(["work", "claim", "--wait", "10s", "--session-id", "s1"]);
     let waiting = substrate_testkit::Running::start(command, Vec::new());
+    substrate_testkit::wait_until(crate::house::SOON, "somebody who waits", || {
+        let status = env.substrate(["daemon", "status", "--format", "json"]).success();
+        serde_json::from_str::<Value>(&status).unwrap()["n_waiting"] == 1
+    });
     env.substrate(["work", "add", "parser"]).success();
     let got = waiting.finish(crate::house::SOON).success();
     assert!(got.starts_with("#1 is yours: parser\n"), "{got}");
