@@ -1,7 +1,7 @@
 //! What happens outside the database after a commit: data, carried out by the host.
 
-use crate::time::Timestamp;
 use crate::event::Pane;
+use crate::time::Timestamp;
 
 /// One effect. A feature that fails has none.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,7 +63,7 @@ impl VerbArgs for Statusline {
         let agent = book::of_session(cx.db, session)?;
         let effort = efforts::face::of_session(cx.db, session)?;
         let n_unread = match &agent {
-            Some((agent, _)) => mail::face::n_unread(cx.db, *agent, cx.now)?,
+            Some((agent, _)) => mail::face::n_unread(cx.db, (*agent, ""), cx.now)?,
             None => 0,
         };
         let mut parts: Vec<String> = Vec::new();

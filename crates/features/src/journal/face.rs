@@ -70,10 +70,6 @@ pub(crate) fn failures(
     Ok(out)
 }
 
-//! What other features may ask about what happened.
-
-use substrate_core::{Db, DbError};
-
 /// How many entries are looked through for an actor that has been silent while others of its session were not.
 const FAR: i64 = 2_000;
 

@@ -21,11 +21,6 @@ pub(crate) fn next_due(
     Ok(due.map(|due| due.max(now.plus_ms(1))))
 }
 
-/// How many messages an agent has not read.
-pub(crate) fn n_unread(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<i64, DbError> {
-    Ok(ops_box::n_unread(db, Mailbox { agent, sub: "" }, now)?.0)
-}
-
 /// How many messages of a mailbox were not read; counting ends at a thousand or so.
 pub(crate) fn n_unread(
     db: &mut dyn Db,

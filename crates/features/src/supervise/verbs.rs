@@ -115,7 +115,8 @@ impl VerbArgs for Wait {
         let until = self.until_ms.unwrap_or(cx.now.plus_ms(WAIT_MS).0);
         if found.wanted.is_none() && until > cx.now.0 {
             let body = json!(Self { until_ms: Some(until), ..self });
-            out.wait = Some(WaitFor { key: found.wake_key(), until_ms: until, body });
+            out.wait =
+                Some(WaitFor { key: found.wake_key(), by: String::new(), until_ms: until, body });
         }
         Ok(out)
     }

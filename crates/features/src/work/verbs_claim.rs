@@ -89,8 +89,8 @@ impl Claim {
         // A key of one's own: many may wait at once.
         let key = format!("work {}", caller.request);
         let until_ms = until.min(cx.now.0 + LOOK_MS);
-        out.wait =
-            Some(WaitFor { key, until_ms, body: json!(Self { until_ms: Some(until), ..self }) });
+        let body = json!(Self { until_ms: Some(until), ..self });
+        out.wait = Some(WaitFor { key, by: String::new(), until_ms, body });
         Ok(out)
     }
 }

@@ -39,9 +39,9 @@ mod real_client;
 #[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
-mod real_client_guards;
-#[cfg(test)]
 mod real_client_fleet;
+#[cfg(test)]
+mod real_client_guards;
 #[cfg(test)]
 mod real_client_install;
 #[cfg(test)]

@@ -128,9 +128,5 @@ fn kept(stage: &Stage) -> Option<(String, Value)> {
     stage.effects.iter().rev().find_map(|effect| match effect {
         Effect::Keep { path, text } => Some((path.clone(), serde_json::from_str(text).unwrap())),
         _ => None,
-        Effect::Wake { .. }
-        | Effect::Forget { .. }
-        | Effect::Mirror { .. }
-        | Effect::Paint { .. } => None,
     })
 }
