@@ -1,9 +1,9 @@
 //! Guards, as an agent meets them and as a person looks after them.
 
 use serde_json::Value;
-use substrate_testkit::{TestEnv, write_file};
+use substrate_testkit::{TestEnv, wait_until, write_file};
 
-use crate::house::{bash, configure};
+use crate::house::{SOON, bash, configure};
 
 /// What the client is told about a command; empty: go on.
 fn said(env: &TestEnv, command: &str) -> String {
@@ -61,17 +61,19 @@ fn rules_are_listed_checked_tried_explained_and_replayed() {
         &env,
         "[[guards.rules]]\nname = \"bad\"\nwhen = 'comand'\naction = \"ask\"\nreason = \"x\"\n",
     );
+    // A change is in force within a moment.
+    wait_until(SOON, "the changed rule", || {
+        env.substrate(["guard", "list"]).success().contains("bad")
+    });
     let failed = env.substrate(["guard", "check"]).code(1);
     assert!(
         failed.stderr.contains("config.toml:1: rule `bad`: `when`: there is no `comand`"),
         "{}",
         failed.stderr
     );
-    assert_eq!(said(&env, "ls"), "", "a bad rule holds nobody up");
-    let doctor = env.substrate(["doctor"]);
-    assert!(
-        doctor.stdout.contains("guards") && doctor.stdout.contains("rule `bad`"),
-        "{}",
-        doctor.stdout
-    );
+    wait_until(SOON, "the doctor to know of it", || {
+        assert_eq!(said(&env, "ls"), "", "a bad rule holds nobody up");
+        let doctor = env.substrate(["doctor"]).stdout;
+        doctor.contains("guards") && doctor.contains("rule `bad`")
+    });
 }
