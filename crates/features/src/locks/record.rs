@@ -50,7 +50,12 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), 
             Standing::Free { before } if !is_denied && files::is_leased(cx.settings, &place) => {
                 policy::take(cx, event, &me, &place, before.as_ref(), None)?;
             }
-            Standing::Own(lease) if !is_denied && lease.claim.is_provisional => {
+            // Written only when it is half over: an agent that tries again and again costs nothing.
+            Standing::Own(lease)
+                if !is_denied
+                    && lease.claim.is_provisional
+                    && lease.claim.expires.since(cx.now) < PROVISIONAL_MS / 2 =>
+            {
                 match ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS)) {
                     // The lease is there already; nobody is refused what it holds.
                     Err(DbError::Busy) => {}
