@@ -22,7 +22,7 @@ pub enum Need {
     /// The files of the folder `below` that are named by a day (`2026-02-08.md`): the latest `n`. `below` begins at `dir`,
     /// or (`of_tree`) at the root of the working tree that `dir` is in.
     Daily { dir: String, of_tree: bool, below: String, n: usize, max_bytes: usize },
-    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
+    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins; `~` and `~/…` are home.
     Place { path: String, cwd: String },
     /// What is in a folder, `depth` levels deep, without what git ignores: at most `max` entries.
     Tree { root: String, depth: usize, max: usize },

@@ -232,8 +232,10 @@ fn delivers(kind: EventKind, wish: WishKind) -> Delivery {
     }
 }
 
-/// The file that a path means, by its words.
+/// The file that a path means, by its words. Home is `/home/me`.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
+    let at_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = &at_home.map_or_else(|| path.to_owned(), |rest| format!("/home/me{rest}"));
     let joined = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in joined.split('/') {

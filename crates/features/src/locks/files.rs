@@ -3,7 +3,8 @@
 use substrate_core::facts::Place;
 use substrate_core::{Cx, Event, EventKind, Need, Settings, ToolClass};
 
-use super::{globs, sweep};
+use super::globs;
+use super::sweep::{self, Takes};
 
 /// More files than this no call names.
 const MAX_FILES: usize = 64;
@@ -25,8 +26,13 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
                 && settings.word("locks.git") != "off" =>
         {
             for swept in sweep::sweeps(call.command.as_deref().unwrap_or_default()) {
-                out.push(need(event, &swept.inside(ANY)));
-                out.extend(swept.paths.iter().map(|path| need(event, &swept.inside(path))));
+                match &swept.takes {
+                    Takes::Tree => out.push(need(event, &swept.inside(ANY))),
+                    Takes::These(these) => {
+                        out.extend(these.iter().map(|taken| need(event, &taken.path)));
+                    }
+                }
+                out.extend(swept.made.iter().map(|made| need(event, made)));
             }
         }
         _ => {}
@@ -71,7 +77,8 @@ pub(super) fn named(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
     for file in call.files.iter().take(MAX_FILES) {
         let Some(place) = cx.facts.place(file, &event.cwd) else { continue };
         let place = rooted(place, &event.project);
-        if !place.root.is_empty() && out.iter().all(|other| other.path != place.path) {
+        let is_held = !place.root.is_empty() && !is_shared(&place.relative);
+        if is_held && out.iter().all(|other| other.path != place.path) {
             out.push(place);
         }
     }
@@ -96,18 +103,28 @@ pub(super) fn below<'a>(path: &'a str, project: &str) -> Option<&'a str> {
     path.strip_prefix(project)?.strip_prefix('/').filter(|_| project.starts_with('/'))
 }
 
+/// Where several write into one file, each a section of its own, and whoever could not write would be held for it.
+const SHARED: &str = ".claude/scratchpad/";
+
+/// Whether a file, or glob, is nobody's on purpose.
+pub(super) fn is_shared(relative: &str) -> bool {
+    relative.starts_with(SHARED) || relative.contains("/.claude/scratchpad/")
+}
+
 /// Whether a file is one of those that are leased.
 pub(super) fn is_leased(settings: &Settings, place: &Place) -> bool {
-    if place.root.is_empty() || place.is_ignored {
+    if place.root.is_empty() || place.is_ignored || is_shared(&place.relative) {
         return false;
     }
     let wanted = settings.texts("locks.files");
     wanted.is_empty() || globs::any_matches(wanted, &place.relative)
 }
 
-/// The working tree of a folder, where that was looked up.
+/// The working tree in which a command runs, where that was looked up, and is not made by the line itself.
 pub(super) fn root_of(cx: &Cx<'_>, event: &Event, swept: &sweep::Sweep) -> Option<String> {
-    root(cx, event, &swept.inside(ANY))
+    let root = root(cx, event, &swept.inside(ANY))?;
+    let made = swept.made.as_ref().and_then(|made| cx.facts.place(made, &event.cwd));
+    made.is_none_or(|made| below(&made.path, &root).is_none()).then_some(root)
 }
 
 /// The working tree that the event happens in, or else the project's folder, where that was looked up.

@@ -71,6 +71,28 @@ pub(super) fn may_overlap(a: &str, b: &str) -> bool {
     x.starts_with(y) || y.starts_with(x)
 }
 
+/// A glob of a command line: which files below its folder it takes.
+pub(super) struct Taking {
+    /// `None`: everything, where nobody can say.
+    matcher: Option<GlobMatcher>,
+    /// Folders that match are taken with what is in them.
+    is_deep: bool,
+}
+
+impl Taking {
+    /// To git `*` is also what is in folders (`as_git`), to a shell it is not.
+    pub(super) fn new(glob: &str, as_git: bool, is_deep: bool) -> Self {
+        let glob = GlobBuilder::new(glob.trim_end_matches('/')).literal_separator(!as_git).build();
+        Self { matcher: glob.ok().map(|glob| glob.compile_matcher()), is_deep }
+    }
+
+    pub(super) fn takes(&self, below: &str) -> bool {
+        let Some(matcher) = &self.matcher else { return true };
+        let ends = below.match_indices('/').map(|(at, _)| at).filter(|_| self.is_deep);
+        matcher.is_match(below) || ends.into_iter().any(|at| matcher.is_match(&below[..at]))
+    }
+}
+
 fn built(glob: &str) -> Option<globset::Glob> {
     if glob.is_empty() {
         return None;

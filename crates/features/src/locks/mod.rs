@@ -22,6 +22,8 @@ mod render;
 mod schema;
 mod standing;
 mod sweep;
+mod sweep_args;
+mod sweep_git;
 mod targets;
 mod tick;
 mod verbs_change;
@@ -69,7 +71,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "locks.git",
             kind: Kind::Word(&["deny", "ask", "off"]),
             default: "\"deny\"",
-            about: "What happens to git commands that would sweep away files that others hold (`git stash`, `git reset --hard`, …).",
+            about: "What happens to commands that would sweep away files that others hold (`git stash`, `git reset --hard`, `rm`, …).",
             project: ProjectMay::Nothing,
             profiles: &[],
         },

@@ -1,19 +1,60 @@
-//! Which git commands sweep files of a working tree away, whoever works on them. Pure.
+//! Which commands sweep files away, whoever works on them. Pure: what a path means is looked up later.
+//!
+//! Where nobody can say in which folder a command runs (`cd $D`), it sweeps only what it names by a whole path: most such
+//! folders are somewhere else (`D=$(mktemp -d)`), and a refusal there would be wrong.
 
-use crate::shell::{self, Git, Word, joined};
+use super::sweep_args::{Args, Spec};
+use super::sweep_git;
+use crate::shell::{self, Line, Simple, Word, is_known, joined};
 
-/// More paths than this are as good as everything.
-const MAX_PATHS: usize = 32;
+/// More paths than this are as good as everything; of a command that is not git's the others are not looked at.
+const MAX_PATHS: usize = 48;
 
-/// A git command that throws away, hides or overwrites what is in the working tree.
+const RM: Spec = Spec {
+    values: "",
+    longs: &["recursive", "force", "interactive", "dir", "verbose", "one-file-system"],
+};
+
+const MV: Spec = Spec {
+    values: "tS",
+    longs: &["target-directory=", "suffix=", "no-clobber", "force", "interactive", "verbose"],
+};
+
+/// A command that throws away, hides or overwrites files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sweep {
     /// As people say it: `git stash`.
     pub(super) what: &'static str,
     /// Where it runs, seen from where the shell is.
     pub(super) folder: String,
-    /// What it takes; empty: everything.
-    pub(super) paths: Vec<String>,
+    pub(super) takes: Takes,
+    /// The line itself makes this folder a working tree of its own before the command runs in it.
+    pub(super) made: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Everything in the working tree.
+    Tree,
+    These(Vec<Taken>),
+}
+
+/// What a word of a command takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Seen from where the shell is.
+    pub(super) path: String,
+    pub(super) reach: Reach,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// That file.
+    File,
+    /// That file, or all that is in that folder.
+    Below,
+    /// What matches in that folder.
+    Glob { glob: String, as_git: bool, is_deep: bool },
 }
 
 impl Sweep {
@@ -25,152 +66,146 @@ impl Sweep {
 
 /// The sweeping commands of a line. A line that can't be read has none.
 pub(super) fn sweeps(command: &str) -> Vec<Sweep> {
-    // Most commands have nothing to do with git, and are not read.
-    if !command.contains("git") {
+    // Most commands are others, and are not read.
+    if !["git", "rm", "mv"].iter().any(|name| command.contains(name)) {
         return Vec::new();
     }
     let line = shell::read(command);
-    let calls = line.commands.iter().filter_map(|made| Some((made.git.as_ref()?, made)));
-    calls.filter_map(|(call, made)| git(call, made.has_hidden_args)).collect()
-}
-
-fn git(call: &Git, has_hidden_args: bool) -> Option<Sweep> {
-    let is_unforced = ("clean.requireforce", "false");
-    let may_clean = call
-        .config
-        .iter()
-        .any(|(name, value)| name == is_unforced.0 && value.eq_ignore_ascii_case(is_unforced.1));
-    let name = call.sub.as_str();
-    let mut args: Vec<String> = call.args.iter().map(|word: &Word| word.text.clone()).collect();
-    if has_hidden_args {
-        args.push(".".to_owned());
-    }
-    let args = Args::read(&args, name);
-    let (what, paths) = match name {
-        "stash" => ("git stash", stash(&args)?),
-        "checkout" => ("git checkout", checkout(&args)?),
-        "restore" => ("git restore", restore(&args)?),
-        "reset" => {
-            args.has(&["--hard", "--merge", "--keep"]).then_some(("git reset", Vec::new()))?
-        }
-        "clean" => ("git clean", clean(&args, may_clean)?),
-        "switch" => args
-            .has(&["-f", "--force", "--discard-changes"])
-            .then_some(("git switch", Vec::new()))?,
-        _ => return None,
-    };
-    let is_everything =
-        has_hidden_args || paths.len() > MAX_PATHS || paths.iter().any(|p| is_magic(p));
-    let folder = call.folder.clone();
-    Some(Sweep { what, folder, paths: if is_everything { Vec::new() } else { paths } })
-}
-
-/// A pathspec that is more than a path.
-fn is_magic(path: &str) -> bool {
-    path.starts_with(':') || path.contains(['*', '?', '['])
-}
-
-/// The arguments of a git command.
-struct Args {
-    flags: Vec<String>,
-    /// What is neither a flag nor the value of one, before `--`.
-    words: Vec<String>,
-    /// What comes after `--`, if that is there.
-    paths: Option<Vec<String>>,
-}
-
-impl Args {
-    fn read(args: &[String], command: &str) -> Self {
-        let with_value: &[&str] = match command {
-            "stash" => &["-m", "--message", "--pathspec-from-file"],
-            "checkout" => &["-b", "-B", "--orphan", "--conflict", "--pathspec-from-file"],
-            "restore" => &["-s", "--source", "--conflict", "--pathspec-from-file"],
-            "clean" => &["-e", "--exclude"],
-            _ => &[],
+    let called = called(&line);
+    let runs = |simple: &&Simple| simple.function.as_deref().is_none_or(|f| called.contains(&f));
+    let mut made: Vec<String> = Vec::new();
+    let mut out = Vec::new();
+    for simple in line.commands.iter().filter(runs) {
+        let found = match simple.name() {
+            "git" => sweep_git::sweep(&line, simple),
+            "rm" => rm(simple),
+            "mv" => mv(simple),
+            _ => None,
         };
-        let (mut flags, mut words) = (Vec::new(), Vec::new());
-        let mut paths: Option<Vec<String>> = None;
-        let mut skips = false;
-        for arg in args {
-            if let Some(paths) = &mut paths {
-                paths.push(arg.clone());
-            } else if std::mem::take(&mut skips) {
-            } else if arg == "--" {
-                paths = Some(Vec::new());
-            } else if arg.starts_with('-') && arg.len() > 1 {
-                skips = with_value.contains(&arg.as_str());
-                flags.push(arg.clone());
-            } else {
-                words.push(arg.clone());
+        if let Some((what, takes)) = found {
+            out.extend(sweep(simple, what, takes, &made));
+        }
+        made.extend(sweep_git::makes_tree(simple).filter(|path| is_known(path)));
+    }
+    out
+}
+
+/// The functions that run; one that is only defined does nothing.
+fn called(line: &Line) -> Vec<&str> {
+    let mut out: Vec<&str> = Vec::new();
+    loop {
+        let n = out.len();
+        for simple in &line.commands {
+            let runs = simple.function.as_deref().is_none_or(|name| out.contains(&name));
+            let name = simple.name();
+            let is_function = line.functions.iter().any(|function| function == name);
+            if runs && is_function && !out.contains(&name) {
+                out.push(name);
             }
         }
-        Self { flags, words, paths }
-    }
-
-    /// Whether one of these flags is there; short ones also among others, as in `-xdf`.
-    fn has(&self, names: &[&str]) -> bool {
-        let is = |flag: &str, name: &str| match name.strip_prefix("--") {
-            Some(_) => flag == name || flag.strip_prefix(name).is_some_and(|r| r.starts_with('=')),
-            None => !flag.starts_with("--") && flag.contains(&name[1..]),
-        };
-        self.flags.iter().any(|flag| names.iter().any(|name| is(flag, name)))
-    }
-
-    /// What may be a path: after `--` surely, before it perhaps (a branch is a path where nobody holds anything).
-    fn all_paths(&self) -> Vec<String> {
-        self.paths.clone().unwrap_or_else(|| self.words.clone())
-    }
-
-    fn has_paths_elsewhere(&self) -> bool {
-        self.has(&["--pathspec-from-file"])
+        if out.len() == n {
+            return out;
+        }
     }
 }
 
-fn stash(args: &Args) -> Option<Vec<String>> {
-    let paths = |from: usize| {
-        let mut out: Vec<String> = args.words.iter().skip(from).cloned().collect();
-        out.extend(args.paths.clone().unwrap_or_default());
-        if args.has_paths_elsewhere() { Vec::new() } else { out }
+/// `None` where nothing is left that is known.
+fn sweep(simple: &Simple, what: &'static str, takes: Takes, made: &[String]) -> Option<Sweep> {
+    let folder = simple.git.as_ref().map_or(&simple.folder, |git| &git.folder).clone();
+    let takes = match takes {
+        Takes::These(paths) if paths.len() > MAX_PATHS && simple.git.is_some() => Takes::Tree,
+        Takes::These(mut paths) => {
+            paths.truncate(MAX_PATHS);
+            for taken in &mut paths {
+                taken.path = joined(&folder, &taken.path);
+            }
+            paths.retain(|taken| is_known(&taken.path));
+            Takes::These(paths)
+        }
+        Takes::Tree => Takes::Tree,
     };
-    match args.words.first().map(String::as_str) {
-        None => Some(paths(0)),
-        Some("push") => Some(paths(1)),
-        // `pop` and `apply` are left alone: git itself refuses to overwrite what is changed.
-        Some("save" | "branch") => Some(Vec::new()),
-        Some(_) => None,
-    }
+    let is_something = match &takes {
+        Takes::Tree => is_known(&folder),
+        Takes::These(paths) => !paths.is_empty(),
+    };
+    let here = plain(&folder);
+    let is_around = |made: &&String| {
+        here.strip_prefix(made.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let made = made.iter().find(is_around).cloned();
+    is_something.then_some(Sweep { what, folder, takes, made })
 }
 
-fn checkout(args: &Args) -> Option<Vec<String>> {
-    if args.has(&["-f", "--force"]) || args.has_paths_elsewhere() {
-        return Some(Vec::new());
-    }
-    let paths = args.all_paths();
-    let is_new_branch = args.has(&["-b", "-B", "--orphan", "--detach", "-t", "--track"]);
-    if is_new_branch && args.paths.is_none() {
-        return None;
-    }
-    if paths.is_empty() && args.has(&["-p", "--patch"]) {
-        return Some(paths);
-    }
-    (!paths.is_empty()).then_some(paths)
+/// Only what is named: whoever removes `"$dir"` mostly removes what they made.
+fn rm(simple: &Simple) -> Option<(&'static str, Takes)> {
+    let args = Args::read(simple.words.get(1..)?, RM);
+    let is_deep = args.has(&["r", "R", "recursive"]);
+    let paths = args.all().into_iter().filter_map(|word| named(word, is_deep)).collect();
+    (!args.is_help).then_some(("rm", Takes::These(paths)))
 }
 
-fn restore(args: &Args) -> Option<Vec<String>> {
-    if args.has(&["-S", "--staged"]) && !args.has(&["-W", "--worktree"]) {
-        return None;
-    }
-    let mut paths = args.words.clone();
-    paths.extend(args.paths.clone().unwrap_or_default());
-    let is_everything = args.has(&["-p", "--patch"]) || args.has_paths_elsewhere();
-    (is_everything || !paths.is_empty()).then_some(paths)
+fn mv(simple: &Simple) -> Option<(&'static str, Takes)> {
+    let args = Args::read(simple.words.get(1..)?, MV);
+    let paths = moved(&args, !args.has(&["n", "no-clobber"]));
+    (!args.is_help).then_some(("mv", Takes::These(paths)))
 }
 
-fn clean(args: &Args, is_unforced: bool) -> Option<Vec<String>> {
-    if args.has(&["-n", "--dry-run"]) || !(is_unforced || args.has(&["-f", "--force"])) {
-        return None;
+/// What is moved away, and what is overwritten where it comes to.
+pub(super) fn moved(args: &Args<'_>, overwrites: bool) -> Vec<Taken> {
+    let mut from = args.all();
+    let to = match args.value(&["t", "target-directory"]) {
+        Some(folder) => Some(folder.clone()),
+        None => from.pop().cloned(),
+    };
+    let mut out: Vec<Taken> = from.iter().filter_map(|word| named(word, true)).collect();
+    let to = to.filter(|to| overwrites && !to.has_glob && !to.has_braces);
+    if let Some(to) = to.and_then(|to| to.path()) {
+        let file = |path: String| Taken { path, reach: Reach::File };
+        for taken in out.clone().iter().filter(|taken| taken.reach == Reach::Below) {
+            // Into a folder it keeps its name.
+            let name = taken.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if !matches!(name, "" | "." | "..") {
+                out.push(file(format!("{}/{name}", to.trim_end_matches('/'))));
+            }
+        }
+        out.push(file(to));
     }
-    let mut paths = args.words.clone();
-    paths.extend(args.paths.clone().unwrap_or_default());
-    Some(paths)
+    out
+}
+
+/// What a word names in the shell; nothing where it is not known.
+fn named(word: &Word, is_deep: bool) -> Option<Taken> {
+    let path = word.path()?;
+    if !word.has_glob && !word.has_braces {
+        return Some(Taken { path, reach: if is_deep { Reach::Below } else { Reach::File } });
+    }
+    let marks: &[char] = if word.has_braces { &['*', '?', '[', '{'] } else { &['*', '?', '['] };
+    globbed(&path, marks, false, is_deep)
+}
+
+/// A path with marks in it. `None` where that could lead anywhere.
+pub(super) fn globbed(path: &str, marks: &[char], as_git: bool, is_deep: bool) -> Option<Taken> {
+    let mark = path.find(marks)?;
+    let (folder, glob) = path.split_at(path[..mark].rfind('/').map_or(0, |at| at + 1));
+    let path = if folder.is_empty() { "." } else { folder };
+    // `..` is a way out, or a row of numbers in braces.
+    let reach = Reach::Glob { glob: glob.to_owned(), as_git, is_deep };
+    (!glob.contains("..")).then(|| Taken { path: path.to_owned(), reach })
+}
+
+/// A path by its words, without `.` and, where that is possible, `..`.
+pub(super) fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let start = if path.starts_with('/') { "/" } else { "" };
+    format!("{start}{}", parts.join("/"))
 }

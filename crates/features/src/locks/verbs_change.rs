@@ -14,7 +14,7 @@ use super::owner::Owner;
 use super::standing::{self, Standing};
 use super::targets::{self, Target};
 use super::verbs_wait::span;
-use super::{globs, mirror, policy, release, words};
+use super::{files, globs, mirror, policy, release, words};
 use crate::identity::book;
 
 /// The shortest and the longest time that somebody may ask for.
@@ -81,6 +81,12 @@ impl VerbArgs for Acquire {
                         words::path(&target.path)
                     ),
                     "only files of a working tree or of the project's folder can be held",
+                ));
+            }
+            if files::is_shared(&target.relative) {
+                return Err(VerbError::user(
+                    format!("nobody can hold `{}`", words::path(&target.relative)),
+                    "several agents write into one scratchpad; just write your section",
                 ));
             }
             if target.is_glob || self.shared {

@@ -1,8 +1,7 @@
 //! Git's own arguments: where it works, its subcommand, and aliases that the line itself defines.
 
-use std::collections::HashMap;
-
-use super::{Word, joined};
+use super::folder::into;
+use super::{State, Word};
 
 /// Aliases of aliases.
 const MAX_ALIASES: usize = 8;
@@ -14,7 +13,7 @@ pub(crate) struct Git {
     pub(crate) sub: String,
     /// What comes after the subcommand.
     pub(crate) args: Vec<Word>,
-    /// The working tree, seen from where the shell is; empty: there.
+    /// Where it works, as `Simple::folder`.
     pub(crate) folder: String,
     /// `-c name=value`
     pub(crate) config: Vec<(String, String)>,
@@ -28,23 +27,26 @@ pub(super) enum Found {
 }
 
 /// Reads what comes after `git`.
-pub(super) fn read(words: &[Word], folder: &str, aliases: &HashMap<String, String>) -> Found {
+pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
     let mut out = Git { folder: folder.to_owned(), ..Git::default() };
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
-        let value = || after.first().map_or("", |word| word.text.as_str());
+        let none = Word::default();
+        let value = after.first().unwrap_or(&none);
         let skipped = match word.text.as_str() {
             "-C" | "--work-tree" => {
-                out.folder = joined(&out.folder, value());
+                out.folder = into(&out.folder, value, &state.line.commands);
                 1
             }
             "-c" => {
-                out.config.extend(setting(value()));
+                out.config.extend(setting(&value.text));
                 1
             }
             "--git-dir" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix" => 1,
             text if text.starts_with("--work-tree=") => {
-                out.folder = joined(&out.folder, &text["--work-tree=".len()..]);
+                let text = text["--work-tree=".len()..].to_owned();
+                out.folder =
+                    into(&out.folder, &Word { text, ..word.clone() }, &state.line.commands);
                 0
             }
             text if text.starts_with('-') => 0,
@@ -58,7 +60,9 @@ pub(super) fn read(words: &[Word], folder: &str, aliases: &HashMap<String, Strin
     for _ in 0..MAX_ALIASES {
         let name = out.sub.to_ascii_lowercase();
         let own = out.config.iter().rev().find(|(key, _)| *key == format!("alias.{name}"));
-        let Some(alias) = own.map(|(_, value)| value).or_else(|| aliases.get(&name)) else { break };
+        let Some(alias) = own.map(|(_, value)| value).or_else(|| state.aliases.get(&name)) else {
+            break;
+        };
         if let Some(text) = alias.strip_prefix('!') {
             let args: Vec<&str> = out.args.iter().map(|word| word.text.as_str()).collect();
             return Found::Shell(format!("{text} {}", args.join(" ")));

@@ -15,6 +15,16 @@ pub(super) struct Draft {
     pub(super) has_hidden_args: bool,
 }
 
+impl Draft {
+    /// Nothing but variables that are set, as far as it was read.
+    pub(super) fn is_assignments(&self) -> bool {
+        self.words.iter().all(|word| {
+            matches!(word.text.as_str(), "export" | "local" | "declare" | "readonly" | "typeset")
+                || word.text.contains('=')
+        })
+    }
+}
+
 /// What ends a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -39,7 +49,7 @@ pub(super) struct Reader<'a> {
     pub(super) depth: u8,
     pub(super) n_nested: u8,
     pub(super) state: &'a mut State,
-    draft: Draft,
+    pub(super) draft: Draft,
     last: Option<usize>,
     pipe: Option<usize>,
     heres: Vec<Here>,
@@ -140,6 +150,7 @@ impl<'a> Reader<'a> {
             (self.draft.words.as_slice(), rest[1..].trim_start().strip_prefix(')'))
         {
             self.state.line.functions.push(name.text.clone());
+            self.state.function = Some(name.text.clone());
             self.draft.words.clear();
             self.at = self.text.len() - after.len();
             return Ok(());
@@ -149,9 +160,13 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         self.at += 1;
-        let folder = self.state.folder.clone();
+        let at = self.state.at.clone();
+        let function = self.state.function.take();
+        self.state.groups.push(function);
+        let n_groups = self.state.groups.len();
         self.nested(Self::group)?;
-        self.state.folder = folder;
+        self.state.groups.truncate(n_groups - 1);
+        self.state.at = at;
         Ok(())
     }
 
@@ -176,11 +191,11 @@ impl<'a> Reader<'a> {
     pub(super) fn substitution(&mut self) -> Result<Option<usize>, Broken> {
         let draft = std::mem::take(&mut self.draft);
         let (last, pipe) = (self.last.take(), self.pipe.take());
-        let folder = self.state.folder.clone();
+        let at = self.state.at.clone();
         self.nested(Self::group)?;
         let inner = self.last;
         (self.draft, self.last, self.pipe) = (draft, last, pipe);
-        self.state.folder = folder;
+        self.state.at = at;
         Ok(inner)
     }
 

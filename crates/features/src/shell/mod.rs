@@ -3,6 +3,7 @@
 //!
 //! Quoted text, comments and the text of a here-document are data, except where a shell is given them to run.
 
+mod folder;
 mod git;
 mod lex;
 mod nested;
@@ -14,6 +15,9 @@ mod tests;
 
 use std::collections::HashMap;
 
+use folder::Whereabouts;
+
+pub(crate) use folder::{TOP, is_known, joined};
 pub(crate) use git::Git;
 
 /// A longer line is not read to its end.
@@ -42,8 +46,10 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// Where it runs, seen from where the shell is; empty: there.
+    /// Where it runs, seen from where the shell is; empty: there. See `is_known`.
     pub(crate) folder: String,
+    /// The function that it is a part of: it runs when that is called.
+    pub(crate) function: Option<String>,
     /// The files that its output is sent to.
     pub(crate) writes: Vec<Word>,
     /// The command whose output is its input.
@@ -65,6 +71,8 @@ pub(crate) struct Word {
     pub(crate) has_tilde: bool,
     /// It has a `*`, `?` or `[` that the shell replaces.
     pub(crate) has_glob: bool,
+    /// It has braces that the shell makes several words of (`{a,b}`).
+    pub(crate) has_braces: bool,
     /// It has a variable or a substitution whose value is not known here.
     pub(crate) has_unknown: bool,
     /// The commands whose output is in it.
@@ -156,18 +164,13 @@ fn is_flag(word: &str, flag: &str) -> bool {
 struct State {
     line: Line,
     n_words: usize,
-    folder: String,
+    at: Whereabouts,
+    /// The groups that are open, each with the function whose body it is.
+    groups: Vec<Option<String>>,
+    /// A function whose body begins with the next group.
+    function: Option<String>,
     /// Variables that the line itself has set to something known.
     vars: HashMap<String, String>,
     /// Aliases of git that the line itself has made.
     aliases: HashMap<String, String>,
-}
-
-/// A path as it is seen from where the shell is.
-pub(crate) fn joined(folder: &str, path: &str) -> String {
-    if folder.is_empty() || path.starts_with(['/', '~', '$']) {
-        path.to_owned()
-    } else {
-        format!("{folder}/{path}")
-    }
 }

@@ -16,9 +16,10 @@ pub(super) fn read_script(state: &mut State, text: &str, depth: u8) {
         state.line.is_cut = true;
         return;
     }
-    let folder = state.folder.clone();
+    let (at, n_groups) = (state.at.clone(), state.groups.len());
     lex::read(state, text, depth + 1);
-    state.folder = folder;
+    state.groups.truncate(n_groups);
+    state.at = at;
 }
 
 /// Reads what the command at that place was given to run as its arguments.
@@ -36,13 +37,13 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
             }
         }
         "eval" | "watch" => {
-            let from = args.iter().take_while(|word| word.is_flag()).count();
+            let with_value: &[&str] =
+                if made.is_called("watch") { &["-n", "--interval"] } else { &[] };
+            let from = wrap::flags(args, with_value);
             let text: Vec<&str> = args.iter().skip(from).map(|word| word.text.as_str()).collect();
             let runs: Vec<usize> = args.iter().flat_map(|word| word.runs.clone()).collect();
             executes(state, at, &runs);
-            let folder = state.folder.clone();
             read_script(state, &text.join(" "), depth);
-            state.folder = folder;
         }
         "source" | "." => executes(state, at, args.first().map_or(&[], |word| &word.runs)),
         "trap" => {
@@ -58,7 +59,22 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
             }
         }
         "find" => find(state, args, depth),
+        "git" => submodules(state, &made, depth),
         _ => {}
+    }
+}
+
+/// `git submodule foreach 'git reset --hard'`: in folders that nobody knows here.
+fn submodules(state: &mut State, made: &Simple, depth: u8) {
+    let Some(git) = made.git.as_ref().filter(|git| git.sub == "submodule") else { return };
+    let mut args = git.args.iter().skip_while(|word| word.is_flag());
+    if args.next().is_some_and(|word| word.text == "foreach") {
+        let words = args.skip_while(|word| word.is_flag()).map(|word| word.text.as_str());
+        let text = words.collect::<Vec<_>>().join(" ");
+        let at = std::mem::take(&mut state.at);
+        state.at.folder = "$sm_path".to_owned();
+        read_script(state, &text, depth);
+        state.at = at;
     }
 }
 
@@ -109,7 +125,8 @@ pub(super) fn read_inputs(state: &mut State) {
         if SHELLS.contains(&made.name()) && reads_program(made) {
             let (text, folder) = (state.line.fed(made), made.folder.clone());
             if !text.is_empty() {
-                state.folder = folder;
+                state.at.folder = folder;
+                state.groups.clear();
                 // Each turn adds at most what fits into the line, so this ends.
                 lex::read(state, &text, MAX_DEPTH - 1);
             }

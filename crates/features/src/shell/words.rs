@@ -56,7 +56,9 @@ impl Reader<'_> {
                 '$' if rest.starts_with("$'") => self.ansi(&mut out)?,
                 '$' | '`' => self.dollar(&mut out)?,
                 _ => {
-                    out.has_tilde |= c == '~' && self.at == start;
+                    let is_value = out.text.ends_with('=') && self.draft.is_assignments();
+                    out.has_tilde |= c == '~' && (self.at == start || is_value);
+                    out.has_braces |= c == '{' && is_expanded(rest);
                     out.has_glob |= matches!(c, '*' | '?' | '[');
                     out.text.push(c);
                     self.at += c.len_utf8();
@@ -150,6 +152,12 @@ impl Reader<'_> {
             return self.braces(out);
         }
         let n = rest[1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        if let Some(c) = rest[1..].chars().next().filter(|c| n == 0 && "@*#?$!-".contains(*c)) {
+            self.at += 2;
+            out.has_unknown = true;
+            out.text.extend(['$', c]);
+            return Ok(());
+        }
         self.at += 1 + n;
         self.variable(out, &rest[1..=n]);
         Ok(())
@@ -157,6 +165,7 @@ impl Reader<'_> {
 
     fn variable(&mut self, out: &mut Word, name: &str) {
         if let Some(known) = self.state.vars.get(name) {
+            out.has_unknown |= known.starts_with("$HOME");
             out.text.push_str(known);
             return;
         }
@@ -212,7 +221,9 @@ impl Reader<'_> {
                     out.has_unknown = true;
                     out.text.push_str("$(…)");
                     if self.depth < MAX_DEPTH {
+                        let at = self.state.at.clone();
                         lex::read(self.state, &body, self.depth + 1);
+                        self.state.at = at;
                         out.runs.extend(self.state.line.commands.len().checked_sub(1));
                     }
                     return Ok(());
@@ -229,4 +240,10 @@ impl Reader<'_> {
         }
         Err(Broken)
     }
+}
+
+/// Whether these braces are several words: `{a,b}` and `{1..3}` are, `{}` and `@{1}` are not.
+fn is_expanded(rest: &str) -> bool {
+    let inner = rest.split(['}', ' ', '\t', '\n']).next().unwrap_or_default();
+    rest[inner.len()..].starts_with('}') && (inner.contains(',') || inner.contains(".."))
 }

@@ -1,7 +1,8 @@
 //! From what was written to the program that is really run: assignments, keywords and wrappers are taken off.
 
+use super::folder::into;
 use super::lex::Draft;
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, git, joined, nested};
+use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, git, nested};
 
 /// Programs that run another one: which of their flags have a value, and how many words stand before the other's name.
 const WRAPPERS: &[(&str, &[&str], usize)] = &[
@@ -34,10 +35,11 @@ pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> 
         state.line.is_cut = true;
         return None;
     }
-    let (words, has_hidden_args) = program(state, &draft.words);
+    let Program { words, has_hidden_args, folder } = program(state, &draft.words);
     let made = Simple {
         words: words.to_vec(),
-        folder: state.folder.clone(),
+        folder: folder.unwrap_or_else(|| state.at.folder.clone()),
+        function: state.groups.iter().flatten().next().cloned(),
         writes: draft.writes,
         from: draft.from,
         stdin: draft.stdin,
@@ -53,17 +55,11 @@ pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> 
 fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     let mut script = None;
     match made.name() {
-        "git" => {
-            match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, &state.aliases) {
-                git::Found::Git(found) => made.git = Some(found),
-                git::Found::Shell(text) => script = Some(text),
-            }
-        }
-        "cd" | "pushd" => {
-            let to = made.words.iter().skip(1).find(|word| !word.is_flag());
-            let to = to.map_or("~", |word| word.text.as_str());
-            state.folder = joined(&state.folder, to);
-        }
+        "git" => match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, state) {
+            git::Found::Git(found) => made.git = Some(found),
+            git::Found::Shell(text) => script = Some(text),
+        },
+        "cd" | "chdir" | "pushd" | "popd" => state.at.follow(&made, &state.line.commands),
         // From here on it is something else.
         "for" | "select" | "read" | "unset" | "mapfile" => {
             for word in made.words.iter().skip(1) {
@@ -100,23 +96,48 @@ fn note_alias(state: &mut State, args: &[Word]) {
     }
 }
 
-/// The words from the program that is really run; whether it gets arguments that are not seen here.
-fn program<'w>(state: &mut State, words: &'w [Word]) -> (&'w [Word], bool) {
+/// The program that is really run.
+#[derive(Default)]
+struct Program<'w> {
+    /// It and its arguments.
+    words: &'w [Word],
+    /// It gets arguments that are not seen here.
+    has_hidden_args: bool,
+    /// Where it runs, if that is not where the shell is.
+    folder: Option<String>,
+}
+
+fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     let mut rest = words;
-    let mut has_hidden_args = false;
+    let mut out = Program::default();
     // Variables before a program are the program's own; alone they are the shell's.
     if words.iter().all(is_assignment) {
         words.iter().for_each(|word| assign(state, word));
-        return (&[], false);
+        return out;
     }
     while let Some((word, after)) = rest.split_first() {
         let name = word.name();
         if is_assignment(word) || KEYWORDS.contains(&name) {
+            match name {
+                "{" => {
+                    let function = state.function.take();
+                    state.groups.push(function);
+                }
+                "}" => {
+                    state.groups.pop();
+                }
+                _ => {}
+            }
+            if let Some(tree) = word.text.strip_prefix("GIT_WORK_TREE=") {
+                let tree = Word { text: tree.to_owned(), ..word.clone() };
+                out.folder = Some(into(&state.at.folder, &tree, &state.line.commands));
+            }
             rest = after;
             continue;
         }
         if name == "function" {
             state.line.functions.extend(after.first().map(|word| word.text.clone()));
+            state.function = after.first().map(|word| word.text.clone());
             rest = after.get(1..).unwrap_or_default();
             continue;
         }
@@ -137,14 +158,34 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> (&'w [Word], bool) {
         if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
             break;
         }
-        has_hidden_args |= name == "xargs";
+        out.has_hidden_args |= name == "xargs";
+        if name == "env" {
+            let folder = chdir(&after[..skipped])
+                .map(|to| into(&state.at.folder, &to, &state.line.commands));
+            out.folder = folder.or(out.folder);
+        }
         rest = &after[skipped..];
     }
-    (rest, has_hidden_args)
+    out.words = rest;
+    out
+}
+
+/// `env -C FOLDER`
+fn chdir(flags: &[Word]) -> Option<Word> {
+    let mut flags = flags.iter();
+    while let Some(word) = flags.next() {
+        if matches!(word.text.as_str(), "-C" | "--chdir") {
+            return flags.next().cloned();
+        }
+        if let Some(text) = word.text.strip_prefix("--chdir=") {
+            return Some(Word { text: text.to_owned(), ..word.clone() });
+        }
+    }
+    None
 }
 
 /// How many words are flags, some of which have a value as the next word.
-fn flags(words: &[Word], with_value: &[&str]) -> usize {
+pub(super) fn flags(words: &[Word], with_value: &[&str]) -> usize {
     let mut n = 0;
     while let Some(word) = words.get(n).filter(|word| word.is_flag()) {
         n += 1;
@@ -166,9 +207,14 @@ fn is_assignment(word: &Word) -> bool {
 
 fn assign(state: &mut State, word: &Word) {
     let Some((name, value)) = word.text.split_once('=') else { return };
-    if word.has_unknown || word.has_glob || state.vars.len() >= MAX_COMMANDS {
-        state.vars.remove(name);
-    } else {
-        state.vars.insert(name.to_owned(), value.to_owned());
-    }
+    // What is below home is known well enough, however that was written.
+    let value = match (Word { text: value.to_owned(), ..word.clone() }).path() {
+        Some(path) if path.starts_with('~') => Some(path.replacen('~', "$HOME", 1)),
+        Some(_) if !word.has_unknown => Some(value.to_owned()),
+        _ => None,
+    };
+    match value.filter(|_| !word.has_glob && state.vars.len() < MAX_COMMANDS) {
+        Some(value) => state.vars.insert(name.to_owned(), value),
+        None => state.vars.remove(name),
+    };
 }

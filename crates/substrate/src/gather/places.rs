@@ -17,7 +17,7 @@ const MAX_RULES: usize = 256 << 10;
 
 /// Looks a path up. It always means something, even where nothing is.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
-    let real = real(&Path::new(cwd).join(path));
+    let real = real(&Path::new(cwd).join(from_home(path, std::env::home_dir().as_deref())));
     let folder = real.parent().unwrap_or(&real);
     let root = root_of(folder);
     let has_tree = root.join(".git").exists();
@@ -31,6 +31,15 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
             ..Place::default()
         },
         _ => Place { path: text(&real), relative: text(&real), ..Place::default() },
+    }
+}
+
+/// `~` and `~/x` are what they are to a shell. A file that is really named so is written `./~`.
+fn from_home(path: &str, home: Option<&Path>) -> PathBuf {
+    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
     }
 }
 
@@ -137,6 +146,21 @@ mod tests {
         symlink(root.join("src"), root.join("link")).unwrap();
         symlink(root.join("src/lib.rs"), root.join("other.rs")).unwrap();
         (folder, root)
+    }
+
+    #[test]
+    fn a_tilde_is_home() {
+        let home = Some(Path::new("/home/me"));
+        for (path, expected) in [
+            ("~", "/home/me"),
+            ("~/x", "/home/me/x"),
+            ("~you/x", "~you/x"),
+            ("./~/x", "./~/x"),
+            ("a~", "a~"),
+        ] {
+            assert_eq!(from_home(path, home), Path::new(expected));
+        }
+        assert_eq!(from_home("~/x", None), Path::new("~/x"));
     }
 
     #[test]

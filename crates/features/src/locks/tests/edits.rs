@@ -294,3 +294,19 @@ fn without_git_the_projects_folder_is_the_tree() {
     let out = run(&mut stage, &here, "list", json!({})).unwrap();
     assert!(out.text.contains("a.rs  NobleLion  editing"), "{}", out.text);
 }
+
+#[rstest]
+#[case("/repo/.claude/scratchpad/coder/2026-02-08.md")]
+#[case("/repo/app/.claude/scratchpad/coder/2026-02-08.md")]
+fn a_scratchpad_is_nobodys(#[case] file: &str) {
+    let mut stage = two();
+    // Even where somebody reserved everything: whoever can't write it would be held for it.
+    run(&mut stage, &caller(LION), "acquire", json!({"paths": ["**"]})).unwrap();
+    assert!(edits(&mut stage, CODER, file));
+    assert!(edits(&mut stage, TESTER, file));
+    assert!(edits(&mut stage, OTTER, file));
+    assert!(!edits(&mut stage, OTTER, "/repo/.claude/scratchpad.md"));
+    let refused = run(&mut stage, &caller(LION), "acquire", json!({"paths": [file]})).unwrap_err();
+    assert!(refused.to_string().contains("nobody can hold"), "{refused}");
+    assert_eq!(denial(&bash(&mut stage, OTTER, "git stash")), None, "nothing is held");
+}

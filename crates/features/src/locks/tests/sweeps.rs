@@ -1,18 +1,24 @@
 //! Which commands sweep a working tree.
 
-use crate::locks::sweep::sweeps;
+use crate::locks::sweep::{Reach, Taken, Takes, sweeps};
 use proptest::prelude::*;
 use rstest::rstest;
 
-/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`.
+/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file and no folder.
 fn swept(command: &str) -> Vec<String> {
+    let taken = |one: &Taken| match &one.reach {
+        Reach::File => format!(" ={}", one.path),
+        Reach::Below => format!(" {}", one.path),
+        Reach::Glob { glob, .. } => format!(" {}:{glob}", one.path),
+    };
     sweeps(command)
         .iter()
-        .map(|one| {
-            let folder =
-                if one.folder.is_empty() { String::new() } else { format!(" @{}", one.folder) };
-            let paths: String = one.paths.iter().map(|path| format!(" {path}")).collect();
-            format!("{}{folder}{paths}", one.what)
+        .map(|one| match &one.takes {
+            Takes::Tree if one.folder.is_empty() => one.what.to_owned(),
+            Takes::Tree => format!("{} @{}", one.what, one.folder),
+            Takes::These(these) => {
+                format!("{}{}", one.what, these.iter().map(taken).collect::<String>())
+            }
         })
         .collect()
 }
@@ -24,8 +30,6 @@ fn swept(command: &str) -> Vec<String> {
 #[case("git stash --keep-index")]
 #[case("git stash push -m 'my work'")]
 #[case("git stash save my work")]
-#[case("git stash branch x")]
-#[case("git stash push -- '*.rs'")]
 #[case("git stash push --pathspec-from-file=list")]
 #[case("git stash > /dev/null 2>&1")]
 #[case("/usr/bin/git stash")]
@@ -69,7 +73,10 @@ fn a_stash_takes_everything(#[case] command: &str) {
 #[case("git checkout main", "git checkout main")]
 #[case("git checkout -f main", "git checkout")]
 #[case("git checkout --force", "git checkout")]
-#[case("git checkout -- '*.rs'", "git checkout")]
+#[case("git checkout -- '*.rs'", "git checkout .:*.rs")]
+#[case("git checkout -- src/*.rs", "git checkout src/:*.rs")]
+#[case("git checkout -- 'app/[id]/x'", "git checkout app/:[id]/x app/[id]/x")]
+#[case("git checkout -- $x", "git checkout")]
 #[case("git checkout :/", "git checkout")]
 #[case("git checkout --theirs a", "git checkout a")]
 #[case("git ls-files | xargs git checkout --", "git checkout")]
@@ -81,11 +88,19 @@ fn a_stash_takes_everything(#[case] command: &str) {
 #[case("git reset --hard", "git reset")]
 #[case("git reset --hard HEAD~1", "git reset")]
 #[case("git reset --merge", "git reset")]
-#[case("git reset --keep main", "git reset")]
-#[case("git clean -f", "git clean")]
+#[case("git clean -f", "git clean .")]
+#[case("cd sub && git clean -f", "git clean sub/.")]
 #[case("git clean -xdf build", "git clean build")]
-#[case("git clean --force -d -e keep", "git clean")]
-#[case("git -c clean.requireForce=false clean -d", "git clean")]
+#[case("git clean --force -d -e keep", "git clean .")]
+#[case("git -c clean.requireForce=false clean -d", "git clean .")]
+#[case("rm -f a b/", "rm =a =b/")]
+#[case("rm -r a *.o $x", "rm a .:*.o")]
+#[case("mv a b/c /d", "mv a b/c =/d/a =/d/c =/d")]
+#[case("mv -t d a", "mv a =d/a =d")]
+#[case("cd ~/x && rm a", "rm =~/x/a")]
+#[case("cd '~' && rm a", "rm =./~/a")]
+#[case("cd $x && rm a /b", "rm =/b")]
+#[case("cd \"$HOME/x\"; git stash", "git stash @~/x")]
 #[case("git switch -f main", "git switch")]
 #[case("git switch --discard-changes main", "git switch")]
 fn a_command_takes(#[case] command: &str, #[case] expected: &str) {
@@ -94,6 +109,11 @@ fn a_command_takes(#[case] command: &str, #[case] expected: &str) {
 
 #[rstest]
 #[case("git stash list")]
+#[case("git stash branch x")]
+#[case("git reset --keep main")]
+#[case("cd $x && git stash")]
+#[case("cd ~you && git stash")]
+#[case("git -C \"$x\" checkout -- a")]
 #[case("git stash pop")]
 #[case("git stash pop --index")]
 #[case("git stash apply stash@{0}")]
