@@ -71,12 +71,15 @@ impl Whereabouts {
 /// The folder that a word means, from another one. `before`: the commands of the line so far.
 pub(super) fn into(folder: &str, word: &Word, before: &[Simple]) -> String {
     let is_one = !word.has_glob && !word.has_braces;
-    if let ("$(…)", [at]) = (word.text.as_str(), word.runs.as_slice())
+    let after = word.text.strip_prefix("$(…)").filter(|rest| is_end(rest));
+    if let (Some(after), [at]) = (after, word.runs.as_slice())
+        && !after.contains('$')
+        && !after.contains("..")
         && let Some(git) = before.get(*at).and_then(|made| made.git.as_ref())
         && git.sub == "rev-parse"
         && git.args.iter().any(|arg| arg.text == "--show-toplevel")
     {
-        return joined(&git.folder, TOP);
+        return format!("{}{after}", joined(&git.folder, TOP));
     }
     match word.path().filter(|_| is_one) {
         Some(path) => joined(folder, &path),

@@ -73,12 +73,62 @@ fn a_line_is_read_as_commands(#[case] line: &str, #[case] expected: &[&str]) {
 #[case("cd a && (cd b && git status)", "status [] @a/b")]
 #[case("(cd b); git status", "status []")]
 #[case("cd && git status", "status [] @~")]
+#[case("cd a; cd -; git status", "status []")]
+#[case("cd - && git status", "status [] @$?")]
+#[case("pushd a; pushd b; popd; git status", "status [] @a")]
+#[case("pushd a; popd; popd; git status", "status [] @$?")]
+#[case("pushd a; pushd; git status", "status []")]
+#[case("x=`cd b`; git status", "status []")]
+#[case("bash -c 'cd b'; git status", "status []")]
+#[case("cd \"$HOME/x\" && git status", "status [] @~/x")]
+#[case("D=~/x; cd $D && git status", "status [] @~/x")]
+#[case("D='~/x'; cd $D && git status", "status [] @./~/x")]
+#[case("cd a; cd \"$PWD/b\"; git status", "status [] @a/./b")]
+#[case("cd $X/y && git -C z status", "status [] @$X/y/z")]
+#[case("cd a$X && git status", "status [] @$?a$X")]
+#[case("cd $X && cd /y && git status", "status [] @/y")]
+#[case("cd a* && git status", "status [] @$?a*")]
+#[case("env -C a git status", "status [] @a")]
+#[case("env -C a true; git status", "status []")]
+#[case("cd a; cd \"$(git rev-parse --show-toplevel)/b\"; git status", "status [] @a/:top/b")]
+#[case("cd a; cd $(git rev-parse --show-toplevel); git status", "status [] @a/:top")]
+#[case("git submodule foreach 'git status'", "status [] @$sm_path")]
 fn a_call_of_git_is_understood(#[case] line: &str, #[case] expected: &str) {
     let line = read(line);
     let git = line.commands.iter().filter_map(|made| made.git.as_ref()).next_back().unwrap();
     let args: Vec<&str> = git.args.iter().map(|word| word.text.as_str()).collect();
     let folder = if git.folder.is_empty() { String::new() } else { format!(" @{}", git.folder) };
     assert_eq!(format!("{} [{}]{folder}", git.sub, args.join(" ")), expected);
+}
+
+#[rstest]
+#[case("f() { git x; }; git y", "f -")]
+#[case("f() (git x); git y", "f -")]
+#[case("function f { git x; }\ngit y", "f -")]
+#[case("function f() {\n git x\n}\n git y", "f -")]
+#[case("f()\n{ { git x; }; git y; }", "f f")]
+#[case("{ git x; }; git y", "- -")]
+#[case("bash -c 'f() { git x'; git y", "f -")]
+fn a_command_is_part_of_a_function(#[case] line: &str, #[case] expected: &str) {
+    let line = read(line);
+    let calls = line.commands.iter().filter(|made| made.git.is_some());
+    let told: Vec<&str> = calls.map(|made| made.function.as_deref().unwrap_or("-")).collect();
+    assert_eq!(told.join(" "), expected);
+}
+
+#[rstest]
+#[case("a {b,c}", true, false)]
+#[case("a {1..3}", true, false)]
+#[case("a stash@{0} {} {x}", false, false)]
+#[case("a '{b,c}'", false, false)]
+#[case("a \"$@\"", false, true)]
+#[case("a $1 $?", false, true)]
+#[case("a $ 5$", false, false)]
+fn what_is_known_of_a_word(#[case] line: &str, #[case] braces: bool, #[case] unknown: bool) {
+    let line = read(line);
+    let words = &line.commands[0].words;
+    assert_eq!(words.iter().any(|word| word.has_braces), braces);
+    assert_eq!(words.iter().any(|word| word.has_unknown), unknown);
 }
 
 #[rstest]

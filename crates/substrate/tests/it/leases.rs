@@ -68,6 +68,47 @@ fn a_folder_without_git_is_a_project_too() {
     assert!(said.contains("reserved by User"), "{said}");
 }
 
+/// Home, links and trees that the line itself makes: what only the machine knows.
+#[test]
+fn a_command_is_refused_only_where_it_would_really_sweep() {
+    let env = two_in_a_repository("guards.on = false\n");
+    let (home, project) = (env.home().display().to_string(), env.project().display().to_string());
+    git(&env, &["init", "-q", &format!("{home}/other")]);
+    symlink(env.project(), env.home().join("link")).unwrap();
+    assert!(edits(&env, "a", "src/x.rs") && edits(&env, "a", ".claude/scratchpad/t/2026-02-08.md"));
+    let said = |command: &str| {
+        let payload = json!({
+            "session_id": "b", "cwd": env.project(), "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_2",
+        });
+        env.hook("PreToolUse", payload).success()
+    };
+    for command in [
+        "git stash",
+        "cd ~/link && git stash",
+        "rm \"$HOME\"/link/src/x.rs",
+        "cd ~/other && git -C ~/link reset --hard",
+        &format!(
+            "cd ~/other; cd {project}/src; cd $(git rev-parse --show-toplevel); git restore src"
+        ),
+    ] {
+        let said = said(command);
+        assert!(said.contains("\"deny\"") && said.contains("`src/x.rs`"), "{command}: {said}");
+        assert!(!said.contains("scratchpad"), "{said}");
+    }
+    for command in [
+        "cd ~/other && git stash",
+        "git -C \"$HOME/other\" reset --hard",
+        "git worktree add wt && cd wt && git reset --hard",
+        "rm -rf ~/other/src docs",
+        "D=$(mktemp -d); cd $D && git stash",
+    ] {
+        let said = said(command);
+        assert!(!said.contains("\"deny\""), "{command}: {said}");
+    }
+    assert!(edits(&env, "b", ".claude/scratchpad/t/2026-02-08.md"));
+}
+
 #[test]
 fn a_link_to_a_file_that_is_not_there_yet_is_one_file() {
     let env = two_in_a_repository("");

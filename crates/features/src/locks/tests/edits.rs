@@ -307,6 +307,6 @@ fn a_scratchpad_is_nobodys(#[case] file: &str) {
     assert!(edits(&mut stage, OTTER, file));
     assert!(!edits(&mut stage, OTTER, "/repo/.claude/scratchpad.md"));
     let refused = run(&mut stage, &caller(LION), "acquire", json!({"paths": [file]})).unwrap_err();
-    assert!(refused.to_string().contains("nobody can hold"), "{refused}");
+    assert!(refused.contains("nobody can hold"), "{refused}");
     assert_eq!(denial(&bash(&mut stage, OTTER, "git stash")), None, "nothing is held");
 }
