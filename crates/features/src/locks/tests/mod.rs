@@ -10,6 +10,7 @@ mod model;
 mod plans;
 mod release;
 mod shells;
+mod sweep_let;
 mod sweep_table;
 mod sweeps;
 
