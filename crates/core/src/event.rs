@@ -35,6 +35,8 @@ pub struct Event {
     pub wanted_agent: Option<String>,
     /// How the session is meant to persist, if its surroundings say so (`SUBSTRATE_PERSIST`).
     pub wanted_persist: Option<String>,
+    /// The effort that the session is meant to work on, if its surroundings say so (`SUBSTRATE_EFFORT`).
+    pub wanted_effort: Option<i64>,
     /// Where the client keeps the session's own to-do list, if it does.
     pub tasks_dir: Option<String>,
     /// Where the client keeps what is the user's own (settings, skills), if it says so.
@@ -311,6 +313,7 @@ impl Event {
             block_cap: 0,
             wanted_agent: None,
             wanted_persist: None,
+            wanted_effort: None,
             tasks_dir: None,
             config_dir: None,
             pane: None,

@@ -77,19 +77,25 @@ impl Stage {
         let mut schema = vec![("engine", engine::MIGRATIONS)];
         schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
         prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
-        let keys = crate::keys();
-        let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
-        assert!(settings.problems.is_empty(), "{:?}", settings.problems);
         Self {
             folder,
             writer,
-            settings,
+            settings: settings(toml),
             now: Timestamp(1_800_000_000_000),
             facts: Facts::default(),
             machine: Machine::default(),
             effects: Vec::new(),
             n_requests: 0,
         }
+    }
+
+    /// The user changes the settings.
+    pub(crate) fn set(&mut self, toml: &str) {
+        self.settings = settings(toml);
+    }
+
+    pub(crate) const fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Time passes.
@@ -219,6 +225,13 @@ impl Stage {
         tx.commit().unwrap();
         out
     }
+}
+
+fn settings(toml: &str) -> Settings {
+    let keys = crate::keys();
+    let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
+    assert!(settings.problems.is_empty(), "{:?}", settings.problems);
+    settings
 }
 
 /// As the real client: no text at Stop, no block where nobody listens.

@@ -52,6 +52,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
             .unwrap_or(BLOCK_CAP),
         wanted_agent: variable(input, "AGENT_ID").map(str::to_owned),
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
+        wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
         tasks_dir: tasks_dir(&payload, input),
         config_dir: config_dir(&payload, input),
         pane: variable(input, "TMUX")

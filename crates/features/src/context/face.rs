@@ -1,6 +1,6 @@
 //! What other features may ask about context windows.
 
-use substrate_core::{Actor, Cx, DbError, Event};
+use substrate_core::{Actor, Cx, DbError, Event, Need};
 
 use super::policy::{MAX_TAIL, transcript};
 use super::transcript::latest;
@@ -30,6 +30,11 @@ pub(crate) fn usage(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Usage>, DbE
     }
     let size = if size > 0 { size } else { window::guessed(&found.model, found.used) };
     Ok(of(found.used, size))
+}
+
+/// What must be looked up for `usage` to know more than what the client has said.
+pub(crate) fn need(event: &Event) -> Option<Need> {
+    transcript(event).map(|path| Need::Tail { path, max: MAX_TAIL })
 }
 
 /// How full a session's main window was when the client last said so: for commands, which see no transcript.

@@ -1,5 +1,6 @@
 //! How full an actor's context window is: from the end of the transcript, or from the client's status line.
 
+mod explain;
 pub(crate) mod face;
 mod ops;
 mod policy;
@@ -47,6 +48,7 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(policy::gather),
     consider: Some(policy::consider),
     record: Some(policy::record),
+    explain: Some(explain::explain),
     tick: Some(policy::tick),
     verbs: &[Verb::of::<verbs::Statusline>()],
     ..Feature::NOTHING

@@ -26,7 +26,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     if event.kind != EventKind::PreToolUse || !settings.on("efforts.on") {
         return Vec::new();
     }
-    transcript(event).map(|path| Need::Tail { path, max: MAX_TAIL }).into_iter().collect()
+    super::face::need(event).into_iter().collect()
 }
 
 /// The transcript of the event's actor: a subagent has its own, in a folder beside its session's.

@@ -4,10 +4,16 @@ use substrate_core::{Actor, Cx, DbError, Event, Who};
 
 use super::ops;
 use super::ops_windows::{self, New, Standing};
+use super::wanted::{self, Wanted};
 use crate::identity::book::MAIN;
 
-/// A session starts, in whatever way: its window begins, and is never an earlier one. `None` where nobody is known.
-pub(super) fn main(cx: &mut Cx<'_>, event: &Event, why: &str) -> Result<Option<Standing>, DbError> {
+/// A session starts, in whatever way: its window begins, and is never an earlier one. `None` where nobody is known. With it
+/// comes why it does not work on what it was meant to.
+pub(super) fn main(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    why: &str,
+) -> Result<Option<(Standing, Option<String>)>, DbError> {
     let (Some(session), Some(who)) = (&event.session, cx.who.clone()) else { return Ok(None) };
     let session = session.as_str();
     // Subagents don't outlive what happened to their parent's window, except for a compaction.
@@ -17,17 +23,28 @@ pub(super) fn main(cx: &mut Cx<'_>, event: &Event, why: &str) -> Result<Option<S
         ops_windows::end_all(cx.db, session, why, cx.now)?;
     }
     ops_windows::end_elsewhere(cx.db, who.agent, session, cx.now)?;
-    open_main(cx, session, &who, &event.project)
+    // In a conversation that goes on its agent may have begun something else since.
+    let wanted = match why {
+        "compact" | "clear" => Wanted::default(),
+        _ => wanted::find(cx, event, &who)?,
+    };
+    let standing = open_main(cx, session, &who, &event.project, wanted.effort)?;
+    Ok(standing.map(|standing| (standing, wanted.why_not)))
 }
 
-/// The window of a session's main thread; it goes on with what its agent worked on last in the project.
+/// The window of a session's main thread; unless it is told otherwise, it goes on with what its agent worked on last in the
+/// project.
 pub(super) fn open_main(
     cx: &mut Cx<'_>,
     session: &str,
     who: &Who,
     project: &str,
+    wanted: Option<i64>,
 ) -> Result<Option<Standing>, DbError> {
-    let effort = ops::active(cx.db, who.agent, project)?;
+    let effort = match wanted {
+        Some(id) => Some(id),
+        None => ops::active(cx.db, who.agent, project)?,
+    };
     let new =
         New { session, actor: MAIN, kind: "", agent: who.agent, project, effort, parent: None };
     ops_windows::begin(cx.db, &new, cx.now)?;
@@ -42,7 +59,10 @@ pub(super) fn ensured(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Standing>
     }
     let main = match ops_windows::standing(cx.db, session.as_str(), MAIN)? {
         Some(found) => Some(found),
-        None => open_main(cx, session.as_str(), &who, &event.project)?,
+        None => {
+            let wanted = wanted::find(cx, event, &who)?.effort;
+            open_main(cx, session.as_str(), &who, &event.project, wanted)?
+        }
     };
     let Actor::Subagent { id, kind } = &event.actor else { return Ok(main) };
     let Some(main) = main else { return Ok(None) };

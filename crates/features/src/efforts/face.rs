@@ -1,7 +1,8 @@
 //! What other features may ask about efforts.
 
-use substrate_core::{Db, DbError};
+use substrate_core::{Db, DbError, ToolCall};
 
+use super::calls;
 use super::ops_windows::{self, Standing};
 use crate::identity::book::MAIN;
 
@@ -14,6 +15,8 @@ pub(crate) struct Effort {
     pub(crate) phase: String,
     /// The actor's own tool calls since its last log entry.
     pub(crate) n_calls: i64,
+    /// The rules that its skill brings along, as a list in JSON; empty where it has none.
+    pub(crate) guards: String,
 }
 
 impl Effort {
@@ -38,8 +41,14 @@ pub(crate) fn current(
             skill: effort.skill,
             phase: effort.phase,
             n_calls,
+            guards: effort.guards,
         })
     }))
+}
+
+/// Whether a call is a command of ours and nothing else: the way out of an effort is always open.
+pub(crate) fn is_ours(call: &ToolCall) -> bool {
+    calls::is_ours(call)
 }
 
 /// The effort of a session's main thread.

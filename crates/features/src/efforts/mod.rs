@@ -7,6 +7,7 @@
 mod begin;
 mod calls;
 mod config;
+mod explain;
 pub(crate) mod face;
 mod ops;
 mod ops_pending;
@@ -23,6 +24,7 @@ mod verbs_session;
 mod verbs_start;
 mod verbs_task;
 mod verbs_work;
+mod wanted;
 mod words;
 
 #[cfg(test)]
@@ -66,6 +68,7 @@ pub(crate) const FEATURE: Feature = Feature {
     consider: Some(policy::consider),
     record: Some(record::record),
     printed: Some(pending::printed),
+    explain: Some(explain::explain),
     tick: Some(record::tick),
     verbs: &[
         Verb::of::<verbs_start::Start>(),

@@ -66,10 +66,16 @@ macro_rules! columns {
 pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i64, DbError> {
     let metadata = serde_json::to_string(new.config)
         .map_err(|error| DbError::Other { detail: format!("an effort's metadata: {error}") })?;
+    // Apart, since every tool call looks at them.
+    let guards = match new.config.guards.as_slice() {
+        [] => String::new(),
+        guards => serde_json::to_string(guards)
+            .map_err(|error| DbError::Other { detail: format!("a skill's guards: {error}") })?,
+    };
     let id = db.first(
         "insert into efforts (task, project, agent, skill, mode, ordinal, phase, metadata, warn_at, block_at, n_pending,
-           started_ms, used_ms)
-         select $1, $2, $3, $4, $5, coalesce(max(ordinal), 0) + 1, $6, $7, $8, $9, 0, $10, $10
+           started_ms, used_ms, guards)
+         select $1, $2, $3, $4, $5, coalesce(max(ordinal), 0) + 1, $6, $7, $8, $9, 0, $10, $10, $11
          from efforts where task = $1
          returning id",
         &[
@@ -83,6 +89,7 @@ pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i6
             new.warn_at.into(),
             new.block_at.into(),
             now.0.into(),
+            guards.as_str().into(),
         ],
         |row| row.int(0),
     )?;

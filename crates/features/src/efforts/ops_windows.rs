@@ -29,6 +29,8 @@ pub(super) struct Current {
     pub(super) block_at: i64,
     /// Something waits to be told: an injection, a file, or what an earlier window left.
     pub(super) has_news: bool,
+    /// The rules of its skill, as JSON; empty where it has none.
+    pub(super) guards: String,
 }
 
 /// A window as lists show it.
@@ -65,7 +67,8 @@ pub(super) struct New<'a> {
 pub(super) const STANDING: &str =
     "select w.id, w.n_calls, w.n_denied, w.level, w.refused_ms, e.id, e.skill, e.phase, e.warn_at, e.block_at,
        case when e.n_pending > 0
-         or (e.payload is not null and e.payload_told_ms is null and e.payload_by <> w.id) then 1 else 0 end
+         or (e.payload is not null and e.payload_told_ms is null and e.payload_by <> w.id) then 1 else 0 end,
+       e.guards
      from windows w
      left join windows m on m.session = w.session and m.actor = 'main' and m.ended_ms is null
      left join efforts e on e.id = m.effort and e.agent = m.agent and e.finished_ms is null
@@ -86,6 +89,7 @@ pub(super) fn standing(
                 warn_at: row.int(8)?,
                 block_at: row.int(9)?,
                 has_news: row.int(10)? == 1,
+                guards: row.text(11)?,
             }),
         };
         Ok(Standing {
@@ -257,6 +261,20 @@ pub(super) fn of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Window>, 
     let sql =
         concat!("select ", columns!(), " from windows where session = $1 order by id limit 500");
     db.rows(sql, &[session.into()], window)
+}
+
+/// The latest window of an actor, open or not.
+pub(super) fn latest(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<Window>, DbError> {
+    let sql = concat!(
+        "select ",
+        columns!(),
+        " from windows where session = $1 and actor = $2 order by id desc limit 1"
+    );
+    db.first(sql, &[session.into(), actor.into()], window)
 }
 
 /// The windows of an effort, in their order.

@@ -68,16 +68,20 @@ const fn why(source: StartSource) -> &'static str {
 
 /// A window begins. Whoever goes on with an effort is told where it stands.
 fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wish>, FeatureError> {
-    let Some(standing) = begin::main(cx, event, why(source))? else { return Ok(Vec::new()) };
-    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+    let begun = begin::main(cx, event, why(source))?;
+    let Some((standing, why_not)) = begun else { return Ok(Vec::new()) };
+    let mut wishes: Vec<Wish> = Vec::new();
+    wishes.extend(why_not.map(|why| context(words::not_wanted(&why))));
+    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(wishes) };
     // A conversation that is resumed holds everything that it was told.
     if source == StartSource::Resume {
-        return Ok(vec![context(words::status(cx.now, &effort, standing.n_calls))]);
+        wishes.push(context(words::status(cx.now, &effort, standing.n_calls)));
+        return Ok(wishes);
     }
     let logged = ops_pending::said(cx.db, effort.id, "log", N_LOGGED)?;
     let windows = ops_windows::of_effort(cx.db, effort.id)?;
     let goes_on = windows.iter().any(|window| window.id != standing.window);
-    let mut wishes = vec![context(words::briefing(&effort, &logged, goes_on))];
+    wishes.push(context(words::briefing(&effort, &logged, goes_on)));
     let news = pending::all(cx, &effort, standing.window)?;
     let is_told = |path: &str| {
         let said = format!("`{}`", substrate_core::text::one_line(path, 240));

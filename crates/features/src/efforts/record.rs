@@ -53,16 +53,11 @@ pub(super) fn record(
                 say(cx, &standing, "dialogue", &text)?;
             }
         }
-        (EventKind::PostToolUseFailure, Detail::ToolFailed { call, error, interrupted, .. }) => {
-            if let Some(standing) = policy::standing(cx, event)? {
-                let how = if *interrupted { "was interrupted" } else { "failed" };
-                let error = journal::redacted(error, 2 * MAX_FAILURE, false);
-                let text = format!(
-                    "{} {how}: {}",
-                    one_line(&call.name, 60),
-                    one_line(&error, MAX_FAILURE)
-                );
-                say(cx, &standing, "failure", &text)?;
+        (EventKind::PostToolUseFailure | EventKind::TaskCompleted, detail) => {
+            if let (Some((kind, text)), Some(standing)) =
+                (entry(detail), policy::standing(cx, event)?)
+            {
+                say(cx, &standing, kind, &text)?;
             }
         }
         (EventKind::PermissionRequest, Detail::ToolBefore { call })
@@ -72,12 +67,6 @@ pub(super) fn record(
             // Whatever a person answers: to insist now on what they may have refused would leave the agent no way out.
             if let Some(standing) = policy::standing(cx, event)? {
                 ops_windows::set_refused(cx.db, standing.window, Some(cx.now))?;
-            }
-        }
-        (EventKind::TaskCompleted, Detail::Task { id, subject, .. }) => {
-            if let Some(standing) = policy::standing(cx, event)? {
-                let text = format!("#{} {}", one_line(id, 20), one_line(subject, MAX_FAILURE));
-                say(cx, &standing, "to-do", &text)?;
             }
         }
         (EventKind::SubagentStop, _) => {
@@ -121,8 +110,25 @@ fn say(cx: &mut Cx<'_>, standing: &Standing, kind: &str, text: &str) -> Result<(
     Ok(())
 }
 
+/// What is kept of a call that failed, or of an entry of the client's task list that is done: its kind, and its words.
+pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
+    match detail {
+        Detail::ToolFailed { call, error, interrupted, .. } => {
+            let how = if *interrupted { "was interrupted" } else { "failed" };
+            let error = journal::redacted(error, 2 * MAX_FAILURE, false);
+            let (name, error) = (one_line(&call.name, 60), one_line(&error, MAX_FAILURE));
+            Some(("failure", format!("{name} {how}: {error}")))
+        }
+        Detail::Task { id, subject, .. } => {
+            let (id, subject) = (one_line(id, 20), one_line(subject, MAX_FAILURE));
+            Some(("to-do", format!("#{id} {subject}")))
+        }
+        _ => None,
+    }
+}
+
 /// What a person was asked and what they answered; `None` for any other call.
-fn dialogue(call: &ToolCall) -> Option<String> {
+pub(super) fn dialogue(call: &ToolCall) -> Option<String> {
     if call.name != "AskUserQuestion" {
         return None;
     }

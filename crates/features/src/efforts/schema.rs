@@ -3,7 +3,8 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
     about: "tasks, efforts, context windows, messages and pending injections",
     sql: "create table tasks (
             dir text primary key,
@@ -90,4 +91,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
           create index effort_pending_open on effort_pending (effort, id) where told_ms is null;
           create index effort_pending_claim on effort_pending (claim)
             where claim is not null and told_ms is null;",
-}];
+},
+    Migration {
+        about: "the rules of an effort's skill, apart from the rest of its metadata",
+        sql: "alter table efforts add column guards text not null default ''",
+    },
+];

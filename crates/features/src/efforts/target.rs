@@ -69,7 +69,7 @@ pub(super) fn agent(cx: &mut Cx<'_>, caller: &Caller) -> Result<(Worker, String)
         ));
     };
     if ops_windows::standing(cx.db, &session, MAIN)?.is_none() {
-        begin::open_main(cx, &session, &worker.who, &caller.project)?;
+        begin::open_main(cx, &session, &worker.who, &caller.project, None)?;
     }
     Ok((worker, session))
 }

@@ -92,6 +92,13 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
     out
 }
 
+/// The session was meant to work on an effort, and does not.
+pub(super) fn not_wanted(why: &str) -> String {
+    format!(
+        "This session was started for an effort ($SUBSTRATE_EFFORT), but {why}: `substrate effort list` shows those there are."
+    )
+}
+
 /// Their paths below the working tree.
 pub(super) fn artifacts(effort: &Effort) -> Vec<String> {
     let names = std::iter::once(log_name(effort)).chain(effort.config.artifacts.iter().cloned());

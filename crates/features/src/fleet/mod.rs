@@ -3,6 +3,7 @@
 //! The status of an actor is written only when it changes. Whether somebody is still there is not written at all, but
 //! looked up when somebody asks: a client that died is never shown as working.
 
+mod explain;
 mod ops;
 mod paint;
 mod record;
@@ -51,6 +52,7 @@ pub(crate) const FEATURE: Feature = Feature {
         },
     ],
     record: Some(record::record),
+    explain: Some(explain::explain),
     tick: Some(tick::tick),
     verbs: &[
         Verb::of::<verbs::List>(),

@@ -67,6 +67,9 @@ fn one(line: &Line, wide: usize, now: Timestamp) -> String {
 
 fn words(line: &Line) -> Vec<String> {
     let mut out = Vec::new();
+    if let Some(effort) = &line.effort {
+        out.push(one_line(&effort.label(), 48));
+    }
     let what = match (&line.tool, line.status) {
         (Some(tool), _) => tool,
         (None, Some(Status::Working)) => &line.task,
@@ -116,6 +119,7 @@ pub(super) fn one_json(line: &Line) -> Value {
         "waiting": line.seat.is_waiting,
         "unread": line.n_unread,
         "held_files": line.n_held,
+        "effort": line.effort.as_ref().map(|effort| json!({"id": effort.id, "skill": effort.skill, "phase": effort.phase})),
         "pane": line.pane.as_ref().map(|pane| &pane.id),
     })
 }

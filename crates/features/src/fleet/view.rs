@@ -4,9 +4,10 @@ use substrate_core::{Cx, DbError, Pane, Timestamp};
 
 use super::ops::{self, Kept};
 use super::status::Status;
+use crate::efforts::face::Effort;
 use crate::identity::book;
 use crate::identity::roster::{self, Seat};
-use crate::{journal, locks, mail};
+use crate::{efforts, journal, locks, mail};
 
 /// Somebody who works and says nothing for so long may hang.
 const SILENT_MS: i64 = 10 * 60_000;
@@ -29,6 +30,8 @@ pub(super) struct Line {
     pub(super) n_unread: i64,
     pub(super) n_held: i64,
     pub(super) pane: Option<Pane>,
+    /// What it works on.
+    pub(super) effort: Option<Effort>,
 }
 
 impl Line {
@@ -88,6 +91,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         Some(kept) => (kept.why, kept.task, kept.since, kept.pane),
         None => (String::new(), String::new(), seat.last, None),
     };
+    let effort = efforts::face::current(cx.db, &seat.session, &seat.actor)?;
     Ok(Line {
         status,
         why,
@@ -98,6 +102,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
         n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
         pane,
+        effort,
         seat,
     })
 }

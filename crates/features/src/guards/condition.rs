@@ -11,7 +11,7 @@ use regex::{Regex, RegexBuilder};
 use substrate_core::text::one_line;
 
 use super::scene::Wanted;
-use super::vals::{Command, HIDDEN, Handle, NAMES, commands};
+use super::vals::{CONTEXT_PERCENT, Command, HIDDEN, Handle, NAMES, commands};
 use crate::shell::{Line, Simple};
 
 /// Loops inside of loops, each over at most a thousand words; one more may be over a list in the condition itself.
@@ -344,6 +344,7 @@ impl Seen {
             return;
         }
         self.wanted.input |= name == "input";
+        self.wanted.usage |= name == CONTEXT_PERCENT;
         self.wanted.line |= matches!(name, "commands" | "writes");
         if !NAMES.contains(&name) {
             let known = NAMES.join(", ");

@@ -22,15 +22,15 @@ pub(super) struct Call<'a> {
 
 pub(super) const REFUSED: &str = "select at_ms from guard_refused where session = $1 and actor = $2 and rule = $3 and digest = $4";
 
-/// Whether this very call was refused lately.
-pub(super) fn was_refused(
+/// When this very call was refused, if that was lately.
+pub(super) fn refused_at(
     db: &mut dyn Db,
     call: Call<'_>,
     now: Timestamp,
-) -> Result<bool, DbError> {
+) -> Result<Option<Timestamp>, DbError> {
     let key = [call.session.into(), call.actor.into(), call.rule.into(), call.digest.into()];
-    let at = db.first(REFUSED, &key, |row| row.int(0))?;
-    Ok(at.is_some_and(|at| now.0 - at < AGAIN_MS))
+    let at = db.first(REFUSED, &key, |row| row.int(0).map(Timestamp))?;
+    Ok(at.filter(|at| now.since(*at) < AGAIN_MS))
 }
 
 pub(super) fn refused(db: &mut dyn Db, call: Call<'_>, now: Timestamp) -> Result<(), DbError> {
@@ -44,8 +44,13 @@ pub(super) fn refused(db: &mut dyn Db, call: Call<'_>, now: Timestamp) -> Result
 
 pub(super) const SAID: &str = "select at_ms from guard_said where session = $1 and rule = $2";
 
-pub(super) fn was_said(db: &mut dyn Db, session: &str, rule: &str) -> Result<bool, DbError> {
-    Ok(db.first(SAID, &[session.into(), rule.into()], |row| row.int(0))?.is_some())
+/// When a rule has said in a session what it says once.
+pub(super) fn said_at(
+    db: &mut dyn Db,
+    session: &str,
+    rule: &str,
+) -> Result<Option<Timestamp>, DbError> {
+    db.first(SAID, &[session.into(), rule.into()], |row| row.int(0).map(Timestamp))
 }
 
 pub(super) fn said(

@@ -5,6 +5,7 @@
 //! as a shell reads it (`crate::shell`), never searched as text.
 
 mod condition;
+mod explain;
 mod memory;
 mod paths;
 mod policy;
@@ -61,7 +62,9 @@ pub(crate) const FEATURE: Feature = Feature {
             profiles: &[],
         },
     ],
+    gather: Some(policy::gather),
     consider: Some(policy::consider),
+    explain: Some(explain::explain),
     tick: Some(memory::tick),
     verbs: &[
         Verb::of::<verbs_look::List>(),

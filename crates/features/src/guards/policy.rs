@@ -4,36 +4,84 @@ use std::rc::Rc;
 
 use substrate_core::ids::checksum;
 use substrate_core::wish::{Block, Cause, Insists};
-use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Wish};
+use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
 use super::memory::{self, Call};
-use super::rule::{Action, Again, Fails};
-use super::scene::Scene;
+use super::rule::{self, Action, Again, Fails};
+use super::scene::{Around, Scene};
 use super::set::{self, Entry, Set};
 use super::vals::Handle;
+use crate::efforts::face::Effort;
+use crate::{context, efforts};
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("guards.on") || event.actor.is_compaction_fork() {
         return Ok(Vec::new());
     }
-    let set: Rc<Set> = set::of(cx.settings);
-    let (looking, wanted, line) = set.looking_at(event);
-    if looking.is_empty() {
-        return Ok(Vec::new());
-    }
-    let scene = Handle(Scene::of(cx, event, wanted, line));
     let mut out = Vec::new();
-    for entry in looking {
-        match judge(entry, &scene) {
-            Judged::Passes => {}
-            Judged::Fires => out.extend(fires(cx, event, entry)),
-            Judged::Fails(why) => {
-                cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
-                out.extend((entry.rule.fails == Fails::Closed).then(|| closed(event, entry)));
-            }
+    look(cx, event, |cx, entry, judged| match judged {
+        Judged::Passes => {}
+        Judged::Fires => out.extend(fires(cx, event, entry)),
+        Judged::Fails(why) => {
+            cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
+            out.extend((entry.rule.fails == Fails::Closed).then(|| closed(event, entry)));
         }
-    }
+    });
     Ok(out)
+}
+
+/// Only where a rule wants to know how full the context is.
+pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
+    if !settings.on("guards.on") || !set::of(settings).reads_usage(event) {
+        return Vec::new();
+    }
+    context::face::need(event).into_iter().collect()
+}
+
+/// Every rule that looks at the event, and what it says: the settings' rules and those of the skill that the actor works by.
+pub(super) fn look(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    mut each: impl FnMut(&mut Cx<'_>, &Entry, Judged),
+) {
+    let set: Rc<Set> = set::of(cx.settings);
+    let work = work(cx, event);
+    // Whatever a skill wrote: an agent can always leave its effort.
+    let is_ours = || event.tool().is_some_and(efforts::face::is_ours);
+    let own = work.as_ref().and_then(set::of_skill).filter(|_| !is_ours());
+    let sets: Vec<&Set> = std::iter::once(&*set).chain(own.as_deref()).collect();
+    let (looking, wanted, line) = set::looking_at(&sets, event);
+    if looking.is_empty() {
+        return;
+    }
+    let mut around = Around::default();
+    if wanted.usage {
+        let usage = context::face::usage(cx, event);
+        around.context_percent = noted(cx, usage).map_or(0, |usage| usage.percent_of_compaction);
+    }
+    if let Some(work) = work {
+        around = Around {
+            effort: work.skill,
+            phase: work.phase,
+            n_calls_since_log: work.n_calls,
+            ..around
+        };
+    }
+    let scene = Handle(Scene::of(cx, event, around, wanted, line));
+    for entry in looking {
+        let judged = judge(entry, &scene);
+        each(cx, entry, judged);
+    }
+}
+
+/// What the actor works on. A skill may have rules, so that is one look-up at every event that rules can be about.
+fn work(cx: &mut Cx<'_>, event: &Event) -> Option<Effort> {
+    let session = event.session.as_ref()?;
+    if !cx.settings.on("efforts.on") || !rule::is_looked_at(event.kind) {
+        return None;
+    }
+    let found = efforts::face::current(cx.db, session.as_str(), event.actor.key());
+    noted(cx, found)
 }
 
 /// What a rule says about an event.
@@ -60,21 +108,22 @@ pub(super) fn judge(entry: &Entry, scene: &Handle) -> Judged {
 fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
     let rule = &entry.rule;
     let session = event.session.as_ref().map(substrate_core::SafeId::as_str);
+    let key = entry.key();
     if let Some(session) = session.filter(|_| rule.once) {
-        let known = memory::was_said(cx.db, session, &rule.name);
-        if noted(cx, known) {
+        let known = memory::said_at(cx.db, session, &key);
+        if noted(cx, known).is_some() {
             return None;
         }
-        let written = memory::said(cx.db, session, &rule.name, cx.now);
+        let written = memory::said(cx.db, session, &key, cx.now);
         noted(cx, written);
     }
     if let Some(session) =
         session.filter(|_| rule.action == Action::Deny && rule.again != Again::Deny)
     {
         let digest = digest(event);
-        let call = Call { session, actor: event.actor.key(), rule: &rule.name, digest: &digest };
-        let known = memory::was_refused(cx.db, call, cx.now);
-        if noted(cx, known) {
+        let call = Call { session, actor: event.actor.key(), rule: &key, digest: &digest };
+        let known = memory::refused_at(cx.db, call, cx.now);
+        if noted(cx, known).is_some() {
             return (rule.again == Again::Ask).then(|| ask(entry));
         }
         let written = memory::refused(cx.db, call, cx.now);
@@ -139,7 +188,7 @@ fn closed(event: &Event, entry: &Entry) -> Wish {
 }
 
 /// The very same call has the same digest.
-fn digest(event: &Event) -> String {
+pub(super) fn digest(event: &Event) -> String {
     let call = event.tool();
     let what = call.map_or("", |call| call.command.as_deref().unwrap_or(&call.input));
     checksum(&format!("{}\n{what}", event.cwd))

@@ -119,6 +119,11 @@ impl Action {
     }
 }
 
+/// Whether there can be a rule about that event at all.
+pub(super) fn is_looked_at(kind: EventKind) -> bool {
+    [Action::Deny, Action::Warn].iter().any(|action| action.works_at(kind))
+}
+
 impl Rule {
     /// A rule that looks at every command: what lines without a rule of their own are tried with.
     pub(super) fn default_for_shell() -> Self {

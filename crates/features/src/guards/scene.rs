@@ -16,11 +16,13 @@ const MAX_DEPTH: usize = 8;
 
 /// What other features know about the actor's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Around {
-    pub(crate) effort: String,
-    pub(crate) phase: String,
-    pub(crate) n_calls_since_log: i64,
-    pub(crate) context_percent: i64,
+pub(super) struct Around {
+    /// The skill of its effort; empty where it has none.
+    pub(super) effort: String,
+    pub(super) phase: String,
+    pub(super) n_calls_since_log: i64,
+    /// 100 is where the client compacts; 0 where nobody knows.
+    pub(super) context_percent: i64,
 }
 
 /// Which parts are worth making, since some rule reads them.
@@ -28,6 +30,8 @@ pub(crate) struct Around {
 pub(super) struct Wanted {
     pub(super) input: bool,
     pub(super) line: bool,
+    /// How full the context is; the rest of what is around costs nothing.
+    pub(super) usage: bool,
 }
 
 /// One event.
@@ -52,10 +56,15 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn of(cx: &Cx<'_>, event: &Event, wanted: Wanted, line: Option<Line>) -> Arc<Self> {
+    pub(super) fn of(
+        cx: &Cx<'_>,
+        event: &Event,
+        around: Around,
+        wanted: Wanted,
+        line: Option<Line>,
+    ) -> Arc<Self> {
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
-        // Filled by the features that know it.
-        Arc::new(Self::new(event, agent, Around::default(), wanted, line))
+        Arc::new(Self::new(event, agent, around, wanted, line))
     }
 
     pub(super) fn new(

@@ -1,5 +1,6 @@
 //! The rules in force, compiled, and kept as long as their text is the same.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -12,6 +13,8 @@ use substrate_core::{Event, Settings};
 use super::condition::Condition;
 use super::rule::Rule;
 use super::scene::Wanted;
+use super::vals::CONTEXT_PERCENT;
+use crate::efforts::face::Effort;
 use crate::shell::{self, Line};
 
 /// The rules that everybody has.
@@ -27,7 +30,7 @@ const MAX_SETS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) rule: Rule,
-    /// `pack`, `user`, `project` or `local`.
+    /// `pack`, `user`, `project`, `local` or `skill`.
     pub(super) scope: &'static str,
     /// Where it was written.
     pub(super) origin: String,
@@ -45,6 +48,8 @@ pub(super) struct Set {
     pub(super) entries: Vec<Entry>,
     /// Tables that are no rule at all: where, and why.
     pub(super) problems: Vec<(String, String)>,
+    /// Whether any of them may ask how full the context is.
+    reads_usage: bool,
 }
 
 /// What a set was made from.
@@ -57,7 +62,11 @@ struct Source {
 
 thread_local! {
     static SETS: RefCell<Vec<(Source, Rc<Set>)>> = const { RefCell::new(Vec::new()) };
+    static OF_SKILLS: RefCell<Vec<(Effort, Rc<Set>)>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The scope of rules that a skill brings along.
+const SKILL: &str = "skill";
 
 /// The rules that these settings ask for.
 pub(super) fn of(settings: &Settings) -> Rc<Set> {
@@ -81,7 +90,78 @@ pub(super) fn of(settings: &Settings) -> Rc<Set> {
     })
 }
 
+/// The rules of the skill that an effort is of; none is the usual answer.
+pub(super) fn of_skill(effort: &Effort) -> Option<Rc<Set>> {
+    if effort.guards.is_empty() {
+        return None;
+    }
+    OF_SKILLS.with(|sets| {
+        let mut sets = sets.borrow_mut();
+        let is_same = |one: &Effort| one.skill == effort.skill && one.guards == effort.guards;
+        if let Some((_, set)) = sets.iter().find(|(one, _)| is_same(one)) {
+            return Some(Rc::clone(set));
+        }
+        let set = Rc::new(Set::of_skill(&effort.skill, &effort.guards));
+        if sets.len() >= MAX_SETS {
+            sets.clear();
+        }
+        sets.push((effort.clone(), Rc::clone(&set)));
+        Some(set)
+    })
+}
+
+/// Those rules of all these sets that look at this event, the first to be told first; what they need to see of it, and
+/// the line if it was read. None is the usual answer.
+pub(super) fn looking_at<'s>(
+    sets: &[&'s Set],
+    event: &Event,
+) -> (Vec<&'s Entry>, Wanted, Option<Line>) {
+    let all = sets.iter().flat_map(|set| &set.entries);
+    let mut looking: Vec<&Entry> =
+        all.filter(|entry| !entry.is_off && entry.rule.looks_at(event)).collect();
+    if sets.len() > 1 {
+        looking.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
+    }
+    let command = event.tool().and_then(|call| call.command.as_deref());
+    let line = command.filter(|_| !looking.is_empty()).map(shell::read);
+    let none = Line::default();
+    looking.retain(|entry| entry.rule.fits_line(line.as_ref().unwrap_or(&none)));
+    let mut wanted = Wanted::default();
+    for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
+        wanted.input |= condition.wanted.input;
+        wanted.line |= condition.wanted.line;
+        wanted.usage |= condition.wanted.usage;
+    }
+    (looking, wanted, line)
+}
+
 impl Set {
+    /// What a skill's own folder says. Whoever wrote it may have written anything.
+    fn of_skill(skill: &str, guards: &str) -> Self {
+        let mut out = Self::default();
+        let origin = format!("skill `{skill}`");
+        match serde_json::from_str::<Vec<serde_json::Value>>(guards) {
+            Ok(tables) => {
+                for table in tables.into_iter().take(MAX_RULES) {
+                    match serde_json::from_value::<Rule>(table) {
+                        Ok(rule) => out.add(rule, SKILL, origin.clone(), false),
+                        Err(error) => out.problems.push((origin.clone(), without_place(&error))),
+                    }
+                }
+            }
+            Err(error) => out.problems.push((origin, without_place(&error))),
+        }
+        out.entries.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
+        out
+    }
+
+    /// Whether a rule that looks at this event may ask how full the context is.
+    pub(super) fn reads_usage(&self, event: &Event) -> bool {
+        let asks = |entry: &Entry| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
+        self.reads_usage
+            && self.entries.iter().any(|entry| asks(entry) && entry.rule.looks_at(event))
+    }
+
     fn new(source: &Source) -> Self {
         let mut out = Self::default();
         for rule in pack() {
@@ -116,6 +196,7 @@ impl Set {
         let problem = rule
             .problem()
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
+        self.reads_usage |= rule.when.contains(CONTEXT_PERCENT);
         self.entries.push(Entry {
             rule,
             scope,
@@ -126,24 +207,8 @@ impl Set {
         });
     }
 
-    /// The rules that look at this event, what they need to see of it, and the line if it was read. None is the usual
-    /// answer.
     pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted, Option<Line>) {
-        let mut looking: Vec<&Entry> = self
-            .entries
-            .iter()
-            .filter(|entry| !entry.is_off && entry.rule.looks_at(event))
-            .collect();
-        let command = event.tool().and_then(|call| call.command.as_deref());
-        let line = command.filter(|_| !looking.is_empty()).map(shell::read);
-        let none = Line::default();
-        looking.retain(|entry| entry.rule.fits_line(line.as_ref().unwrap_or(&none)));
-        let mut wanted = Wanted::default();
-        for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
-            wanted.input |= condition.wanted.input;
-            wanted.line |= condition.wanted.line;
-        }
-        (looking, wanted, line)
+        looking_at(&[self], event)
     }
 }
 
@@ -161,14 +226,23 @@ impl Entry {
         one_line(&self.rule.name, 64)
     }
 
-    /// The name in a refusal: where a project adds rules, it is seen that it did.
+    /// The name in a refusal: where a project or a skill adds rules, it is seen that it did.
     pub(super) fn full_name(&self) -> String {
         let is_foreign = self.scope == Scope::Project.name() || self.scope == Scope::Local.name();
-        format!(
-            "guards.{}{}",
-            self.name(),
-            if is_foreign { ", a rule of this project" } else { "" }
-        )
+        let whose = match self.scope {
+            SKILL => format!(", a rule of {}", self.origin),
+            _ if is_foreign => ", a rule of this project".to_owned(),
+            _ => String::new(),
+        };
+        format!("guards.{}{whose}", self.name())
+    }
+
+    /// By what it is remembered: a skill's rule may have the name of another one.
+    pub(super) fn key(&self) -> Cow<'_, str> {
+        match self.scope {
+            SKILL => Cow::Owned(format!("{}/{}", self.origin, self.rule.name)),
+            _ => Cow::Borrowed(&self.rule.name),
+        }
     }
 }
 

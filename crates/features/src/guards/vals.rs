@@ -20,6 +20,9 @@ static COMMAND: Type = Type::new_unspecified_type("substrate.command");
 /// The name under which functions find the event; nobody can write it in a condition.
 pub(super) const HIDDEN: &str = "@scene";
 
+/// What needs a look at the transcript.
+pub(super) const CONTEXT_PERCENT: &str = "context_percent";
+
 /// The variables of a condition.
 pub(super) const NAMES: &[&str] = &[
     "event",
@@ -39,7 +42,7 @@ pub(super) const NAMES: &[&str] = &[
     "prompt",
     "effort",
     "phase",
-    "context_percent",
+    CONTEXT_PERCENT,
     "counters",
 ];
 
@@ -73,7 +76,7 @@ impl VariableResolver for Handle {
             "prompt" => text(&scene.prompt),
             "effort" => text(&scene.around.effort),
             "phase" => text(&scene.around.phase),
-            "context_percent" => Some(CowVal::owned(CelInt::from(scene.around.context_percent))),
+            CONTEXT_PERCENT => Some(CowVal::owned(CelInt::from(scene.around.context_percent))),
             "counters" => {
                 let calls: Box<dyn Val> = Box::new(CelInt::from(scene.around.n_calls_since_log));
                 let map = HashMap::from([(CelMapKey::from("calls_since_log"), calls)]);

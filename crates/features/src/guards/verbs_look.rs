@@ -1,17 +1,20 @@
 //! `substrate guard list`, `guard check`
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Caller, Cx, DbError, Output, VerbError};
 
 use super::prove;
 use super::rule::{Again, Fails, Rule};
-use super::set::{self, Entry};
+use super::set::{self, Entry, Set};
+use crate::efforts;
+use crate::identity::book;
 use crate::journal::face;
 
 const DAY_MS: i64 = 86_400_000;
@@ -26,14 +29,14 @@ impl VerbArgs for List {
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let set = set::of(cx.settings);
+        let sets = sets(cx)?;
         let is_on = cx.settings.on("guards.on");
         let mut text = format!(
             "{:<20} {:<9} {:<8} {:<26} {:<8} reason\n",
             "rule", "action", "state", "looks at", "from"
         );
         let mut rules = Vec::new();
-        for entry in &set.entries {
+        for entry in sets.iter().flat_map(|set| &set.entries) {
             let state = state(entry, is_on);
             let _infallible = writeln!(
                 text,
@@ -51,7 +54,8 @@ impl VerbArgs for List {
                 "next": entry.rule.next, "problem": entry.condition().err(),
             }));
         }
-        for (origin, problem) in &set.problems {
+        let unreadable: Vec<_> = sets.iter().flat_map(|set| &set.problems).collect();
+        for (origin, problem) in &unreadable {
             let _infallible =
                 writeln!(text, "not a rule: {}: {}", one_line(origin, 200), one_line(problem, 200));
         }
@@ -64,9 +68,23 @@ impl VerbArgs for List {
             text.push_str("All rules are off: `guards.on` is false.\n");
         }
         let json =
-            json!({"on": is_on, "rules": rules, "problems": set.problems, "failures": troubles});
+            json!({"on": is_on, "rules": rules, "problems": unreadable, "failures": troubles});
         Ok(Output::new(text, json))
     }
+}
+
+/// The rules of the settings, and those of the skill that the caller works by.
+fn sets(cx: &mut Cx<'_>) -> Result<Vec<Rc<Set>>, DbError> {
+    let mut out = vec![set::of(cx.settings)];
+    let seat = match cx.who.clone() {
+        Some(who) if cx.settings.on("efforts.on") => book::seat(cx.db, &who)?,
+        _ => None,
+    };
+    if let Some((session, actor)) = seat {
+        let work = efforts::face::current(cx.db, &session, &actor)?;
+        out.extend(work.as_ref().and_then(set::of_skill));
+    }
+    Ok(out)
 }
 
 fn state(entry: &Entry, is_on: bool) -> &'static str {
@@ -110,7 +128,7 @@ impl VerbArgs for Check {
     const ACCESS: Access = Access::Read;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let set = set::of(cx.settings);
+        let sets = sets(cx)?;
         let mut problems: Vec<String> = Vec::new();
         let mut warnings: Vec<String> = Vec::new();
         let named = |origin: &str, name: &str, what: &str| {
@@ -121,11 +139,12 @@ impl VerbArgs for Check {
                 one_line(what, 400)
             )
         };
-        for (origin, problem) in &set.problems {
+        for (origin, problem) in sets.iter().flat_map(|set| &set.problems) {
             problems.push(format!("{}: {}", one_line(origin, 200), one_line(problem, 400)));
         }
-        for entry in &set.entries {
-            let found = prove::prove(&set, entry);
+        let all = sets.iter().flat_map(|set| set.entries.iter().map(move |entry| (set, entry)));
+        for (set, entry) in all {
+            let found = prove::prove(set, entry);
             let name = &entry.rule.name;
             problems.extend(found.problems.iter().map(|what| named(&entry.origin, name, what)));
             warnings.extend(found.warnings.iter().map(|what| named(&entry.origin, name, what)));
@@ -144,7 +163,7 @@ impl VerbArgs for Check {
         }
         let mut text: String =
             warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-        let n = set.entries.len();
+        let n: usize = sets.iter().map(|set| set.entries.len()).sum();
         let _infallible =
             writeln!(text, "{n} rules: each can be read, and does at its examples what they say");
         Ok(Output::new(text, json!({"n": n, "warnings": warnings})))

@@ -23,6 +23,8 @@ mod guard;
 #[cfg(test)]
 mod guards;
 #[cfg(test)]
+mod hook_reference;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod house;
@@ -50,6 +52,8 @@ mod real_client_locks;
 mod real_client_logs;
 #[cfg(test)]
 mod real_client_mail;
+#[cfg(test)]
+mod real_client_overflow;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]

@@ -20,6 +20,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         ("CLAUDE_CODE_SESSION_ID", "not-the-payloads"),
         ("AGENT_ID", "NobleLion"),
         ("SUBSTRATE_PERSIST", "wake"),
+        ("SUBSTRATE_EFFORT", "7"),
         ("TMUX", "/tmp/tmux-1000/default,1234,0"),
         ("TMUX_PANE", "%3"),
     ];
@@ -50,6 +51,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         block_cap: 8,
         wanted_agent: Some("NobleLion".to_owned()),
         wanted_persist: Some("wake".to_owned()),
+        wanted_effort: Some(7),
         tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
         config_dir: Some("/home/dev/.claude".to_owned()),
         pane: Pane::of("/tmp/tmux-1000/default", "%3"),

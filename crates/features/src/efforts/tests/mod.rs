@@ -7,6 +7,7 @@ mod hooks;
 mod pending;
 mod plans;
 mod skills;
+mod wanted;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;

@@ -19,7 +19,11 @@ const SOCKET: &str = "/tmp/tmux-1000/default";
 
 /// `NobleLion` in session `lion` (process 10, pane %1) and `CalmOtter` in session `otter` (process 20, pane %2).
 fn two() -> Stage {
-    let mut stage = Stage::new("");
+    with("")
+}
+
+fn with(settings: &str) -> Stage {
+    let mut stage = Stage::new(settings);
     for (session, name) in [("lion", "NobleLion"), ("otter", "CalmOtter")] {
         let detail = Detail::SessionStart { source: StartSource::Startup, model: None };
         let event = of(&stage, session, EventKind::SessionStart, detail);

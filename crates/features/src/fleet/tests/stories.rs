@@ -192,3 +192,30 @@ fn a_picture_is_drawn_again_only_when_it_changes() {
     let third = call(&mut stage, &["fleet", "list"], second.follow.unwrap()).unwrap();
     assert!(third.text.contains("working    NobleLion"), "{:?}", third.text);
 }
+
+#[test]
+fn the_effort_of_an_agent_and_its_subagents_is_shown() {
+    let mut stage = with("[efforts]\non = true\n");
+    let caller = Caller {
+        session: Some("lion".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        ..person()
+    };
+    let found = json!({"config": {"phases": ["explore", "choose"]}});
+    let body = json!({"skill": "brainstorm", "found": found});
+    stage.call(&caller, &["effort", "start"], body).unwrap();
+    happens(&mut stage, "lion", EventKind::PreToolUse, before("ls"));
+    let event = of_sub(&stage, "lion", "c1", EventKind::SubagentStart, Detail::Plain);
+    stage.told(&event);
+    let out = call(&mut stage, &["fleet", "list"], json!({})).unwrap();
+    assert_eq!(out.text.matches("brainstorm/explore").count(), 2, "{}", out.text);
+    let shown = json!({"id": 1, "skill": "brainstorm", "phase": "explore"});
+    let of = |name: &str| {
+        let actors = out.json["actors"].as_array().unwrap();
+        actors.iter().find(|one| one["address"] == name).unwrap()["effort"].clone()
+    };
+    assert_eq!(of("NobleLion"), shown);
+    assert_eq!(of("NobleLion/coder-1"), shown);
+    assert_eq!(of("CalmOtter"), Value::Null);
+}

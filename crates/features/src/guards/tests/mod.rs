@@ -3,6 +3,7 @@
 mod own;
 mod pack;
 mod verbs;
+mod work;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
