@@ -29,7 +29,8 @@ mod cycle;
 pub mod once;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] = &[cycle::MIGRATION, once::MIGRATION, once::SCOPES];
+pub const MIGRATIONS: &[Migration] =
+    &[cycle::MIGRATION, once::MIGRATION, once::SCOPES, cycle::HELD];
 
 /// Forgets what the engine itself no longer needs.
 pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
@@ -129,9 +130,9 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         request: around.request,
         effects: Vec::new(),
     };
-    let cycle = cycle::load(db, event).unwrap_or_else(|error| {
+    let mut cycle = cycle::load(db, event).unwrap_or_else(|error| {
         out.failures.push(Failure::of_engine(&error));
-        StopCycle::default()
+        StopCycle { is_lost: true, ..StopCycle::default() }
     });
     let mut known = Known { who: None, n_held: cycle.n_in_row };
     for feature in around.features {
@@ -171,6 +172,9 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         && let Err(error) = cycle::save(db, event, &cycle, &merged.told)
     {
         out.failures.push(Failure::of_engine(&error));
+        // Nobody would know that it was held: what lasts must not hold it for ever.
+        cycle.is_lost = true;
+        out.verdict = merge::merge(event, &out.wishes, around.delivers, &cycle).verdict;
     }
     out.spent_us = (around.micros)().saturating_sub(around.begun_us);
     for feature in around.features {

@@ -23,6 +23,12 @@ pub enum Need {
     /// or (`of_tree`) at the root of the working tree that `dir` is in.
     Daily { dir: String, of_tree: bool, below: String, n: usize, max_bytes: usize },
     /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins; `~` and `~/…` are home.
+    /// or (`of_tree`) at the root of the working tree that `dir` is in. Days after `until` are no days yet.
+    Daily { dir: String, of_tree: bool, below: String, until: String, n: usize, max_bytes: usize },
+    /// Whether there is a folder `below`, or one could be made. It begins as above. `ours`: in the way in which we write into
+    /// projects ourselves, through no link, and only where somebody works on something.
+    Room { dir: String, of_tree: bool, below: String, ours: bool },
+    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
     Place { path: String, cwd: String },
     /// What is in a folder, `depth` levels deep, without what git ignores: at most `max` entries.
     Tree { root: String, depth: usize, max: usize },
@@ -79,6 +85,19 @@ pub struct DayFile {
     pub day: String,
     /// Its last lines, as many as fit; `None` when it could not be read.
     pub text: Option<String>,
+    /// It is no file at all, but a folder of that name.
+    pub is_folder: bool,
+}
+
+/// Whether something can be written into a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It is there, and may be written.
+    There,
+    /// It is not there yet, but the nearest folder above it may be written.
+    CanBeMade,
+    /// Something else is in its place, or nobody may write there.
+    Nowhere,
 }
 
 /// The one file that a path means, however it was written.
@@ -110,6 +129,7 @@ pub enum Found {
     /// Name and text of each file.
     Files(Vec<(String, String)>),
     Daily(Daily),
+    Room(Room),
     Place(Place),
     Tree(Tree),
     Skills(Vec<Skill>),
@@ -168,6 +188,14 @@ impl Facts {
     pub fn daily(&self, need: &Need) -> Option<&Daily> {
         match self.found.get(need)? {
             Found::Daily(daily) => Some(daily),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for room.
+    pub fn room(&self, need: &Need) -> Option<Room> {
+        match self.found.get(need)? {
+            Found::Room(room) => Some(*room),
             _ => None,
         }
     }

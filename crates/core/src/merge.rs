@@ -15,6 +15,28 @@ pub struct StopCycle {
     /// Blocks since the actor's last tool call, as the client counts them.
     pub n_in_row: u32,
     pub told: Vec<Told>,
+    /// How often each cause has held it in this turn, whatever it did in between.
+    pub held: Vec<(String, u32)>,
+    /// What happened before is not known, or what happens now can't be written down.
+    pub is_lost: bool,
+}
+
+/// How often a cause that lasts holds an actor in one turn. The client's own count begins anew with each tool call, so an
+/// actor that can't do what is asked of it, but calls tools, would be held for ever.
+pub const MAX_HELD: u32 = 8;
+
+impl StopCycle {
+    fn n_held(&self, cause: Cause) -> u32 {
+        self.held.iter().find(|(name, _)| name == cause.name()).map_or(0, |(_, n)| *n)
+    }
+
+    /// May a cause that lasts hold the actor once more? Mail ends by being seen, and a heartbeat is there to go on.
+    fn has_patience(&self, cause: Cause, again: bool) -> bool {
+        if again && self.is_lost {
+            return false;
+        }
+        matches!(cause, Cause::Mail | Cause::Heartbeat) || self.n_held(cause) < MAX_HELD
+    }
 }
 
 /// A cause together with its words, in the form in which it is remembered.
@@ -72,7 +94,7 @@ pub fn merge(
     }
     verdict.permission = permission(&denials, &questions);
     let held = holding(event, &blocks, cycle);
-    verdict.block = joined(held.iter().map(|block| block.reason.as_str()));
+    verdict.block = joined(ended_once(&held).into_iter());
     verdict.notice = joined(notices.into_iter());
     verdict.context = fitted(&sections, CONTEXT_BUDGET);
     if verdict.block.is_some() {
@@ -101,7 +123,7 @@ fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'
         held.retain(|block| match block.insists {
             Insists::Once => !again,
             Insists::WhenNew => !cycle.told.contains(&told(block)),
-            Insists::WhileItLasts => room_left,
+            Insists::WhileItLasts => room_left && cycle.has_patience(block.cause, *again),
             Insists::Always => true,
         });
     }
@@ -115,6 +137,22 @@ fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'
 
 fn told(block: &Block) -> Told {
     Told(format!("{}:{}", block.cause.name(), &checksum(&block.reason)[..16]))
+}
+
+/// The reasons. What several of them end with is said once, at the last of them.
+fn ended_once<'a>(held: &[&'a Block]) -> Vec<&'a str> {
+    let last_line = |text: &'a str| text.rsplit_once('\n').map(|(_, line)| line);
+    let shortened = |(at, block): (usize, &&'a Block)| {
+        let reason = block.reason.as_str();
+        let end = last_line(reason);
+        let is_said_later =
+            end.is_some() && held[at + 1..].iter().any(|later| last_line(&later.reason) == end);
+        match reason.rsplit_once('\n') {
+            Some((rest, _)) if is_said_later => rest.trim_end(),
+            _ => reason,
+        }
+    };
+    held.iter().enumerate().map(shortened).collect()
 }
 
 /// The distinct texts, a blank line between them.

@@ -52,7 +52,8 @@ pub enum Insists {
     Once,
     /// Only when these very words have not held it in this turn.
     WhenNew,
-    /// At every try, but one short of the client's cap, so that the turn ends in good order.
+    /// At every try, but one short of the client's cap, so that the turn ends in good order; and no more than `MAX_HELD` times
+    /// in a turn, whatever the actor does in between.
     WhileItLasts,
     /// At every try, into the cap: the feature looks after the cap by itself.
     Always,

@@ -14,7 +14,7 @@ pub(crate) mod locks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
-mod reminders;
+pub(crate) mod reminders;
 pub mod scratchpad;
 pub(crate) mod shell;
 mod skills;

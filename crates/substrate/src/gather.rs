@@ -4,6 +4,7 @@ mod daily;
 mod directives;
 mod git;
 mod places;
+mod room;
 mod skills;
 mod tree;
 
@@ -117,6 +118,9 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
             ))
         }
         Need::Daily { .. } => daily::daily(need).map(Found::Daily),
+        Need::Room { dir, of_tree, below, ours } => {
+            room::room(dir, *of_tree, below, *ours).map(Found::Room)
+        }
         Need::Tree { root, depth, max } => {
             tree::tree(root, *depth, *max, deadline).map(Found::Tree)
         }

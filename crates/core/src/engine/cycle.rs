@@ -18,6 +18,11 @@ pub(super) const MIGRATION: Migration = Migration {
           );",
 };
 
+pub(super) const HELD: Migration = Migration {
+    about: "how often each cause held an actor in its present turn",
+    sql: "alter table stop_cycle add column held text not null default '';",
+};
+
 /// The cycle that the event belongs to. Only stops have one.
 pub(super) fn load(db: &mut dyn Db, event: &Event) -> Result<StopCycle, DbError> {
     let (Some(session), Detail::Stop { again, .. }) = (&event.session, &event.detail) else {
@@ -27,15 +32,36 @@ pub(super) fn load(db: &mut dyn Db, event: &Event) -> Result<StopCycle, DbError>
         return Ok(StopCycle::default());
     }
     let found = db.first(
-        "select n_in_row, told from stop_cycle where session = $1 and actor = $2",
+        "select n_in_row, told, held from stop_cycle where session = $1 and actor = $2",
         &[session.as_str().into(), event.actor.key().into()],
-        |row| Ok((row.int(0)?, row.text(1)?)),
+        |row| Ok((row.int(0)?, row.text(1)?, row.text(2)?)),
     )?;
-    let Some((n_in_row, told)) = found else { return Ok(StopCycle::default()) };
+    let Some((n_in_row, told, held)) = found else { return Ok(StopCycle::default()) };
     Ok(StopCycle {
         n_in_row: u32::try_from(n_in_row).unwrap_or(u32::MAX),
         told: told.split_whitespace().map(|word| Told(word.to_owned())).collect(),
+        held: held.split_whitespace().filter_map(counted).collect(),
+        is_lost: false,
     })
+}
+
+/// `tasks=3`
+fn counted(word: &str) -> Option<(String, u32)> {
+    let (cause, n) = word.split_once('=')?;
+    Some((cause.to_owned(), n.parse().ok()?))
+}
+
+/// One more for each cause that holds the actor now.
+fn counts(before: &StopCycle, told: &[Told]) -> String {
+    let mut held = before.held.clone();
+    for Told(word) in told {
+        let cause = word.split(':').next().unwrap_or_default();
+        match held.iter_mut().find(|(name, _)| name == cause) {
+            Some((_, n)) => *n = n.saturating_add(1),
+            None => held.push((cause.to_owned(), 1)),
+        }
+    }
+    held.iter().map(|(cause, n)| format!("{cause}={n}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Remembers what held the actor now. A tool call in between starts the client's count anew.
@@ -65,10 +91,17 @@ pub(super) fn save(
     words.sort_unstable();
     words.dedup();
     db.execute(
-        "insert into stop_cycle (session, actor, n_in_row, told, updated_ms) values ($1, $2, $3, $4, $5)
+        "insert into stop_cycle (session, actor, n_in_row, told, updated_ms, held) values ($1, $2, $3, $4, $5, $6)
          on conflict (session, actor) do update
-         set n_in_row = excluded.n_in_row, told = excluded.told, updated_ms = excluded.updated_ms",
-        &[key[0], key[1], i64::from(before.n_in_row + 1).into(), words.join(" ").as_str().into(), event.at.0.into()],
+         set n_in_row = excluded.n_in_row, told = excluded.told, held = excluded.held, updated_ms = excluded.updated_ms",
+        &[
+            key[0],
+            key[1],
+            i64::from(before.n_in_row + 1).into(),
+            words.join(" ").as_str().into(),
+            event.at.0.into(),
+            counts(before, told).as_str().into(),
+        ],
     )?;
     Ok(())
 }

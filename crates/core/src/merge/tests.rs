@@ -103,20 +103,67 @@ fn a_cause_holds(
     let wish = block(Cause::Tasks, insists, "3 incomplete");
     let Wish::Block(inner) = &wish else { unreachable!() };
     let told = if already_told { vec![told(inner)] } else { Vec::new() };
-    let merged = merge(&stop(again, 8), &[("x", wish)], everything, &StopCycle { n_in_row, told });
+    let merged = merge(
+        &stop(again, 8),
+        &[("x", wish)],
+        everything,
+        &StopCycle { n_in_row, told, ..StopCycle::default() },
+    );
     assert_eq!(merged.verdict.block.is_some(), holds);
 }
 
 #[test]
-fn without_a_cap_what_lasts_holds_for_ever() {
+fn without_a_cap_the_clients_count_does_not_matter() {
     let wish = block(Cause::Tasks, Insists::WhileItLasts, "t");
     let merged = merge(
         &stop(true, 0),
         &[("x", wish)],
         everything,
-        &StopCycle { n_in_row: 900, told: vec![] },
+        &StopCycle { n_in_row: 900, ..StopCycle::default() },
     );
     assert!(merged.verdict.block.is_some());
+}
+
+/// The client begins its count anew with each tool call; we don't.
+#[rstest]
+#[case::tasks(Cause::Tasks, Insists::WhileItLasts, 7, false, true)]
+#[case::tasks_enough(Cause::Tasks, Insists::WhileItLasts, 8, false, false)]
+#[case::scratchpad_enough(Cause::Scratchpad, Insists::WhileItLasts, 8, false, false)]
+#[case::mail_is_seen_some_time(Cause::Mail, Insists::WhileItLasts, 80, false, true)]
+#[case::a_heartbeat_goes_on(Cause::Heartbeat, Insists::WhileItLasts, 80, false, true)]
+#[case::always(Cause::Tasks, Insists::Always, 80, false, true)]
+#[case::nobody_can_count(Cause::Scratchpad, Insists::WhileItLasts, 0, true, false)]
+#[case::nobody_can_count_mail(Cause::Mail, Insists::WhileItLasts, 0, true, false)]
+fn what_lasts_lets_go_in_the_end(
+    #[case] cause: Cause,
+    #[case] insists: Insists,
+    #[case] n: u32,
+    #[case] is_lost: bool,
+    #[case] holds: bool,
+) {
+    let held = vec![("tasks".to_owned(), n), ("scratchpad".to_owned(), n), ("mail".to_owned(), n)];
+    let cycle = StopCycle { held, is_lost, ..StopCycle::default() };
+    let wishes = [("x", block(cause, insists, "t"))];
+    let merged = merge(&stop(true, 8), &wishes, everything, &cycle);
+    assert_eq!(merged.verdict.block.is_some(), holds);
+    let first =
+        merge(&stop(false, 8), &wishes, everything, &StopCycle { is_lost, ..StopCycle::default() });
+    assert!(first.verdict.block.is_some(), "the first stop of a turn");
+}
+
+#[test]
+fn what_several_reasons_end_with_is_said_once() {
+    let wishes = [
+        ("a", block(Cause::Reminders, Insists::Always, "look back\nrepeat the answer")),
+        ("b", block(Cause::Scratchpad, Insists::Always, "write\nrepeat the answer")),
+        ("c", block(Cause::Tasks, Insists::Always, "one line")),
+        ("d", block(Cause::Efforts, Insists::Always, "one line")),
+    ];
+    let merged = merge(&stop(false, 0), &wishes, everything, &StopCycle::default());
+    assert_eq!(
+        merged.verdict.block.as_deref(),
+        Some("write\n\none line\n\nlook back\nrepeat the answer")
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reminders, not rules: a checklist when a turn ends, and for subagents first a look at their own work, then at what
 //! went wrong. Each is told once, and then whoever was reminded may stop.
 
+pub(crate) mod face;
 mod ops;
 mod policy;
 mod schema;

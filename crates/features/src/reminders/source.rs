@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use substrate_core::text::{cut, one_line};
 use substrate_core::{Facts, Need, Settings};
 
-use super::words;
+use super::{face, words};
 
 /// Bytes of a text; what is longer is cut.
 const MAX_TEXT: usize = 4_096;
@@ -121,7 +121,7 @@ impl Reminder {
             text => (text, Origin::Setting(settings_line(settings, self.key()))),
         });
         let ending = if self.is_for_subagents() || to.last_counts {
-            format!("\n{}", words::ANSWER)
+            format!("\n{}", face::ANSWER)
         } else {
             String::new()
         };

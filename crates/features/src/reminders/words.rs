@@ -27,6 +27,3 @@ pub(super) const REFLEXION: &str =
 - a missing dependency, or behaviour that nobody would expect
 - a workaround for something undocumented
 Invoke `/reflexion` only if it was significant; otherwise write nothing about it.";
-
-/// A turn goes on after a reminder, and only its last message is delivered.
-pub(super) const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the one who asked.";

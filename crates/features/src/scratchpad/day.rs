@@ -1,5 +1,6 @@
 //! Days, as people here count them.
 
+use jiff::civil::Date;
 use jiff::tz::Offset;
 use substrate_core::{Timestamp, World};
 
@@ -15,24 +16,39 @@ pub(super) fn here(world: &dyn World, at: Timestamp) -> String {
     day(at, world.offset_s(at))
 }
 
+/// A day that is in the future wherever on earth one is; files that are named by it or a later one are misnamed.
+pub fn horizon(now: Timestamp) -> String {
+    day(now.plus_ms(2 * 86_400_000), 0)
+}
+
 /// The days from somebody's start to now. A clock that was set back makes them no fewer.
+///
+/// Where somebody works in another zone than whoever counts the days, its today is our yesterday or tomorrow: the days
+/// beside ours count for a file that was written since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Days {
+pub struct Days {
     first: String,
     last: String,
+    beside: [String; 2],
+    since: Option<Timestamp>,
 }
 
 impl Days {
-    pub(super) fn new(start: String, today: String) -> Self {
-        if start <= today {
-            Self { first: start, last: today }
-        } else {
-            Self { first: today, last: start }
-        }
+    /// `since`: when it started, if anybody saw it.
+    pub fn new(start: String, today: String, since: Option<Timestamp>) -> Self {
+        let (first, last) = if start <= today { (start, today) } else { (today, start) };
+        let day = |day: &str| day.parse::<Date>().ok();
+        let before = day(&first).and_then(|day| day.yesterday().ok());
+        let after = day(&last).and_then(|day| day.tomorrow().ok());
+        let beside = [before, after].map(|day| day.map(|day| day.to_string()).unwrap_or_default());
+        Self { first, last, beside, since }
     }
 
-    pub(super) fn hold(&self, day: &str) -> bool {
-        self.first.as_str() <= day && day <= self.last.as_str()
+    /// Whether a file of that day counts; `changed` says when it was written, in milliseconds since 1970.
+    pub fn hold(&self, day: &str, changed: impl FnOnce() -> Option<i64>) -> bool {
+        (self.first.as_str() <= day && day <= self.last.as_str())
+            || (self.beside.iter().any(|beside| beside == day)
+                && self.since.is_some_and(|since| changed().is_some_and(|at| since.0 <= at)))
     }
 }
 
@@ -67,6 +83,23 @@ mod tests {
         #[case] day: &str,
         #[case] expected: bool,
     ) {
-        assert_eq!(Days::new(start.to_owned(), today.to_owned()).hold(day), expected);
+        let days = Days::new(start.to_owned(), today.to_owned(), None);
+        assert_eq!(days.hold(day, || Some(i64::MAX)), expected);
+    }
+
+    #[rstest]
+    #[case::yesterday("2026-02-06", 1_000, true)]
+    #[case::tomorrow("2026-02-09", 1_000, true)]
+    #[case::of_another("2026-02-06", 999, false)]
+    #[case::too_far("2026-02-10", 1_000, false)]
+    #[case::our_own("2026-02-07", 0, true)]
+    fn the_days_beside_count_for_what_was_written_since(
+        #[case] day: &str,
+        #[case] changed: i64,
+        #[case] expected: bool,
+    ) {
+        let days =
+            Days::new("2026-02-07".to_owned(), "2026-02-08".to_owned(), Some(Timestamp(1_000)));
+        assert_eq!(days.hold(day, || Some(changed)), expected);
     }
 }

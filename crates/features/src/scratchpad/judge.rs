@@ -13,9 +13,21 @@ pub(super) enum Finding<'a> {
     /// Known not to be there.
     Absent,
     /// There, but not as it must be.
-    Lacking { folder: &'a str, day: &'a str, lacks: Vec<&'static str> },
+    Lacking { folder: &'a str, day: &'a str, lack: Lack },
     /// Nobody can tell.
     Unknown(Unknown),
+}
+
+/// What a scratchpad lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    Sections(Vec<&'static str>),
+    /// It is the template as it was made.
+    Words,
+    /// It is blank.
+    Entry,
+    /// A folder is in its place.
+    File,
 }
 
 /// Why nobody can tell.
@@ -26,52 +38,80 @@ pub(super) enum Unknown {
     Unreadable(String),
 }
 
+/// What was looked up, and whether a file of it counts: the folder and the file are given.
+#[derive(Clone, Copy)]
+pub(super) struct Looked<'a, 'b> {
+    pub(super) at: &'b [Option<&'a Daily>],
+    pub(super) days: &'b Days,
+    /// When a file was changed.
+    pub(super) changed: &'b dyn Fn(&str) -> Option<i64>,
+}
+
 /// Judges a scratchpad that must have all sections.
-pub(super) fn complete<'a>(looked: &[Option<&'a Daily>], days: &Days) -> Finding<'a> {
-    judged(looked, days, sections::missing)
+pub(super) fn complete<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
+    judged(looked, |text| {
+        let missing = sections::missing(text);
+        match missing.is_empty() {
+            false => Some(Lack::Sections(missing)),
+            true => sections::is_untouched(text).then_some(Lack::Words),
+        }
+    })
 }
 
 /// Judges a scratchpad of which only something must be written.
-pub(super) fn written<'a>(looked: &[Option<&'a Daily>], days: &Days) -> Finding<'a> {
-    judged(
-        looked,
-        days,
-        |text| {
-            if sections::is_blank(text) { vec!["an entry"] } else { Vec::new() }
-        },
-    )
+pub(super) fn written<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
+    judged(looked, |text| {
+        let blank = sections::is_blank(text).then_some(Lack::Entry);
+        blank.or_else(|| sections::is_untouched(text).then_some(Lack::Words))
+    })
+}
+
+impl Lack {
+    /// The less, the nearer it is.
+    fn weight(&self) -> usize {
+        match self {
+            Self::Words => 0,
+            Self::Sections(missing) => missing.len(),
+            Self::Entry => sections::SECTIONS.len() + 1,
+            Self::File => sections::SECTIONS.len() + 2,
+        }
+    }
 }
 
 /// One good file is enough; of several others the one that lacks least is told, the latest first.
-fn judged<'a>(
-    looked: &[Option<&'a Daily>],
-    days: &Days,
-    lacks: impl Fn(&str) -> Vec<&'static str>,
-) -> Finding<'a> {
-    let mut best: Option<(&'a Daily, &'a DayFile, Vec<&'static str>)> = None;
+fn judged<'a>(looked: Looked<'a, '_>, lacks: impl Fn(&str) -> Option<Lack>) -> Finding<'a> {
+    let mut best: Option<(&'a Daily, &'a DayFile, Lack)> = None;
     let mut unreadable = None;
-    for found in looked.iter().copied().flatten() {
-        for file in found.files.iter().rev().filter(|file| days.hold(&file.day)) {
-            let Some(text) = &file.text else {
-                unreadable = Some(format!("{}/{}.md", found.folder, file.day));
+    let Looked { at, days, changed } = looked;
+    for found in at.iter().copied().flatten() {
+        for file in found.files.iter().rev() {
+            let path = format!("{}/{}.md", found.folder, file.day);
+            if !days.hold(&file.day, || changed(&path)) {
                 continue;
-            };
-            let lacks = lacks(text);
-            if lacks.is_empty() {
-                return Finding::Good;
             }
-            if best.as_ref().is_none_or(|(_, _, least)| lacks.len() < least.len()) {
-                best = Some((found, file, lacks));
+            let lack = match &file.text {
+                _ if file.is_folder => Lack::File,
+                None => {
+                    unreadable = Some(path);
+                    continue;
+                }
+                Some(text) => match lacks(text) {
+                    None => return Finding::Good,
+                    Some(lack) => lack,
+                },
+            };
+            if best.as_ref().is_none_or(|(_, _, least)| lack.weight() < least.weight()) {
+                best = Some((found, file, lack));
             }
         }
     }
-    if looked.is_empty() || looked.iter().any(Option::is_none) {
+    if at.is_empty() || at.iter().any(Option::is_none) {
         return Finding::Unknown(Unknown::NotLookedUp);
     }
     match (unreadable, best) {
         (Some(path), _) => Finding::Unknown(Unknown::Unreadable(path)),
-        (None, Some((found, file, lacks))) => {
-            Finding::Lacking { folder: &found.folder, day: &file.day, lacks }
+        (None, Some((found, file, lack))) => {
+            Finding::Lacking { folder: &found.folder, day: &file.day, lack }
         }
         (None, None) => Finding::Absent,
     }
@@ -89,6 +129,7 @@ mod tests {
         let file = |(day, text): &(&str, Option<&str>)| DayFile {
             day: (*day).to_owned(),
             text: text.map(str::to_owned),
+            is_folder: false,
         };
         Daily { folder: folder.to_owned(), files: files.iter().map(file).collect() }
     }
@@ -98,10 +139,14 @@ mod tests {
         match finding {
             Finding::Good => "good".to_owned(),
             Finding::Absent => "absent".to_owned(),
-            Finding::Lacking { day, lacks, .. } => format!("{day} lacks {}", lacks.len()),
+            Finding::Lacking { day, lack, .. } => format!("{day} lacks {}", lack.weight()),
             Finding::Unknown(Unknown::NotLookedUp) => "not looked up".to_owned(),
             Finding::Unknown(Unknown::Unreadable(path)) => format!("unreadable {path}"),
         }
+    }
+
+    fn looked<'a, 'b>(at: &'b [Option<&'a Daily>], days: &'b Days) -> Looked<'a, 'b> {
+        Looked { at, days, changed: &|_| None }
     }
 
     #[rstest]
@@ -116,29 +161,42 @@ mod tests {
     #[case::good_beside_unreadable(&[("02-07", Some(ALL)), ("02-08", None)], "good")]
     #[case::bad_beside_unreadable(&[("02-07", Some("x")), ("02-08", None)], "unreadable /a/02-08.md")]
     fn files_are_judged(#[case] files: &[(&str, Option<&str>)], #[case] expected: &str) {
-        let days = Days::new("02-07".to_owned(), "02-08".to_owned());
+        let days = Days::new("02-07".to_owned(), "02-08".to_owned(), None);
         let found = found("/a", files);
-        assert_eq!(word(&complete(&[Some(&found)], &days)), expected);
+        assert_eq!(word(&complete(looked(&[Some(&found)], &days))), expected);
     }
 
     #[test]
     fn one_of_two_places_is_enough_and_one_that_was_not_looked_at_is_a_doubt() {
-        let days = Days::new("02-08".to_owned(), "02-08".to_owned());
+        let days = Days::new("02-08".to_owned(), "02-08".to_owned(), None);
         let (good, none) = (found("/b", &[("02-08", Some(ALL))]), found("/a", &[]));
-        assert_eq!(complete(&[Some(&none), Some(&good)], &days), Finding::Good);
-        assert_eq!(complete(&[None, Some(&good)], &days), Finding::Good);
-        assert_eq!(complete(&[Some(&none), Some(&none)], &days), Finding::Absent);
-        for looked in [&[None, Some(&none)][..], &[None], &[]] {
-            assert_eq!(complete(looked, &days), Finding::Unknown(Unknown::NotLookedUp));
+        assert_eq!(complete(looked(&[Some(&none), Some(&good)], &days)), Finding::Good);
+        assert_eq!(complete(looked(&[None, Some(&good)], &days)), Finding::Good);
+        assert_eq!(complete(looked(&[Some(&none), Some(&none)], &days)), Finding::Absent);
+        for at in [&[None, Some(&none)][..], &[None], &[]] {
+            assert_eq!(complete(looked(at, &days)), Finding::Unknown(Unknown::NotLookedUp));
         }
     }
 
     #[test]
     fn an_entry_is_anything_but_blank() {
-        let days = Days::new("02-08".to_owned(), "02-08".to_owned());
+        let days = Days::new("02-08".to_owned(), "02-08".to_owned(), None);
         let (some, blank) =
             (found("/a", &[("02-08", Some("x"))]), found("/a", &[("02-08", Some(" \n"))]));
-        assert_eq!(written(&[Some(&some)], &days), Finding::Good);
-        assert_eq!(word(&written(&[Some(&blank)], &days)), "02-08 lacks 1");
+        assert_eq!(written(looked(&[Some(&some)], &days)), Finding::Good);
+        assert_eq!(word(&written(looked(&[Some(&blank)], &days))), "02-08 lacks 4");
+        let untouched = found("/a", &[("02-08", Some(&sections::template("x", "2026-02-08")))]);
+        for judge in [complete, written] {
+            assert_eq!(word(&judge(looked(&[Some(&untouched)], &days))), "02-08 lacks 0");
+        }
+    }
+
+    #[test]
+    fn a_folder_in_its_place_is_no_scratchpad() {
+        let days = Days::new("02-08".to_owned(), "02-08".to_owned(), None);
+        let mut folder = found("/a", &[("02-08", None)]);
+        folder.files[0].is_folder = true;
+        let finding = complete(looked(&[Some(&folder)], &days));
+        assert!(matches!(finding, Finding::Lacking { lack: Lack::File, .. }), "{finding:?}");
     }
 }

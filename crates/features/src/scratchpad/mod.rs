@@ -20,8 +20,9 @@ mod tests;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
-pub use sections::{is_blank, missing, template};
-pub use whereabouts::{BASE, COORDINATOR, EGO, MAX_BYTES, folder_of};
+pub use day::{Days, horizon};
+pub use sections::{is_blank, is_untouched, missing, template};
+pub use whereabouts::{BASE, COORDINATOR, EGO, MAX_BYTES, MAX_JUDGED, N_LATEST, folder_of};
 pub use words::{COORDINATOR_LINES, EGO_LINES, tail};
 
 pub(crate) const FEATURE: Feature = Feature {
@@ -41,7 +42,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "scratchpad.exempt",
             kind: Kind::Texts,
             default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
-            about: "Types of subagents that write no scratchpad. The client's own compaction never does.",
+            about: "Types of subagents that write no scratchpad, whatever the case of their letters. The client's own compaction never does.",
             project: ProjectMay::Append,
             profiles: &[],
         },

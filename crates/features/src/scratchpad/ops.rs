@@ -26,6 +26,8 @@ pub(super) struct Kind {
     pub(super) last: Timestamp,
     /// The scratchpad of one of them was seen when it ended.
     pub(super) wrote: bool,
+    /// Why one of them was let go without a look; the person has not been told yet.
+    pub(super) unheard: String,
 }
 
 /// A subagent starts, perhaps once more.
@@ -95,10 +97,48 @@ pub(super) fn wrote(db: &mut dyn Db, session: &SafeId, actor: &str) -> Result<()
     Ok(())
 }
 
+/// It was let go without a look at its scratchpad, for that reason.
+pub(super) fn note_unheard(
+    db: &mut dyn Db,
+    session: &SafeId,
+    actor: &str,
+    why: &str,
+) -> Result<(), DbError> {
+    db.execute(
+        "update scratchpad_actors set unheard = $3 where session = $1 and actor = $2 and unheard <> $3",
+        &[session.as_str().into(), actor.into(), why.into()],
+    )?;
+    Ok(())
+}
+
+/// The person was told.
+pub(super) fn heard(db: &mut dyn Db, session: &SafeId) -> Result<(), DbError> {
+    db.execute(
+        "update scratchpad_actors set unheard = '' where session = $1 and unheard <> ''",
+        &[session.as_str().into()],
+    )?;
+    Ok(())
+}
+
+/// When the latest subagent began that writes into that folder of that project.
+pub(super) fn latest_start(
+    db: &mut dyn Db,
+    root: &str,
+    folder: &str,
+) -> Result<Option<Timestamp>, DbError> {
+    let latest = db.first(
+        "select started_ms from scratchpad_actors where folder = $1 and root = $2
+         order by started_ms desc limit 1",
+        &[folder.into(), root.into()],
+        |row| row.int(0),
+    )?;
+    Ok(latest.map(Timestamp))
+}
+
 /// Whom a session has delegated to; the coordinator and the ego are no delegates.
 pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, DbError> {
     let mut all = db.rows(
-        "select folder, min(started_ms), max(started_ms), max(wrote) from scratchpad_actors
+        "select folder, min(started_ms), max(started_ms), max(wrote), max(unheard) from scratchpad_actors
          where session = $1 and actor <> $2 group by folder limit $3",
         &[session.as_str().into(), MAIN.into(), MAX_KINDS.into()],
         |row| {
@@ -107,6 +147,7 @@ pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, 
                 first: Timestamp(row.int(1)?),
                 last: Timestamp(row.int(2)?),
                 wrote: row.int(3)? != 0,
+                unheard: row.text(4)?,
             })
         },
     )?;

@@ -1,6 +1,6 @@
 //! When scratchpads are looked at, and what comes of it.
 
-use substrate_core::facts::{Daily, GitQuestion};
+use substrate_core::facts::{Daily, GitQuestion, Room};
 use substrate_core::wish::{Block, Cause, Insists};
 use substrate_core::{
     Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
@@ -8,7 +8,7 @@ use substrate_core::{
 };
 
 use super::day::{self, Days};
-use super::judge::{self, Finding};
+use super::judge::{self, Finding, Looked};
 use super::ops::{self, Kind, Worker};
 use super::whereabouts::{self, COORDINATOR, EGO};
 use super::words;
@@ -46,28 +46,34 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
             tails().chain(git).collect()
         }
         Some(Asked::Spawns { .. }) => tails().collect(),
-        Some(Asked::Ends { folder }) => whereabouts::to_judge(event, &folder),
-        Some(Asked::Closes) => whereabouts::to_judge(event, COORDINATOR),
+        Some(Asked::Ends { folder }) => to_end(event, &folder),
+        Some(Asked::Closes) => to_end(event, COORDINATOR),
         Some(Asked::Opens { is_fresh: false }) | None => Vec::new(),
     }
 }
 
+fn to_end(event: &Event, folder: &str) -> Vec<Need> {
+    let mut needs = whereabouts::to_judge(event, folder);
+    needs.extend(whereabouts::to_write(event, folder));
+    needs
+}
+
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
-    let wish = match asked(event, cx.settings) {
-        Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
-        Some(Asked::Spawns { folder }) => Some(spawned(cx, event, &folder)),
-        Some(Asked::Ends { folder }) => ends(cx, event, &folder)?,
+    Ok(match asked(event, cx.settings) {
+        Some(Asked::Opens { is_fresh: true }) => opening(cx, event).into_iter().collect(),
+        // Who only plans writes nothing.
+        Some(Asked::Spawns { folder }) if !plans(event) => vec![spawned(cx, event, &folder)],
+        Some(Asked::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
         Some(Asked::Closes) => closes(cx, event)?,
-        Some(Asked::Opens { is_fresh: false }) | None => None,
-    };
-    Ok(wish.into_iter().collect())
+        Some(Asked::Opens { is_fresh: false } | Asked::Spawns { .. }) | None => Vec::new(),
+    })
 }
 
 /// Remembers who works in the session: only their work asks for the coordinator's entry.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
-    _outcome: &Outcome,
+    outcome: &Outcome,
 ) -> Result<(), FeatureError> {
     let Some(asked) = asked(event, cx.settings) else { return Ok(()) };
     let Some(session) = &event.session else { return Ok(()) };
@@ -82,9 +88,20 @@ pub(super) fn record(
             let sub = worker(folder);
             ops::begin(cx.db, session, id.as_str(), &sub)?;
         }
+        (Asked::Closes, _) => {
+            let said = outcome.verdict.notice.as_deref().unwrap_or_default();
+            let ours = outcome.wishes.iter().filter(|(name, _)| *name == super::FEATURE.name);
+            if ours.into_iter().any(|(_, wish)| is_told(wish, said)) {
+                ops::heard(cx.db, session)?;
+            }
+        }
         _ => {}
     }
     Ok(())
+}
+
+fn is_told(wish: &Wish, said: &str) -> bool {
+    matches!(wish, Wish::Notice { text } if said.contains(text.as_str()))
 }
 
 /// `true`: there is more to forget.
@@ -105,12 +122,12 @@ fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
         (EventKind::SubagentStart, _) if settings.on("scratchpad.on") => {
             folder(event, settings).map(|folder| Asked::Spawns { folder })
         }
-        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") => {
+        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !plans(event) => {
             folder(event, settings).map(|folder| Asked::Ends { folder })
         }
         // A session with background tasks only waits for them; another Stop comes when they are done.
         (EventKind::Stop, Detail::Stop { n_background_tasks: 0, .. })
-            if is_main && settings.on("scratchpad.on") =>
+            if is_main && settings.on("scratchpad.on") && !plans(event) =>
         {
             Some(Asked::Closes)
         }
@@ -118,10 +135,16 @@ fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
     }
 }
 
+/// It may not write anything now.
+fn plans(event: &Event) -> bool {
+    event.permission_mode.as_deref() == Some("plan")
+}
+
 /// The folder of the subagent's type; `None` for one that writes no scratchpad.
 fn folder(event: &Event, settings: &Settings) -> Option<String> {
     let kind = event.actor.kind().filter(|kind| !kind.is_empty())?;
-    let is_exempt = settings.texts("scratchpad.exempt").iter().any(|exempt| exempt == kind);
+    let is_exempt =
+        settings.texts("scratchpad.exempt").iter().any(|exempt| exempt.eq_ignore_ascii_case(kind));
     (!is_exempt).then(|| whereabouts::folder_of(kind))
 }
 
@@ -154,35 +177,72 @@ fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, Fe
         }
         _ => None,
     };
-    let start = known.as_ref().map_or(cx.now, |worker| worker.started);
-    let days = Days::new(day::here(cx.world, start), today.clone());
+    let started = known.as_ref().map(|worker| worker.started);
+    let start = day::here(cx.world, started.unwrap_or(cx.now));
+    let days = Days::new(start, today.clone(), started);
     let needs = whereabouts::to_judge(event, folder);
     let looked: Vec<Option<&Daily>> = needs.iter().map(|need| cx.facts.daily(need)).collect();
-    Ok(match judge::complete(&looked, &days) {
+    let wish = match judged(cx, &looked, &days, judge::complete) {
         Finding::Good => {
-            if let (Some(session), Some(_)) = (&event.session, known) {
+            if let (Some(session), Some(_)) = (&event.session, &known) {
                 ops::wrote(cx.db, session, event.actor.key())?;
             }
-            None
+            return Ok(None);
         }
         Finding::Absent => {
             let path = whereabouts::told(event, root(event, &looked), folder, &today);
-            Some(block(words::incomplete(&path, &[])))
+            hold(cx, event, folder, &path, words::incomplete(&path, None))
         }
-        Finding::Lacking { folder: at, day, lacks } => {
+        Finding::Lacking { folder: at, day, lack } => {
             let here = looked.iter().flatten().find(|found| found.folder == at);
             let root = here.and_then(|found| whereabouts::root_of(found));
             let path = whereabouts::told(event, root, folder, day);
-            Some(block(words::incomplete(&path, &lacks)))
+            hold(cx, event, folder, &path, words::incomplete(&path, Some(&lack)))
         }
-        Finding::Unknown(why) => Some(Wish::Notice { text: words::unknown(&why) }),
-    })
+        Finding::Unknown(why) => Wish::Notice { text: words::unknown(&why) },
+    };
+    // The client shows nobody what is said here; the main thread's next stop does.
+    if let (Wish::Notice { text }, Some(session), Some(_)) = (&wish, &event.session, &known) {
+        ops::note_unheard(cx.db, session, event.actor.key(), text)?;
+    }
+    Ok(Some(wish))
 }
 
-/// Whether a session that delegated has written the coordinator's entry.
-fn closes(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Wish>, FeatureError> {
-    let Some(session) = &event.session else { return Ok(None) };
+fn judged<'a>(
+    cx: &Cx<'a>,
+    looked: &[Option<&'a Daily>],
+    days: &Days,
+    judge: impl Fn(Looked<'a, '_>) -> Finding<'a>,
+) -> Finding<'a> {
+    judge(Looked { at: looked, days, changed: &|path| cx.world.changed_ms(path) })
+}
+
+/// Holds the actor, unless it is known that it could not write the file anyway.
+fn hold(cx: &Cx<'_>, event: &Event, folder: &str, path: &str, reason: String) -> Wish {
+    let mut rooms = whereabouts::to_write(event, folder).into_iter();
+    if rooms.all(|need| cx.facts.room(&need) == Some(Room::Nowhere)) {
+        return Wish::Notice { text: words::no_room(path) };
+    }
+    Wish::Block(Block { cause: Cause::Scratchpad, reason, insists: Insists::WhileItLasts })
+}
+
+/// Whether a session that delegated has written the coordinator's entry; and what its subagents could not say.
+fn closes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
+    let Some(session) = &event.session else { return Ok(Vec::new()) };
     let kinds = ops::delegates(cx.db, session)?;
+    let unheard = kinds.iter().filter(|kind| !kind.unheard.is_empty());
+    let unheard = unheard.map(|kind| words::unheard(&kind.folder, &kind.unheard));
+    let mut wishes: Vec<Wish> = unheard.map(|text| Wish::Notice { text }).collect();
+    wishes.extend(uncoordinated(cx, event, session, &kinds)?);
+    Ok(wishes)
+}
+
+fn uncoordinated(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    session: &SafeId,
+    kinds: &[Kind],
+) -> Result<Option<Wish>, FeatureError> {
     if kinds.is_empty() {
         return Ok(None);
     }
@@ -192,14 +252,17 @@ fn closes(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Wish>, FeatureError> 
     let wrote = kinds.iter().filter(|kind| has_written(cx, &looked, kind, &today));
     let Some(last) = wrote.map(|kind| kind.last).max() else { return Ok(None) };
     let since = accountable_since(cx, session, last)?;
-    let days = Days::new(day::here(cx.world, since), today.clone());
-    let path = || whereabouts::told(event, root(event, &looked), COORDINATOR, &today);
-    Ok(match judge::written(&looked, &days) {
-        Finding::Good => None,
-        Finding::Absent => Some(block(words::uncoordinated(&path(), false))),
-        Finding::Lacking { .. } => Some(block(words::uncoordinated(&path(), true))),
-        Finding::Unknown(why) => Some(Wish::Notice { text: words::unknown(&why) }),
-    })
+    let days = Days::new(day::here(cx.world, since), today.clone(), Some(since));
+    let lack = match judged(cx, &looked, &days, judge::written) {
+        Finding::Good => return Ok(None),
+        Finding::Absent => None,
+        Finding::Lacking { lack, .. } => Some(lack),
+        Finding::Unknown(why) => return Ok(Some(Wish::Notice { text: words::unknown(&why) })),
+    };
+    let path = whereabouts::told(event, root(event, &looked), COORDINATOR, &today);
+    let last_counts = event.attended == Some(false);
+    let reason = words::uncoordinated(&path, lack.as_ref(), last_counts);
+    Ok(Some(hold(cx, event, COORDINATOR, &path, reason)))
 }
 
 /// The mark of delegation: a scratchpad of a subagent of this session, seen when it ended, or there now.
@@ -232,8 +295,4 @@ fn accountable_since(
 fn root<'a>(event: &'a Event, looked: &[Option<&'a Daily>]) -> Option<&'a str> {
     let found = || looked.iter().flatten().find_map(|found| whereabouts::root_of(found));
     whereabouts::project(event).or_else(found)
-}
-
-fn block(reason: String) -> Wish {
-    Wish::Block(Block { cause: Cause::Scratchpad, reason, insists: Insists::WhileItLasts })
 }

@@ -2,7 +2,9 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[WORKERS, UNHEARD];
+
+const WORKERS: Migration = Migration {
     about: "who worked in a session, since when, and whether its scratchpad was seen",
     sql: "create table scratchpad_actors (
             session text not null,
@@ -13,4 +15,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             wrote bigint not null default 0,
             primary key (session, actor)
           );",
-}];
+};
+
+const UNHEARD: Migration = Migration {
+    about: "why a subagent was let go without a look at its scratchpad, until the person is told",
+    sql: "alter table scratchpad_actors add column unheard text not null default '';",
+};

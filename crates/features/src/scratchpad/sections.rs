@@ -29,6 +29,16 @@ pub fn template(agent: &str, day: &str) -> String {
     format!("# {agent}, {day}\n{sections}")
 }
 
+/// A template to which nobody has added a word.
+pub fn is_untouched(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let is_title = lines.next().is_some_and(|line| {
+        let day = line.rsplit_once(", ").filter(|_| line.starts_with("# ")).map(|(_, day)| day);
+        day.is_some_and(|day| day.parse::<jiff::civil::Date>().is_ok())
+    });
+    is_title && lines.eq(SECTIONS.iter().map(|name| format!("## {name}")))
+}
+
 /// The words of a heading: `## Words`, `**Words**`, or `Words` with a line under it.
 fn heading(line: &str, next: Option<&str>) -> Option<String> {
     let line = line.trim().trim_start_matches(['-', '+', ' ']);
@@ -79,6 +89,20 @@ mod tests {
     #[case::binary("\u{0}\u{fffd}## What\u{0}", &SECTIONS)]
     fn headings_are_found(#[case] text: &str, #[case] expected: &[&str]) {
         assert_eq!(missing(text), expected);
+    }
+
+    #[rstest]
+    #[case::template(&template("spec-writer, the second", "2026-02-08"), true)]
+    #[case::windows(&template("x", "2026-02-08").replace('\n', "\r\n"), true)]
+    #[case::a_word(&(template("x", "2026-02-08") + "none\n"), false)]
+    #[case::only_headings("## What I did\n## Cross-agent observations\n## Unresolved\n", false)]
+    #[case::another_title(
+        "# My day\n## What I did\n## Cross-agent observations\n## Unresolved",
+        false
+    )]
+    #[case::nothing("", false)]
+    fn a_template_says_nothing_by_itself(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_untouched(text), expected);
     }
 
     #[rstest]

@@ -15,7 +15,8 @@ use crate::identity::book;
 #[serde(default)]
 pub(super) struct Path {
     /// The type of agent (default: your own, or `coordinator`)
-    agent: Option<String>,
+    #[arg(value_name = "AGENT")]
+    whose: Option<String>,
     /// The working tree that the caller is in.
     #[arg(skip)]
     tree: String,
@@ -34,7 +35,7 @@ impl VerbArgs for Path {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let (worker, session_root) = known(cx)?;
-        let typed = self.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
+        let typed = self.whose.as_deref().map(str::trim).filter(|whose| !whose.is_empty());
         let own = worker.as_ref().filter(|_| typed.is_none());
         let folder = match (typed, own) {
             (Some(typed), _) => folder_of(typed),
@@ -46,11 +47,16 @@ impl VerbArgs for Path {
         let root = root(tree, &session_root, caller);
         let today = day::day(cx.now, caller.tz_offset_s);
         // As long as it works, whatever it wrote since it started counts.
+        let started = match own {
+            Some(own) => Some(own.started),
+            None => ops::latest_start(cx.db, &root, &folder)?,
+        };
         let since =
-            own.map_or_else(|| today.clone(), |own| day::day(own.started, caller.tz_offset_s));
+            started.map_or_else(|| today.clone(), |started| day::day(started, caller.tz_offset_s));
         let path = format!("{root}/{BASE}/{folder}/{today}.md");
         let json = json!({
             "path": path, "root": root, "tree": tree, "folder": folder, "day": today, "since": since,
+            "started_ms": started.map(|started| started.0),
         });
         Ok(Output::new(format!("{path}\n"), json))
     }

@@ -5,6 +5,8 @@ use substrate_core::ids::checksum;
 use substrate_core::text::one_line;
 use substrate_core::{Event, Facts, Need, SafeId};
 
+use super::day::horizon;
+
 /// All scratchpads of a project.
 pub const BASE: &str = ".claude/scratchpad";
 
@@ -14,12 +16,18 @@ pub const COORDINATOR: &str = "coordinator";
 /// The project's view of itself.
 pub const EGO: &str = "ego";
 
-/// How much of a scratchpad is read, from its end: the latest entry is there.
+/// How much of a scratchpad is read to tell how it ends.
 pub const MAX_BYTES: usize = 64 << 10;
+
+/// How much of it is read to judge it: its headings may be anywhere.
+pub const MAX_JUDGED: usize = 4 << 20;
 
 /// How many days are looked at. More than one, since somebody may have started before midnight, and files may be dated
 /// wrongly.
 const MAX_DAYS: usize = 10;
+
+/// How many are looked at for one that can be read.
+pub const N_LATEST: usize = 4;
 
 /// The characters of a type that is not a plain name that its folder keeps.
 const MAX_READABLE: usize = 40;
@@ -40,24 +48,39 @@ pub fn folder_of(kind: &str) -> String {
 /// What has to be looked up to judge an agent's scratchpad. A subagent with a working tree of its own may write there or
 /// into the project: a file in either counts.
 pub(super) fn to_judge(event: &Event, folder: &str) -> Vec<Need> {
+    let need = |(dir, of_tree)| need(event, dir, of_tree, folder, MAX_DAYS, MAX_JUDGED);
+    places(event).map(need).collect()
+}
+
+/// What has to be looked up to know whether it could be written at all, in the same order.
+pub(super) fn to_write(event: &Event, folder: &str) -> Vec<Need> {
+    let room = |(dir, of_tree): (&str, bool)| Need::Room {
+        dir: dir.to_owned(),
+        of_tree,
+        below: format!("{BASE}/{folder}"),
+        ours: false,
+    };
+    places(event).map(room).collect()
+}
+
+/// The project, and the tree that the actor is in; `true` where the folder is only somewhere in it.
+fn places(event: &Event) -> impl Iterator<Item = (&str, bool)> {
     let project = project(event);
     let elsewhere = cwd(event).filter(|cwd| Some(*cwd) != project);
-    let of_project = project.map(|dir| need(dir, false, folder, MAX_DAYS));
-    let of_tree = elsewhere.map(|dir| need(dir, true, folder, MAX_DAYS));
-    of_project.into_iter().chain(of_tree).collect()
+    project.map(|dir| (dir, false)).into_iter().chain(elsewhere.map(|dir| (dir, true)))
 }
 
 /// What has to be looked up to tell how an agent's latest scratchpad ends.
 pub(super) fn to_tell(event: &Event, folder: &str) -> Option<Need> {
     match project(event) {
-        Some(dir) => Some(need(dir, false, folder, 1)),
-        None => cwd(event).map(|dir| need(dir, true, folder, 1)),
+        Some(dir) => Some(need(event, dir, false, folder, N_LATEST, MAX_BYTES)),
+        None => cwd(event).map(|dir| need(event, dir, true, folder, N_LATEST, MAX_BYTES)),
     }
 }
 
-fn need(dir: &str, of_tree: bool, folder: &str, n: usize) -> Need {
-    let below = format!("{BASE}/{folder}");
-    Need::Daily { dir: dir.to_owned(), of_tree, below, n, max_bytes: MAX_BYTES }
+fn need(event: &Event, dir: &str, of_tree: bool, folder: &str, n: usize, max_bytes: usize) -> Need {
+    let (dir, below) = (dir.to_owned(), format!("{BASE}/{folder}"));
+    Need::Daily { dir, of_tree, below, until: horizon(event.at), n, max_bytes }
 }
 
 /// The project that the client names.

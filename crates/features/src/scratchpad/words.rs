@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use substrate_core::facts::Daily;
 use substrate_core::text::one_line;
 
-use super::judge::Unknown;
+use super::judge::{Lack, Unknown};
 use super::sections::SECTIONS;
 use super::whereabouts::{COORDINATOR, EGO};
+use crate::reminders::face::ANSWER;
 
 /// How many of its last lines a new session is told.
 pub const COORDINATOR_LINES: usize = 25;
@@ -68,29 +69,55 @@ pub(super) fn spawned(
 
 /// The end of somebody's latest scratchpad.
 fn entry(who: &str, found: Option<&Daily>, n: usize) -> Option<String> {
-    let file = found?.files.last()?;
-    let text = file.text.as_deref().filter(|text| !text.trim().is_empty())?;
+    let (file, text) = found?.files.iter().rev().find_map(|file| {
+        let text = file.text.as_deref().filter(|text| !text.trim().is_empty())?;
+        Some((file, text))
+    })?;
     Some(format!("From the latest scratchpad of {who} ({}):\n{}", file.day, tail(text, n)))
 }
 
-/// Why a subagent may not end; `lacks` is empty where there is no file.
-pub(super) fn incomplete(path: &str, lacks: &[&str]) -> String {
-    let missing = if lacks.is_empty() {
-        format!("There is no such file yet; the sections are {}.", listed(&SECTIONS))
-    } else {
-        format!("It lacks {}.", listed(lacks))
+/// Why a subagent may not end; it lacks nothing in particular where there is no file. Its answer would be lost: the last
+/// message is what its caller gets.
+pub(super) fn incomplete(path: &str, lack: Option<&Lack>) -> String {
+    let missing = match lack {
+        None => format!("There is no such file yet; the sections are {}.", listed(&SECTIONS)),
+        Some(Lack::Sections(missing)) => format!("It lacks {}.", listed(missing)),
+        Some(lack) => stands(lack).to_owned(),
     };
     format!(
-        "Scratchpad missing or incomplete. Write to {path} with all three required sections before completing. {missing}"
+        "Scratchpad missing or incomplete. Write to {path} with all three required sections before completing. {missing}\n{ANSWER}"
     )
 }
 
-/// Why a session may not end.
-pub(super) fn uncoordinated(path: &str, is_blank: bool) -> String {
-    let blank = if is_blank { " The file is there, but blank." } else { "" };
+/// Why a session may not end. `last_counts`: only its last message is delivered.
+pub(super) fn uncoordinated(path: &str, lack: Option<&Lack>, last_counts: bool) -> String {
+    let stands = lack.map(|lack| format!(" {}", stands(lack))).unwrap_or_default();
+    let answer = if last_counts { format!("\n{ANSWER}") } else { String::new() };
     format!(
-        "Multi-agent delegation detected but no coordinator scratchpad for today. Write to {path} before ending session.{blank}"
+        "Multi-agent delegation detected but no coordinator scratchpad for today. Write to {path} before ending session.{stands}{answer}"
     )
+}
+
+/// How a file stands that is there and says nothing.
+const fn stands(lack: &Lack) -> &'static str {
+    match lack {
+        Lack::Words => "The file is there, but has only its headings: write under them.",
+        Lack::Entry | Lack::Sections(_) => "The file is there, but blank.",
+        Lack::File => "A folder is in its place: remove it first.",
+    }
+}
+
+/// What the person is told where nobody could write it.
+pub(super) fn no_room(path: &str) -> String {
+    format!(
+        "no scratchpad was asked for: {} can't be written; make its folder writable",
+        one_line(path, 500)
+    )
+}
+
+/// What the person is told at the end of a turn about a subagent that ended unheard.
+pub(super) fn unheard(folder: &str, why: &str) -> String {
+    format!("subagent {}: {}", one_line(folder, 100), one_line(why, 800))
 }
 
 /// What the person is told where nobody could look.
@@ -138,11 +165,16 @@ mod tests {
     #[test]
     fn both_reasons_are_the_protocols_own_words() {
         assert_eq!(
-            incomplete(".claude/scratchpad/spec-writer/2026-02-08.md", &["Unresolved"]),
-            "Scratchpad missing or incomplete. Write to .claude/scratchpad/spec-writer/2026-02-08.md with all three required sections before completing. It lacks \"## Unresolved\"."
+            incomplete(
+                ".claude/scratchpad/spec-writer/2026-02-08.md",
+                Some(&Lack::Sections(vec!["Unresolved"]))
+            ),
+            format!(
+                "Scratchpad missing or incomplete. Write to .claude/scratchpad/spec-writer/2026-02-08.md with all three required sections before completing. It lacks \"## Unresolved\".\n{ANSWER}"
+            )
         );
         assert_eq!(
-            uncoordinated(".claude/scratchpad/coordinator/2026-02-08.md", false),
+            uncoordinated(".claude/scratchpad/coordinator/2026-02-08.md", None, false),
             "Multi-agent delegation detected but no coordinator scratchpad for today. Write to .claude/scratchpad/coordinator/2026-02-08.md before ending session."
         );
     }

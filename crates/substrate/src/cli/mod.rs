@@ -195,4 +195,23 @@ mod tests {
     fn the_command_line_is_well_formed() {
         super::command().debug_assert();
     }
+
+    /// Two arguments of one name are one: a type of agent that is typed would say as whom one acts.
+    #[test]
+    fn no_argument_has_the_name_of_a_flag_that_all_commands_have() {
+        fn look(command: &clap::Command, path: &str, taken: &[String], out: &mut Vec<String>) {
+            for inner in command.get_subcommands() {
+                let path = format!("{path} {}", inner.get_name());
+                let ids = inner.get_arguments().map(|arg| arg.get_id().to_string());
+                out.extend(ids.filter(|id| taken.contains(id)).map(|id| format!("{path}: {id}")));
+                look(inner, &path, taken, out);
+            }
+        }
+        let taken: Vec<String> =
+            super::global_flags().iter().map(|flag| flag.get_id().to_string()).collect();
+        assert_eq!(taken.len(), 5);
+        let mut out = Vec::new();
+        look(&super::command(), "substrate", &taken, &mut out);
+        assert_eq!(out, Vec::<String>::new());
+    }
 }

@@ -11,16 +11,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use substrate_core::facts::{Daily, DayFile};
 use substrate_core::text::one_line;
-use substrate_core::{Format, Need, Verb};
+use substrate_core::{Format, Need, Timestamp, Verb, World as _};
 use substrate_features::scratchpad::{
-    self as pads, BASE, COORDINATOR, COORDINATOR_LINES, EGO, EGO_LINES, MAX_BYTES,
+    self as pads, BASE, COORDINATOR, COORDINATOR_LINES, Days, EGO, EGO_LINES, MAX_BYTES,
+    MAX_JUDGED, N_LATEST,
 };
 
 use super::call::Line;
 use super::local::ThisProcess;
 use super::{Context, verbs};
 use crate::error::{AppError, Kind, Result};
-use crate::{fsx, gather, ui};
+use crate::machine::Machine;
+use crate::{clock, fsx, gather, ui};
 
 /// How many days are looked at.
 const MAX_DAYS: usize = 60;
@@ -34,7 +36,8 @@ const MAX_LINE: usize = 2_000;
 /// Adds our commands to the group that the feature's own began.
 pub(super) fn commands(group: Command) -> Command {
     let agent = || {
-        Arg::new("agent")
+        // Not `agent`: that is the flag that says as whom one acts.
+        Arg::new("whose")
             .value_name("AGENT")
             .help("The type of agent (default: your own, or `coordinator`)")
     };
@@ -62,7 +65,7 @@ pub(super) fn commands(group: Command) -> Command {
 
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     let (name, inner) = matches.subcommand().unwrap_or(("show", matches));
-    let agent = inner.try_get_one::<String>("agent").ok().flatten().map(String::as_str);
+    let agent = inner.try_get_one::<String>("whose").ok().flatten().map(String::as_str);
     let place = Place::of(context, agent)?;
     match (name, agent) {
         ("check", _) => check(context, &place),
@@ -83,6 +86,8 @@ struct Place {
     day: String,
     /// The first day that counts.
     since: String,
+    /// When the agent began, if anybody saw it.
+    started_ms: Option<i64>,
 }
 
 impl Place {
@@ -102,11 +107,22 @@ impl Place {
     }
 }
 
+/// The latest file of an agent that can be read; where none can, the latest.
+fn latest(root: &str, folder: &str) -> Result<Option<DayFile>> {
+    let mut files = files(root, folder, N_LATEST, MAX_BYTES)?;
+    let at = files.iter().rposition(|file| file.text.is_some());
+    Ok(match at {
+        Some(at) => Some(files.swap_remove(at)),
+        None => files.pop(),
+    })
+}
+
 /// The latest `n` files of an agent below a root, oldest first.
-fn latest(root: &str, folder: &str, n: usize) -> Result<Vec<DayFile>> {
+fn files(root: &str, folder: &str, n: usize, max_bytes: usize) -> Result<Vec<DayFile>> {
     let below = format!("{BASE}/{folder}");
     let dir = root.to_owned();
-    let need = Need::Daily { dir, of_tree: false, below, n, max_bytes: MAX_BYTES };
+    let until = pads::horizon(clock::now());
+    let need = Need::Daily { dir, of_tree: false, below, until, n, max_bytes };
     let found = gather::gather(vec![need.clone()]);
     found.daily(&need).map(|Daily { files, .. }| files.clone()).ok_or_else(|| {
         AppError::new(Kind::State, format!("`{root}/{BASE}/{folder}` can't be looked into"))
@@ -124,7 +140,7 @@ fn body(context: &Context, verb: &Verb, agent: Option<&str>) -> Result<Value> {
 }
 
 fn show(context: &Context, place: &Place) -> Result<()> {
-    let Some(file) = latest(&place.root, &place.folder, 1)?.pop() else {
+    let Some(file) = latest(&place.root, &place.folder)? else {
         return Err(AppError::new(Kind::User, format!("{} has no scratchpad yet", place.folder))
             .hint(format!("`substrate scratchpad init {}` begins one", place.folder)));
     };
@@ -141,7 +157,7 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
     let mut text = String::new();
     let mut entries = Vec::new();
     for (who, n) in [(COORDINATOR, COORDINATOR_LINES), (EGO, EGO_LINES)] {
-        let Some(file) = latest(&place.root, who, 1)?.pop() else { continue };
+        let Some(file) = latest(&place.root, who)? else { continue };
         let tail = pads::tail(file.text.as_deref().unwrap_or("(it can't be read)"), n);
         let _infallible = write!(text, "{who}, {}:\n{tail}\n\n", file.day);
         entries.push(json!({"agent": who, "day": file.day, "tail": tail}));
@@ -174,10 +190,12 @@ fn wrote(place: &Place) -> Vec<String> {
 
 fn check(context: &Context, place: &Place) -> Result<()> {
     let mut best: Option<(String, Vec<&'static str>)> = None;
+    let days = Days::new(place.since.clone(), place.day.clone(), place.started_ms.map(Timestamp));
     let own = Some(place.tree.as_str()).filter(|tree| !tree.is_empty() && *tree != place.root);
     for root in [place.root.as_str()].into_iter().chain(own) {
-        let files = latest(root, &place.folder, MAX_DAYS)?;
-        let counts = |file: &&DayFile| place.since <= file.day && file.day <= place.day;
+        let files = files(root, &place.folder, MAX_DAYS, MAX_JUDGED)?;
+        let changed = |day: &str| Machine::default().changed_ms(&place.file(root, day));
+        let counts = |file: &&DayFile| days.hold(&file.day, || changed(&file.day));
         for file in files.iter().rev().filter(counts) {
             let path = place.file(root, &file.day);
             let text = file.text.as_deref().ok_or_else(|| unreadable(&path))?;
@@ -208,6 +226,7 @@ fn check(context: &Context, place: &Place) -> Result<()> {
 /// Of the coordinator's only that it says something is asked.
 fn lacks(folder: &str, text: &str) -> Vec<&'static str> {
     match folder {
+        _ if pads::is_untouched(text) => vec!["words under its headings"],
         COORDINATOR if pads::is_blank(text) => vec!["an entry"],
         COORDINATOR => Vec::new(),
         _ => pads::missing(text),
@@ -304,5 +323,8 @@ mod tests {
         assert_eq!(lacks(COORDINATOR, "x"), Vec::<&str>::new());
         assert_eq!(lacks(COORDINATOR, " "), ["an entry"]);
         assert_eq!(lacks("x", "x").len(), 3);
+        for folder in [COORDINATOR, "x"] {
+            assert_eq!(lacks(folder, &pads::template("x", "2026-02-08")).len(), 1);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Env;
+
 /// The nearest folder, from `dir` upwards, that has a `.git` or a `.substrate.toml`; `dir` itself where there is none.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
     dir.ancestors()
@@ -9,6 +11,15 @@ pub(crate) fn root_of(dir: &Path) -> PathBuf {
         .find(|folder| folder.join(".git").exists() || folder.join(".substrate.toml").exists())
         .unwrap_or(dir)
         .to_owned()
+}
+
+/// Whether somebody works on something there: a working tree, or a folder with settings of ours, but never a whole home. Any
+/// other folder only happens to be worked in, and is left as it is.
+pub(crate) fn is_worked_in(root: &Path) -> bool {
+    let is = |other: &Path| root == other || root.canonicalize().ok() == other.canonicalize().ok();
+    let home = Env::of_this_process().get("HOME").map(PathBuf::from);
+    let is_marked = [".git", ".substrate.toml"].iter().any(|name| root.join(name).exists());
+    is_marked && !is(Path::new("/")) && !home.is_some_and(|home| is(&home))
 }
 
 /// The project of a working tree: the same for all trees of one repository.

@@ -19,18 +19,20 @@ const MAX_ENTRIES: usize = 20_000;
 
 /// `None` when it can't be said what is there; a folder that is not there is known to have nothing.
 pub(super) fn daily(need: &Need) -> Option<Daily> {
-    let Need::Daily { dir, of_tree, below, n, max_bytes } = need else { return None };
+    let Need::Daily { dir, of_tree, below, until, n, max_bytes } = need else { return None };
     let root = if *of_tree { root_of(Path::new(dir)) } else { PathBuf::from(dir) };
     if !root.is_dir() {
         return None;
     }
     let folder = root.join(below);
     let mut days = days(&folder).ok()?;
+    days.retain(|day| day <= until);
     days.sort_unstable();
     let latest = days.split_off(days.len().saturating_sub(*n));
     let file = |day: String| {
-        let text = end(&folder.join(format!("{day}.md")), *max_bytes);
-        DayFile { day, text: text.ok() }
+        let path = folder.join(format!("{day}.md"));
+        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        DayFile { text: end(&path, *max_bytes).ok(), day, is_folder }
     };
     Some(Daily {
         files: latest.into_iter().map(file).collect(),
@@ -90,6 +92,7 @@ mod tests {
             dir: dir.display().to_string(),
             of_tree,
             below: "pads/x".to_owned(),
+            until: "2026-02-28".to_owned(),
             n,
             max_bytes,
         };
@@ -115,6 +118,7 @@ mod tests {
             ("2025-12-31.md", "old\n"),
             ("notes.md", "no day\n"),
             ("2026-02-09.txt", "no"),
+            ("2099-01-01.md", "of the future"),
         ] {
             write(dir, name, text);
         }
@@ -149,6 +153,7 @@ mod tests {
         let found = look(dir, false, 10, 100).unwrap();
         let expected = [("2026-02-01", Some("text")), ("2026-02-02", None), ("2026-02-03", None)];
         assert_eq!(told(&found), expected);
+        assert_eq!(found.files.iter().filter(|file| file.is_folder).count(), 1);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use substrate_core::facts::Place;
 use substrate_core::{Caller, Facts, Local, VerbError};
 
 use super::*;
-use crate::reminders::words::{ANSWER, REFLECT, VALIDATE};
+use crate::reminders::face::ANSWER;
+use crate::reminders::words::{REFLECT, VALIDATE};
 
 /// A project with these files.
 struct Project(Vec<(&'static str, &'static str)>);

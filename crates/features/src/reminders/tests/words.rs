@@ -1,7 +1,8 @@
 //! What is said: a team's words, or our own.
 
 use super::*;
-use crate::reminders::words::{ANSWER, REFLECT, REFLEXION, VALIDATE};
+use crate::reminders::face::ANSWER;
+use crate::reminders::words::{REFLECT, REFLEXION, VALIDATE};
 
 fn said(stage: &mut Stage, event: &Event) -> String {
     stage.told(event).verdict.block.unwrap_or_default()

@@ -58,6 +58,33 @@ fn these_are_no_delegates_but_write_like_any_other(#[case] kind: &str) {
     assert_eq!(story.stop(), None);
 }
 
+#[rstest]
+#[case::watched(Some(true), false)]
+#[case::nobody_watches(Some(false), true)]
+#[case::who_knows(None, false)]
+fn its_answer_is_asked_for_again_where_only_the_last_message_counts(
+    #[case] attended: Option<bool>,
+    #[case] expected: bool,
+) {
+    let mut story = delegated("x");
+    let event = Event { attended, ..story.event(EventKind::Stop, main()) };
+    let reason = story.happen(&event).verdict.block.unwrap();
+    assert!(reason.starts_with(REASON));
+    assert_eq!(reason.ends_with(crate::reminders::face::ANSWER), expected);
+}
+
+/// The reminder asks for it as well.
+#[test]
+fn the_answer_is_asked_for_once() {
+    let mut story = Story::new("[scratchpad]\non = true\n[reminders]\non = true\n");
+    story.spawn("a1", "x");
+    let reason = story.end("a1", "x").unwrap();
+    assert!(reason.contains("Scratchpad missing") && reason.contains("check your own work"));
+    assert_eq!(reason.matches(crate::reminders::face::ANSWER).count(), 1, "{reason}");
+    let again = story.end("a1", "x").unwrap();
+    assert!(!again.contains("check your own work"), "the reminder counts as told: {again}");
+}
+
 #[test]
 fn explorers_are_no_delegates() {
     let mut story = Story::new(ON);

@@ -3,7 +3,9 @@
 use rstest::rstest;
 use substrate_core::{Actor, Detail, Event, EventKind, WishKind};
 
-use super::{ALL, HOUR, ON, Story, pad, sub};
+use super::{ALL, HOUR, ON, Story, main, pad, sub};
+use crate::reminders::face::ANSWER;
+use crate::scratchpad::template;
 
 const REASON: &str = "Scratchpad missing or incomplete. Write to .claude/scratchpad/spec-writer/2026-02-08.md with all three required sections before completing.";
 
@@ -33,7 +35,7 @@ fn it_is_held_until_its_scratchpad_is_complete(
     if let Some(text) = text {
         story.write(&pad("spec-writer", "2026-02-08"), text);
     }
-    let expected = expected.map(|lacks| format!("{REASON} {lacks}"));
+    let expected = expected.map(|lacks| format!("{REASON} {lacks}\n{ANSWER}"));
     assert_eq!(story.end("a1", "spec-writer"), expected);
 }
 
@@ -54,6 +56,111 @@ fn it_is_held_at_every_try_until_it_wrote_or_the_client_would_override() {
         held.push(story.happen(&event).verdict.block.is_some());
     }
     assert_eq!(held, [true, true, true, true, true, true, true, false]);
+    story.write(&pad("x", "2026-02-08"), ALL);
+    assert_eq!(story.end("a1", "x"), None);
+}
+
+/// A subagent that stops, for the n-th time in its turn.
+fn tries(story: &mut Story, n: usize) -> Event {
+    let detail =
+        Detail::Stop { again: n > 0, last_message: None, n_background_tasks: 0, transcript: None };
+    Event { detail, block_cap: 8, ..story.event(EventKind::SubagentStop, sub("a1", "x")) }
+}
+
+/// As one that may read and not write: it calls a tool, and stops again.
+#[test]
+fn one_that_cant_write_is_let_go_though_it_calls_tools() {
+    let mut story = Story::new(ON);
+    story.spawn("a1", "x");
+    let mut held = 0;
+    for n in 0..40 {
+        let event = tries(&mut story, n);
+        if story.happen(&event).verdict.block.is_none() {
+            break;
+        }
+        held += 1;
+        let event = story.event(EventKind::PostToolUse, sub("a1", "x"));
+        story.happen(&event);
+    }
+    assert_eq!(held, 8);
+}
+
+#[test]
+fn where_nothing_can_be_written_down_it_is_held_once() {
+    let mut story = Story::new(ON);
+    story.spawn("a1", "x");
+    let mut held = Vec::new();
+    for n in 0..4 {
+        let event = tries(&mut story, n);
+        for need in super::policy::gather(&event, &story.settings) {
+            if let Some(found) = story.look_up(&need) {
+                story.stage.facts.insert(need, substrate_core::facts::Found::Daily(found));
+            }
+        }
+        held.push(story.stage.happen_reading(&event).verdict.block.is_some());
+    }
+    assert_eq!(held, [true, false, false, false]);
+}
+
+#[test]
+fn who_only_plans_is_neither_asked_nor_held() {
+    let mut story = Story::new(ON);
+    let plan = |event: Event| Event { permission_mode: Some("plan".to_owned()), ..event };
+    let event = plan(story.event(EventKind::SubagentStart, sub("a1", "x")));
+    assert_eq!(super::section(&story.happen(&event).verdict), None);
+    let event = plan(story.event(EventKind::SubagentStop, sub("a1", "x")));
+    assert_eq!(story.happen(&event).verdict.block, None);
+    assert!(story.end("a1", "x").is_some(), "and one that may write is");
+}
+
+#[test]
+fn where_nobody_may_write_nobody_is_held_and_the_person_is_told_once() {
+    let mut story = Story::new(ON);
+    story.start();
+    story.spawn("a1", "x");
+    story.sealed = true;
+    assert_eq!(story.end("a1", "x"), None);
+    let event = story.event(EventKind::Stop, main());
+    let told = story.happen(&event).verdict.notice.unwrap();
+    assert!(
+        told.contains("subagent x: no scratchpad was asked for: .claude/scratchpad/x/"),
+        "{told}"
+    );
+    let event = story.event(EventKind::Stop, main());
+    assert_eq!(story.happen(&event).verdict.notice, None);
+}
+
+#[test]
+fn a_template_that_nobody_filled_in_is_no_scratchpad() {
+    let mut story = Story::new(ON);
+    story.spawn("a1", "x");
+    story.write(&pad("x", "2026-02-08"), &template("x", "2026-02-08"));
+    let reason = story.end("a1", "x").unwrap();
+    assert!(reason.contains("only its headings"), "{reason}");
+    story.write(&pad("x", "2026-02-08"), &(template("x", "2026-02-08") + "none\n"));
+    assert_eq!(story.end("a1", "x"), None);
+}
+
+#[test]
+fn a_file_of_the_day_in_another_zone_counts() {
+    for day in ["2026-02-07", "2026-02-09"] {
+        let mut story = Story::new(ON);
+        story.write(&pad("x", day), ALL);
+        story.stage.pass(1_000);
+        story.spawn("a1", "x");
+        assert!(story.end("a1", "x").is_some(), "it is somebody else's");
+        story.write(&pad("x", day), ALL);
+        assert_eq!(story.end("a1", "x"), None, "{day}");
+    }
+}
+
+#[test]
+fn files_of_the_future_hide_nothing() {
+    let mut story = Story::new(ON);
+    for day in 10..30 {
+        story.write(&pad("x", &format!("2099-01-{day}")), "x");
+    }
+    story.spawn("a1", "x");
     story.write(&pad("x", "2026-02-08"), ALL);
     assert_eq!(story.end("a1", "x"), None);
 }

@@ -8,7 +8,7 @@ mod paths;
 
 use std::collections::BTreeMap;
 
-use substrate_core::facts::{Daily, DayFile, Found};
+use substrate_core::facts::{Daily, DayFile, Found, Room};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
     Actor, Detail, Event, EventKind, Need, Outcome, SafeId, Settings, StartSource, Timestamp,
@@ -35,6 +35,8 @@ struct Story {
     dark: Vec<String>,
     /// Files that can't be read.
     locked: Vec<String>,
+    /// Nobody may write anything.
+    sealed: bool,
 }
 
 impl Story {
@@ -43,7 +45,8 @@ impl Story {
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         let mut stage = Stage::new(toml);
         stage.now = Timestamp(NOON);
-        Self { stage, settings, files: BTreeMap::new(), dark: Vec::new(), locked: Vec::new() }
+        let (files, dark, locked) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { stage, settings, files, dark, locked, sealed: false }
     }
 
     fn write(&mut self, path: &str, text: &str) {
@@ -71,7 +74,11 @@ impl Story {
 
     fn happen(&mut self, event: &Event) -> Outcome {
         for need in policy::gather(event, &self.settings) {
-            if let Some(found) = self.look_up(&need) {
+            if let Need::Room { dir, .. } = &need {
+                let room = if self.sealed { Room::Nowhere } else { Room::CanBeMade };
+                assert!(dir.starts_with("/repo"));
+                self.stage.facts.insert(need, Found::Room(room));
+            } else if let Some(found) = self.look_up(&need) {
                 self.stage.facts.insert(need, Found::Daily(found));
             }
         }
@@ -79,7 +86,7 @@ impl Story {
     }
 
     fn look_up(&self, need: &Need) -> Option<Daily> {
-        let Need::Daily { dir, of_tree, below, n, .. } = need else { return None };
+        let Need::Daily { dir, of_tree, below, until, n, .. } = need else { return None };
         let trees = ["/repo/.claude/worktrees/w", "/repo"];
         let tree = trees.into_iter().find(|tree| dir.starts_with(tree)).unwrap_or(dir);
         let folder = format!("{}/{below}", if *of_tree { tree } else { dir });
@@ -89,7 +96,8 @@ impl Story {
         let file = |(path, text): (&String, &String)| {
             let day = path.strip_prefix(&format!("{folder}/"))?.strip_suffix(".md")?;
             let text = (!self.locked.contains(path)).then(|| text.clone());
-            Some(DayFile { day: day.to_owned(), text })
+            let day = Some(day).filter(|day| *day <= until.as_str())?;
+            Some(DayFile { day: day.to_owned(), text, is_folder: false })
         };
         let mut files: Vec<DayFile> = self.files.iter().filter_map(file).collect();
         let files = files.split_off(files.len().saturating_sub(*n));

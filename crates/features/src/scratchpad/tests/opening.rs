@@ -109,7 +109,7 @@ fn the_path_is_one_that_leads_there(
 #[case::explorer(ON, "Explore", false)]
 #[case::planner(ON, "Plan", false)]
 #[case::compaction(ON, "", false)]
-#[case::named_alike(ON, "explore", true)]
+#[case::named_alike(ON, "explore", false)]
 #[case::any(ON, "general-purpose", true)]
 #[case::coordinator(ON, "coordinator", true)]
 #[case::by_settings("[scratchpad]\non = true\nexempt = [\"scout\"]\n", "scout", false)]
@@ -125,14 +125,26 @@ fn a_type_is_asked_or_not(#[case] toml: &str, #[case] kind: &str, #[case] expect
 }
 
 #[test]
+fn what_is_dated_wrongly_or_cant_be_read_hides_nothing() {
+    let mut story = Story::new(ON);
+    story.write(&pad("ego", "2026-02-07"), "the latest\n");
+    for day in ["2026-02-08", "2099-01-01", "2099-01-02"] {
+        story.write(&pad("ego", day), "x\n");
+        story.locked.push(format!("/repo/{}", pad("ego", day)));
+    }
+    let told = section(&story.start().verdict).unwrap();
+    assert!(told.contains("ego (2026-02-07):\n> the latest"), "{told}");
+}
+
+#[test]
 fn nothing_is_looked_up_where_nobody_asks() {
     let (on, off) = (Story::new(ON), Story::new(""));
     let event = |kind, actor| on.event(kind, actor);
     for (event, n) in [
         (event(EventKind::SessionStart, main()), 3),
         (event(EventKind::SubagentStart, sub("a1", "x")), 2),
-        (event(EventKind::SubagentStop, sub("a1", "x")), 1),
-        (event(EventKind::Stop, main()), 1),
+        (event(EventKind::SubagentStop, sub("a1", "x")), 2),
+        (event(EventKind::Stop, main()), 2),
         (event(EventKind::Waiter, main()), 0),
         (event(EventKind::PreToolUse, main()), 0),
         (event(EventKind::SubagentStop, sub("a1", "Plan")), 0),

@@ -21,7 +21,7 @@ fn inside(shell: &str) -> Caller {
 }
 
 fn ask(story: &mut Story, caller: &Caller, agent: Option<&str>) -> Output {
-    story.stage.call(caller, &["scratchpad", "path"], json!({"agent": agent})).unwrap()
+    story.stage.call(caller, &["scratchpad", "path"], json!({"whose": agent})).unwrap()
 }
 
 #[rstest]
@@ -80,6 +80,20 @@ fn in_its_own_shell_a_subagent_has_its_own_type_and_its_days() {
         (main["folder"].as_str(), main["root"].as_str()),
         (Some("coordinator"), Some("/repo"))
     );
+}
+
+#[test]
+fn a_typed_name_has_the_days_of_the_latest_of_that_type() {
+    let mut story = Story::new(ON);
+    story.stage.pass(11 * HOUR);
+    story.start();
+    story.spawn("a1", "w");
+    story.stage.pass(2 * HOUR);
+    let asked = ask(&mut story, &person(), Some("w")).json;
+    assert_eq!((&asked["day"], &asked["since"]), (&json!("2026-02-09"), &json!("2026-02-08")));
+    assert_eq!(asked["started_ms"], json!(super::NOON + 11 * HOUR));
+    let other = ask(&mut story, &person(), Some("v")).json;
+    assert_eq!((&other["since"], &other["started_ms"]), (&json!("2026-02-09"), &json!(null)));
 }
 
 #[test]
