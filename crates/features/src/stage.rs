@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use substrate_core::engine::{self, HostKind, Surroundings};
-use substrate_core::facts::{Found, Place};
+use substrate_core::facts::{Found, Place, Room};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
     Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Need, Outcome, Output, RequestId,
@@ -160,6 +160,10 @@ impl Stage {
     /// Answers which files are meant, by their words: `/repo` and `/other` are working trees, in which git ignores `target`.
     fn look_up(&mut self, event: &Event) {
         for need in engine::needs(crate::ALL, event, &self.settings) {
+            if matches!(need, Need::Room { .. }) && self.facts.room(&need).is_none() {
+                self.facts.insert(need, Found::Room(Room::There));
+                continue;
+            }
             let Need::Place { path, cwd } = &need else { continue };
             if self.facts.place(path, cwd).is_none() {
                 let found = Found::Place(place(path, cwd));

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::OFlags;
 use substrate_core::{Effect, Timestamp};
 
-use crate::config::Home;
+use crate::config::{Home, is_worked_in};
 use crate::fsx;
 use crate::tmux::Painter;
 
@@ -47,6 +47,9 @@ pub(crate) fn carry_out(
                     tracing::warn!(root, path, %error, "file could not be mirrored");
                 }
             }
+            // What only happens to be worked in, such as somebody's home, is left as it is.
+            Effect::SessionLog { root, .. } | Effect::ProjectFolders { root }
+                if !is_worked_in(Path::new(&root)) => {}
             Effect::SessionLog { root, path, line } => {
                 if let Err(error) = logs::append(&root, &path, &line) {
                     tracing::warn!(root, path, %error, "session log could not be written");

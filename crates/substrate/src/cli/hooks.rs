@@ -133,6 +133,12 @@ pub(super) fn install(
                 path.display()
             ));
         }
+        for path in &plan.without_library {
+            ui::talk(&format!(
+                "{}: not written, since `lib/hook-utils.sh` beside it is not ours\n",
+                path.display()
+            ));
+        }
         ui::talk(&format!(
             "{}: {}\n",
             plan.settings.display(),
@@ -155,6 +161,10 @@ fn shown(plan: &Plan) -> String {
         for path in paths {
             let _infallible = writeln!(out, "{:<7} {} ({why})", "stays", path.display());
         }
+    }
+    for path in &plan.without_library {
+        let why = "not written: `lib/hook-utils.sh` is not ours";
+        let _infallible = writeln!(out, "{:<7} {} ({why})", "none", path.display());
     }
     for change in &plan.changes {
         let what = match (&change.before, change.is_none()) {

@@ -13,8 +13,8 @@ use super::walk::Folder;
 /// Where a project has its logs.
 pub(crate) const LOGS: &str = "logs/sessions";
 
-/// What a project is given at its initialization.
-const FOLDERS: [&str; 2] = [LOGS, ".serena/memories"];
+/// What a project is given at its initialization besides.
+const MEMORIES: &str = ".serena/memories";
 
 /// A longer line is none of ours.
 const MAX_LINE: usize = 128 << 10;
@@ -62,15 +62,17 @@ pub(crate) fn ensure(root: &str, folder: &str) -> Result<()> {
     made(root, folder).map(drop)
 }
 
-/// Makes the folders that a project is given.
+/// Makes the folders that a project is given: each that can be made, whatever became of the others.
 pub(crate) fn make_folders(root: &str) -> Result<()> {
-    for folder in FOLDERS {
+    let memories = || -> Result<()> {
         let mut here = Folder::root(root)?;
-        for name in folder.split('/') {
+        for name in MEMORIES.split('/') {
             here = here.made(name)?;
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    let made = [all(root).map(drop), memories()];
+    made.into_iter().collect()
 }
 
 /// The last whole line of a file below the logs.
@@ -176,9 +178,25 @@ fn remove_files(folder: &Folder, names: &[&str]) -> Result<()> {
 
 /// A folder below the logs, made if it is not there.
 fn made(root: &str, folder: &str) -> Result<Folder> {
-    let mut here = Folder::root(root)?;
-    for name in LOGS.split('/').chain(folder.split('/')) {
+    let mut here = all(root)?;
+    for name in folder.split('/') {
         here = here.made(name)?;
+    }
+    Ok(here)
+}
+
+/// The folder of all logs. Where we make it, it is nothing that is committed.
+fn all(root: &str) -> Result<Folder> {
+    let mut here = Folder::root(root)?;
+    let mut is_new = false;
+    for name in LOGS.split('/') {
+        is_new = here.look(name).is_err();
+        here = here.made(name)?;
+    }
+    if is_new {
+        let _goes_without = here.append(".gitignore").and_then(|(mut file, length)| {
+            if length == 0 { file.write_all(b"*\n") } else { Ok(()) }
+        });
     }
     Ok(here)
 }

@@ -85,7 +85,7 @@ fn touch(
         (Some(known), Some(text)) if is_copied(known, text) => known.before.clone(),
         (_, None) => Some(Before::Absent),
         // Ours from an installation that nobody remembers: gone is what it was before.
-        (_, Some(text)) if change.is_ours_alone(text) => Some(Before::Absent),
+        (_, Some(_)) if change.is_ours => Some(Before::Absent),
         // With something of ours in it already, or edited since: that can only be taken out piece by piece.
         (Some(_), Some(_)) => None,
         (None, Some(text)) => copy.filter(|_| !change.has_ours(text)).map(Before::Copy),

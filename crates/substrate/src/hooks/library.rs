@@ -3,10 +3,14 @@
 
 use std::path::Path;
 
+/// What the other scripts read.
+pub(super) const LIBRARY: &str = "lib/hook-utils.sh";
+
 /// One file below the client's folder.
 pub(super) struct File {
     pub(super) path: &'static str,
-    text: &'static str,
+    /// `@SUBSTRATE@` stands for the program.
+    pub(super) text: &'static str,
     pub(super) mode: u32,
 }
 
@@ -30,29 +34,30 @@ pub(super) const FILES: &[File] = &[
     file!("lib/hook-utils.sh", 0o644),
 ];
 
-impl File {
-    /// As it is installed; `hook` is the hook client, beside which `substrate` is.
-    pub(super) fn text(&self, hook: &str) -> String {
-        let program = Path::new(hook).with_file_name("substrate").display().to_string();
-        self.text.replace("@SUBSTRATE@", &format!("'{}'", program.replace('\'', r"'\''")))
-    }
+/// `substrate`, which is beside the hook client, as one word for a shell.
+pub(super) fn program(hook: &str) -> String {
+    quoted(&Path::new(hook).with_file_name("substrate").display().to_string())
+}
+
+/// One word for a shell.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Env;
-    use crate::hooks::plan::is_ours;
     use crate::proc;
 
+    fn installed(file: &File, hook: &str) -> String {
+        file.text.replace("@SUBSTRATE@", &program(hook))
+    }
+
     #[test]
-    fn every_file_is_known_as_ours_and_names_the_program_as_one_word() {
-        for file in FILES {
-            let text = file.text("/opt/it's here/substrate-hook");
-            assert!(is_ours(&text), "{}", file.path);
-            assert!(!text.contains("@SUBSTRATE@"), "{}", file.path);
-        }
-        let library = FILES.last().unwrap().text("/opt/it's here/substrate-hook");
+    fn the_library_names_the_program_as_one_word() {
+        let library = FILES.iter().find(|file| file.path.ends_with(LIBRARY)).unwrap();
+        let library = installed(library, "/opt/it's here/substrate-hook");
         assert!(library.contains("\n_substrate='/opt/it'\\''s here/substrate'\n"), "{library}");
     }
 
@@ -61,7 +66,7 @@ mod tests {
         for file in FILES {
             for shell in ["sh", "bash", "dash"] {
                 let Ok(out) = proc::command(shell, &Env::of_this_process())
-                    .args(["-n", "-c", &file.text("/x/substrate-hook")])
+                    .args(["-n", "-c", &installed(file, "/x/substrate-hook")])
                     .output()
                 else {
                     continue;

@@ -10,7 +10,7 @@ use substrate_core::ids::checksum;
 use super::manifest::{Kept, Manifest};
 use super::scope::{Scope, client_home};
 use super::{library, skill};
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) edited: Vec<PathBuf>,
     /// Files of somebody else where ours would be; they stay as they are.
     pub(crate) foreign: Vec<PathBuf>,
+    /// Scripts that are not written, since they would read a library of somebody else.
+    pub(crate) without_library: Vec<PathBuf>,
 }
 
 /// One file as it is, and as it shall be.
@@ -50,16 +52,13 @@ pub(crate) struct Change {
     pub(crate) after: String,
     pub(crate) mode: u32,
     pub(crate) kind: Kept,
+    /// What is there is of our making, word for word: a script or skill of some installation.
+    pub(super) is_ours: bool,
 }
 
 impl Change {
     pub(crate) fn is_none(&self) -> bool {
         self.before.as_deref() == Some(&self.after)
-    }
-
-    /// A script or skill whose text is of our making.
-    pub(super) fn is_ours_alone(&self, text: &str) -> bool {
-        self.kind == Kept::Own && is_ours(text)
     }
 
     /// A file of somebody's with entries of ours in it.
@@ -73,7 +72,6 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let settings = request.scope.settings(env, request.dir)?;
     let program = program(env)?;
     let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
-    let profile = in_force(home, request);
     let mut entries = match request.scope {
         Scope::Project => wanted::entries(Form::Project),
         Scope::User | Scope::Local if !request.scripts => {
@@ -91,22 +89,18 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             }
         }
     }
-    if request.scope == Scope::Project && matches!(profile.as_str(), "reminders" | "all") {
+    if request.scope == Scope::Project && reminds(request)? {
         // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
         entries.extend(wanted::prompts());
     }
     if request.scope != Scope::Project {
-        for (name, script) in wanted::scripts(&program) {
-            changes.push(own(scripts_folder(env)?.join(name), script, 0o755)?);
-        }
-        let files = library::FILES.iter().map(|file| (file.path, file.text(&program), file.mode));
-        let skills = skill::ALL.iter().map(|(path, text)| (*path, (*text).to_owned(), 0o644));
-        for (path, text, mode) in files.chain(skills) {
-            let path = client_home(env)?.join(path);
-            match own(path.clone(), text, mode) {
+        let scripts = scripts_folder(env)?;
+        for file in own_files(env)? {
+            match file.change(&program) {
                 Ok(change) => changes.push(change),
+                Err(error) if file.path.starts_with(&scripts) => return Err(error),
                 // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
-                Err(_) => unreadable.push(path),
+                Err(_) => unreadable.push(file.path),
             }
         }
     }
@@ -125,6 +119,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         after: after.text,
         mode,
         kind: Kept::Settings,
+        is_ours: false,
     });
     // A rule that was there before us is not ours to take out.
     let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
@@ -132,8 +127,18 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
     let (mut foreign, changes) = without(changes, |change| is_foreign(&manifests, change));
     foreign.append(&mut unreadable);
+    let (without_library, changes) = match foreign
+        .iter()
+        .find(|path| path.ends_with(library::LIBRARY))
+    {
+        Some(library) => {
+            let folder = library.parent().and_then(Path::parent).unwrap_or(library).to_owned();
+            without(changes, |change| change.path.parent() == Some(&folder) && !change.is_none())
+        }
+        None => (Vec::new(), changes),
+    };
     check(&changes)?;
-    Ok(Plan { scope: request.scope, settings, allow, changes, edited, foreign })
+    Ok(Plan { scope: request.scope, settings, allow, changes, edited, foreign, without_library })
 }
 
 /// The paths of those that are left out, and the others.
@@ -166,10 +171,20 @@ fn check(changes: &[Change]) -> Result<()> {
     Ok(())
 }
 
-/// The profile that will be in force.
-fn in_force(home: &Home, request: &Request<'_>) -> String {
-    let settings = || SettingsFiles::new(home.config()).at(request.dir).word("profile").to_owned();
-    request.profile.map_or_else(settings, str::to_owned)
+/// Whether the project itself wants the prompts: its own profile says so, or the one that it is given now. What one of its
+/// people has in their own settings is nothing to the others.
+fn reminds(request: &Request<'_>) -> Result<bool> {
+    let file = crate::config::root_of(request.dir).join(".substrate.toml");
+    let of_project = || -> Result<Option<String>> {
+        let toml = read(&file)?.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
+        let profile = toml.as_ref().and_then(|toml| toml.get("profile")?.as_str());
+        Ok(profile.map(str::to_owned))
+    };
+    let profile = match request.profile {
+        Some(profile) => Some(profile.to_owned()),
+        None => of_project()?,
+    };
+    Ok(profile.is_some_and(|profile| matches!(profile.as_str(), "reminders" | "all")))
 }
 
 /// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
@@ -184,11 +199,13 @@ fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     written.peek().is_some() && written.all(|file| file.after != checksum(now))
 }
 
-/// A file that somebody else put where ours would be: neither did we write it, nor does it look like ours.
+/// A file that somebody else put where ours would be, or that somebody edited after it was ours: neither do we remember that
+/// we wrote it, nor is it word for word what we write.
 fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
     change.kind == Kept::Own
         && !change.is_none()
-        && change.before.as_deref().is_some_and(|text| !is_ours(text))
+        && change.before.is_some()
+        && !change.is_ours
         && manifests.iter().all(|manifest| manifest.touched(&change.path).is_none())
 }
 
@@ -230,24 +247,77 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Whether a script or a skill is of our making: each names `substrate-hook`, if only in a comment, but for the first one.
-pub(super) fn is_ours(text: &str) -> bool {
-    text.contains("substrate-hook") || text.starts_with("---\nname: substrate\n")
+/// A script or skill that an installation writes.
+pub(super) struct Own {
+    pub(super) path: PathBuf,
+    /// Its text, in parts between which a program is named.
+    parts: Vec<String>,
+    /// The program as it is named there, given the hook client.
+    program: fn(&str) -> String,
+    mode: u32,
 }
 
-/// The scripts and the skills that an installation writes.
-pub(super) fn own_files(env: &Env) -> Result<Vec<PathBuf>> {
-    let scripts = scripts_folder(env)?;
-    let mut out: Vec<PathBuf> =
-        wanted::scripts("").into_iter().map(|(name, _)| scripts.join(name)).collect();
-    let client = client_home(env)?;
-    out.extend(library::FILES.iter().map(|file| client.join(file.path)));
-    out.extend(skill::ALL.iter().map(|(path, _)| client.join(path)));
-    Ok(out)
+/// All of them.
+pub(super) fn own_files(env: &Env) -> Result<Vec<Own>> {
+    Ok(own_files_in(&client_home(env)?, &scripts_folder(env)?))
 }
 
-fn own(path: PathBuf, after: String, mode: u32) -> Result<Change> {
-    Ok(Change { before: read(&path)?, path, after, mode, kind: Kept::Own })
+fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
+    let parts = |text: &str| text.split(PROGRAM).map(str::to_owned).collect::<Vec<_>>();
+    let mut out: Vec<Own> = wanted::scripts(PROGRAM)
+        .into_iter()
+        .map(|(name, text)| Own {
+            path: scripts.join(name),
+            // It is quoted already.
+            parts: parts(&text.replace(&format!("'{PROGRAM}'"), PROGRAM)),
+            program: library::quoted,
+            mode: 0o755,
+        })
+        .collect();
+    out.extend(library::FILES.iter().map(|file| Own {
+        path: client.join(file.path),
+        parts: parts(&file.text.replace("@SUBSTRATE@", PROGRAM)),
+        program: library::program,
+        mode: file.mode,
+    }));
+    out.extend(skill::ALL.iter().map(|(path, text)| Own {
+        path: client.join(path),
+        parts: vec![(*text).to_owned()],
+        program: library::quoted,
+        mode: 0o644,
+    }));
+    out
+}
+
+/// Stands for the program in a text.
+const PROGRAM: &str = "\u{1}";
+
+impl Own {
+    fn change(&self, hook: &str) -> Result<Change> {
+        let before = read(&self.path)?;
+        let is_ours = before.as_deref().is_some_and(|text| self.is_ours(text));
+        let after = self.parts.join(&(self.program)(hook));
+        let (path, mode) = (self.path.clone(), self.mode);
+        Ok(Change { path, before, after, mode, kind: Kept::Own, is_ours })
+    }
+
+    /// Whether a text is what we write, whatever the program is called. One changed letter makes it somebody's own.
+    pub(super) fn is_ours(&self, text: &str) -> bool {
+        let Some((first, rest)) = self.parts.split_first() else { return false };
+        let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
+        for part in rest {
+            // One quoted word.
+            let Some(end) = left.find(part.as_str()).filter(|_| left.starts_with('\'')) else {
+                return false;
+            };
+            let word = &left[..end];
+            if word.len() < 2 || !word.ends_with('\'') || word.contains('\n') {
+                return false;
+            }
+            left = &left[end + part.len()..];
+        }
+        left.is_empty()
+    }
 }
 
 pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
@@ -267,7 +337,7 @@ fn profile_change(home: &Home, request: &Request<'_>, profile: &str) -> Result<C
         AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
             .hint("`substrate config check` says where; nothing was changed")
     })?;
-    Ok(Change { path, before, after, mode: 0o600, kind: Kept::Profile })
+    Ok(Change { path, before, after, mode: 0o600, kind: Kept::Profile, is_ours: false })
 }
 
 /// The same TOML with that profile. `None`: it does not parse.
@@ -314,6 +384,30 @@ fn text(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_we_write_word_for_word_is_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = own_files_in(folder.path(), &folder.path().join("scripts"));
+        assert!(files.len() > 30);
+        for file in &files {
+            let change = file.change("/opt/it's here/substrate-hook").unwrap();
+            let (text, path) = (change.after, file.path.display());
+            assert!(!text.contains(PROGRAM) && !text.contains("@SUBSTRATE@"), "{path}");
+            assert!(file.is_ours(&text), "{path}");
+            let other = file.change("/elsewhere/substrate-hook").unwrap().after;
+            assert!(file.is_ours(&other), "{path}");
+            for edited in [
+                format!("{text}# mine\n"),
+                text.replacen('e', "E", 1),
+                format!("# substrate-hook\n{text}"),
+                "# substrate-hook\necho mine\n".to_owned(),
+                String::new(),
+            ] {
+                assert!(!file.is_ours(&edited), "{path}");
+            }
+        }
+    }
 
     #[test]
     fn a_profile_is_one_line_and_the_rest_stays() {

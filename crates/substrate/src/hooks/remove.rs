@@ -7,7 +7,7 @@ use substrate_core::ids::checksum;
 
 use super::apply::lock;
 use super::manifest::{Before, Kept, Manifest, Touched};
-use super::plan::{is_ours, own_files, read, refused, without_profile};
+use super::plan::{own_files, read, refused, without_profile};
 use super::scope::Scope;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
@@ -89,8 +89,11 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
     }];
     let mut folders = Vec::new();
     if scope == Scope::User {
-        for path in own_files(env)? {
-            if let Some(text) = read(&path)?.filter(|text| is_ours(text)) {
+        for own in own_files(env)? {
+            // What can't be read is nothing of ours.
+            let text = read(&own.path).ok().flatten().filter(|text| own.is_ours(text));
+            if let Some(text) = text {
+                let path = own.path;
                 files.push(Touched {
                     path: path.clone(),
                     before: Some(Before::Absent),

@@ -96,6 +96,11 @@ fn the_six_scripts_say_and_write_what_they_should() {
         assert_eq!(told, [("validation", "reviewer"), ("reflexion", "reviewer")]);
         let told = run("remind-reflect.sh", "Stop", json!({"stop_hook_active": false}));
         assert!(told.contains("/reflect"), "{told}");
+        // A team that wants no such reminder has an empty file, wherever the script is run.
+        write_file(&env.project().join(".claude/reminders/reflect.md"), b"");
+        assert_eq!(run("remind-reflect.sh", "Stop", json!({"stop_hook_active": false})), "");
+        std::fs::remove_file(env.project().join(".claude/reminders/reflect.md")).unwrap();
+        assert_eq!(run("remind-reflect.sh", "Stop", json!({"stop_hook_active": true})), "");
         assert_eq!(run("checkpoint-session.sh", "SessionEnd", json!({"reason": "other"})), "");
         let end: Value = serde_json::from_str(&log(&env, "test/session-end.jsonl")).unwrap();
         assert_eq!((&end["reason"], &end["agent_count"]), (&json!("other"), &json!(1)));
@@ -112,6 +117,8 @@ fn the_six_scripts_say_and_write_what_they_should() {
                 "SubagentStart",
                 "SubagentStop",
                 "SubagentStop",
+                "Stop",
+                "Stop",
                 "Stop",
                 "SessionEnd"
             ]

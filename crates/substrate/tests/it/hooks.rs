@@ -222,6 +222,54 @@ fn an_edited_script_stays_through_a_new_installation() {
     assert_eq!(bytes(&script), b"#!/bin/sh\n# mine now\n");
 }
 
+/// Also through an uninstall, after which nobody remembers what was ours.
+#[test]
+fn an_edited_file_stays_whatever_comes_and_goes() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    let edited: Vec<PathBuf> =
+        ["hooks/scripts/remind-reflect.sh", "skills/reflect/SKILL.md", "hooks/substrate/stop.sh"]
+            .iter()
+            .map(|path| env.config().join(path))
+            .collect();
+    for path in &edited {
+        let text = String::from_utf8(bytes(path)).unwrap();
+        write_file(path, format!("{text}# mine: substrate-hook\n"));
+    }
+    for _ in 0..2 {
+        let run = env.substrate(["hooks", "uninstall"]).code(0);
+        let said = run.stderr.matches("you edited it, so it stays").count();
+        let run = env.substrate(["hooks", "install"]).code(0);
+        let kept = run.stderr.matches("it is not ours, so it stays as it is").count();
+        assert!(matches!(said, 0 | 3) && kept == 3, "{said} {run}");
+        for path in &edited {
+            assert!(bytes(path).ends_with(b"# mine: substrate-hook\n"), "{}", path.display());
+        }
+    }
+    env.substrate(["hooks", "uninstall"]).success();
+    assert!(edited.iter().all(|path| path.exists()));
+    assert!(!env.config().join("hooks/scripts/remind-validate.sh").exists());
+}
+
+#[test]
+fn a_foreign_library_keeps_our_scripts_away() {
+    let env = TestEnv::new();
+    let library = env.config().join("hooks/scripts/lib/hook-utils.sh");
+    let mine = env.config().join("hooks/scripts/inject-context.sh");
+    write_file(&library, b"# mine\n");
+    write_file(&mine, b"# calls substrate-hook\n");
+    let run = env.substrate(["hooks", "install"]).code(0);
+    let line = "remind-reflect.sh: not written, since `lib/hook-utils.sh` beside it is not ours";
+    assert!(run.stderr.contains(line), "{run}");
+    assert!(run.stderr.contains("inject-context.sh: it is not ours"), "{run}");
+    assert!(!env.config().join("hooks/scripts/remind-reflect.sh").exists());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(
+        (bytes(&library), bytes(&mine)),
+        (b"# mine\n".to_vec(), b"# calls substrate-hook\n".to_vec())
+    );
+}
+
 #[test]
 fn every_edited_file_is_copied_before_it_changes() {
     let env = TestEnv::new();

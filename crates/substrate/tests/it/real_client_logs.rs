@@ -6,6 +6,7 @@ use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn};
 #[test]
 fn a_session_with_one_subagent_leaves_its_tree_and_is_told_where() {
     let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
     env.substrate(["hooks", "install", "--profile", "reminders"]).success();
     env.substrate(["daemon", "start"]).success();
     let model = ModelServer::start(

@@ -153,6 +153,8 @@ fn a_skill_of_that_name_that_is_not_ours_stays() {
 fn only_a_project_with_that_profile_gets_the_prompts() {
     let prompts = |scope: &[&str]| {
         let env = TestEnv::new();
+        // What a person has for themselves is not the team's.
+        configure(&env, "profile = \"reminders\"\n");
         std::fs::create_dir(env.project().join(".git")).unwrap();
         env.substrate(["hooks", "install"].iter().chain(scope)).success();
         let file = if scope.contains(&"--project") {

@@ -74,7 +74,9 @@ fn the_chain_from_start_to_stop_with_and_without_a_daemon() {
         write_file(&env.project().join(&path), "## What I did\n## Unresolved\n");
         let held = answer(&env, "SubagentStop", &of(&env, &writer));
         let reason = held["reason"].as_str().unwrap();
-        assert!(reason.ends_with("It lacks \"## Cross-agent observations\"."), "{reason}");
+        let (first, ending) = reason.split_once('\n').unwrap();
+        assert!(first.ends_with("It lacks \"## Cross-agent observations\"."), "{reason}");
+        assert!(ending.contains("repeat your complete final answer"), "{reason}");
         write_file(&env.project().join(&path), ALL);
         assert_eq!(answer(&env, "SubagentStop", &of(&env, &writer)), Value::Null);
 
@@ -146,7 +148,8 @@ fn what_is_no_readable_file_holds_nobody() {
     let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
     let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
     std::fs::create_dir_all(&path).unwrap();
-    assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+    let held = answer(&env, "SubagentStop", &writer);
+    assert!(held["reason"].as_str().unwrap().contains("A folder is in its place"), "{held}");
     std::fs::remove_dir(&path).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
@@ -175,6 +178,9 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     env.substrate(["scratchpad", "init", "writer"]).success();
     let begun = std::fs::read_to_string(path).unwrap();
     assert!(begun.contains("\n## What I did\n\n\n## Cross-agent observations\n"), "{begun}");
+    let untouched = env.substrate(["scratchpad", "check", "writer"]).code(1);
+    assert!(untouched.stderr.contains("lacks: words under its headings"), "{untouched}");
+    write_file(Path::new(path), format!("{begun}none\n"));
     let said = env.substrate(["scratchpad", "check", "writer"]).success();
     assert_eq!(said, format!("complete: {path}\n"));
     write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
@@ -193,6 +199,44 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     let overview = env.substrate(["scratchpad"]).success();
     assert!(overview.contains(":\n> a plan\n"), "{overview}");
     assert!(overview.ends_with(": coordinator, writer\n"), "{overview}");
+}
+
+/// A type is not the agent as whom one acts.
+#[test]
+fn a_typed_name_is_a_type_and_nobody_who_acts() {
+    let env = TestEnv::new();
+    let path = env.substrate(["scratchpad", "path", "nobody-of-that-name"]).success();
+    assert!(path.contains("/scratchpad/nobody-of-that-name/"), "{path}");
+    let acts = env.substrate(["scratchpad", "path", "w", "--agent", "nobody-of-that-name"]);
+    let plain = env.substrate(["scratchpad", "path", "w"]).success();
+    assert!(plain.contains("/scratchpad/w/") && !acts.stdout.contains("nobody"), "{acts}");
+}
+
+#[test]
+fn a_long_scratchpad_is_read_from_its_beginning() {
+    let env = env("");
+    let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
+    answer(&env, "SubagentStart", &writer);
+    let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
+    write_file(&path, format!("{ALL}{}", "more and more\n".repeat(20_000)));
+    assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+}
+
+/// The daemon was started where it is another day: 24 hours away, so that it is the one before or after.
+#[test]
+fn a_file_of_the_agents_own_day_counts() {
+    for (daemon, agent) in [("AAA-12", "BBB12"), ("BBB12", "AAA-12")] {
+        let env = env("");
+        env.substrate_with(["daemon", "start"], &[("TZ", daemon)]).success();
+        let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
+        answer(&env, "SubagentStart", &writer);
+        let path = env.substrate_with(["scratchpad", "path", "w"], &[("TZ", agent)]).success();
+        let told = named(&answer(&env, "SubagentStop", &writer));
+        assert!(!path.trim_end().ends_with(&told), "another day: {path}");
+        write_file(Path::new(path.trim_end()), ALL);
+        assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
+        env.substrate_with(["scratchpad", "check", "w"], &[("TZ", daemon)]).success();
+    }
 }
 
 #[test]

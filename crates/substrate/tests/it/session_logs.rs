@@ -13,8 +13,15 @@ use crate::house::{SOON, configure};
 const ON: &str = "[journal]\nproject_logs = true\n";
 const N: usize = 50;
 
-fn with_daemon() -> TestEnv {
+/// A working tree: nothing is logged anywhere else.
+fn project() -> TestEnv {
     let env = TestEnv::new();
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env
+}
+
+fn with_daemon() -> TestEnv {
+    let env = project();
     configure(&env, ON);
     env.substrate(["daemon", "start"]).success();
     env
@@ -82,7 +89,7 @@ fn fifty_subagents_that_end_at_once_leave_whole_lines() {
 
 #[test]
 fn without_a_daemon_they_do_too() {
-    let env = TestEnv::new();
+    let env = project();
     configure(&env, &format!("{ON}[daemon]\nautostart = false\n"));
     all_at_once(&env, "SubagentStart", false);
     all_at_once(&env, "SubagentStop", false);
@@ -121,7 +128,11 @@ fn hostile_ids_lead_nowhere_and_the_session_goes_on() {
     }
     before.insert(env.project().join("logs"));
     assert_eq!(around(&env), before, "nothing else came to be");
-    let sessions: Vec<_> = logs(&env).read_dir().unwrap().collect();
+    assert_eq!(std::fs::read_to_string(logs(&env).join(".gitignore")).unwrap(), "*\n");
+    let is_folder = |entry: &std::io::Result<std::fs::DirEntry>| {
+        entry.as_ref().is_ok_and(|entry| entry.path().is_dir())
+    };
+    let sessions: Vec<_> = logs(&env).read_dir().unwrap().filter(is_folder).collect();
     assert_eq!(sessions.len(), ids.len(), "each has its own");
     for session in sessions {
         let session = session.unwrap().path();
@@ -134,7 +145,7 @@ fn hostile_ids_lead_nowhere_and_the_session_goes_on() {
 
 #[test]
 fn nothing_is_written_through_a_link_of_the_project() {
-    let without = TestEnv::new();
+    let without = project();
     configure(&without, &format!("{ON}[daemon]\nautostart = false\n"));
     for env in [with_daemon(), without] {
         let elsewhere = env.root().join("elsewhere");
@@ -142,15 +153,36 @@ fn nothing_is_written_through_a_link_of_the_project() {
         std::os::unix::fs::symlink(&elsewhere, env.project().join("logs")).unwrap();
         for event in ["SessionStart", "Setup", "Stop", "SessionEnd"] {
             let more = json!({"trigger": "init"});
-            env.hook(event, payload(&env, event, "s1", &more)).success();
+            let said = env.hook(event, payload(&env, event, "s1", &more)).success();
+            assert!(!said.contains("Log:") && !said.contains("initialized"), "{said}");
         }
         assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
+        assert!(env.project().join(".serena/memories").is_dir(), "the other one is made");
     }
 }
 
 #[test]
-fn a_full_disk_leaves_no_half_line() {
+fn a_folder_that_only_happens_to_be_worked_in_is_left_as_it_is() {
     let env = TestEnv::new();
+    configure(&env, ON);
+    let start = |cwd: PathBuf| {
+        let payload = json!({"session_id": "s1", "cwd": cwd, "source": "startup"});
+        env.hook("SessionStart", payload).success()
+    };
+    // Not even a home that is a working tree.
+    std::fs::create_dir(env.home().join(".git")).unwrap();
+    for folder in [env.project(), env.home()] {
+        let said = start(folder.clone());
+        assert!(!folder.join("logs").exists() && !said.contains("Log:"), "{said}");
+    }
+    write_file(&env.project().join(".substrate.toml"), b"");
+    assert!(start(env.project()).contains("Log:"));
+    assert!(logs(&env).join("s1").is_dir());
+}
+
+#[test]
+fn a_full_disk_leaves_no_half_line() {
+    let env = project();
     let mut command = env.command("bash");
     // A limit in place of a full disk: a write that reaches it is cut short in the same way.
     command.args(["-c", "ulimit -f 1; for i in 1 2 3 4 5 6 7 8; do echo \"$0\" | substrate session-log session-start; done"]);

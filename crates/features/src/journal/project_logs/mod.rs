@@ -10,6 +10,7 @@ pub mod words;
 #[cfg(test)]
 mod tests;
 
+use substrate_core::facts::Room;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{
     Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Need, Outcome, Settings,
@@ -22,7 +23,7 @@ pub(super) const ON: Key = Key {
     name: "journal.project_logs",
     kind: Kind::Bool,
     default: "false",
-    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where.",
+    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where. Only in a working tree or a folder with a `.substrate.toml`.",
     project: ProjectMay::TurnOn,
     profiles: &[("reminders", "true"), ("all", "true")],
 };
@@ -46,24 +47,45 @@ pub fn max_age_ms(settings: &Settings) -> i64 {
     settings.int(MAX_AGE.name).max(DAY_MS)
 }
 
-/// Which working tree it is, where the client does not say.
+/// Which working tree it is, where the client does not say; and for whom is told, whether logs can be written there.
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
-    if !is_logged(event, settings) || event.project_dir.is_some() {
+    if !is_logged(event, settings) {
         return Vec::new();
     }
-    vec![Need::Place { path: ANY.to_owned(), cwd: event.cwd.clone() }]
+    let place = Need::Place { path: ANY.to_owned(), cwd: event.cwd.clone() };
+    let place = event.project_dir.is_none().then_some(place);
+    let folders: &[&str] = match event.kind {
+        EventKind::SessionStart => &FOLDERS,
+        EventKind::SubagentStart => &FOLDERS[..1],
+        _ => &[],
+    };
+    place.into_iter().chain(folders.iter().map(|folder| room(event, folder))).collect()
 }
 
-/// Says where the logs are, and what could not be said at Setup.
+/// The logs, and what a project is given besides.
+const FOLDERS: [&str; 2] = ["logs/sessions", ".serena/memories"];
+
+fn room(event: &Event, folder: &str) -> Need {
+    let of_tree = event.project_dir.is_none();
+    let dir = event.project_dir.as_ref().unwrap_or(&event.cwd).clone();
+    Need::Room { dir, of_tree, below: folder.to_owned(), ours: true }
+}
+
+/// Says where the logs are, if they can be written; and what could not be said at Setup, once it is true.
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let is_start = matches!(event.kind, EventKind::SessionStart | EventKind::SubagentStart);
     if !is_start || !is_logged(event, cx.settings) {
         return Ok(Vec::new());
     }
+    let [logs, memories] = FOLDERS.map(|folder| cx.facts.room(&room(event, folder)));
+    if !matches!(logs, Some(Room::There | Room::CanBeMade)) {
+        return Ok(Vec::new());
+    }
     let mut said: Vec<String> = words::whereabouts(event).into_iter().collect();
-    if event.kind == EventKind::SessionStart {
+    if event.kind == EventKind::SessionStart && logs == Some(Room::There) {
         let root = root(cx, event);
-        said.extend(ops::setup_said(cx.db, &root)?);
+        let is_true = |said: &String| memories == Some(Room::There) || !said.contains(FOLDERS[1]);
+        said.extend(ops::setup_said(cx.db, &root)?.filter(is_true));
     }
     let text = said.join("\n");
     Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Context { text, more: None }] })

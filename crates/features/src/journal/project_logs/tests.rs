@@ -257,6 +257,43 @@ fn a_profile_turns_it_on(#[case] profile: &str, #[case] on: bool) {
     assert_eq!(!logged(&stage).is_empty(), on);
 }
 
+/// The logs are in a place where they can't be written.
+#[test]
+fn nothing_is_said_that_is_not_true() {
+    use substrate_core::Need;
+    use substrate_core::facts::{Found, Room};
+    let mut stage = Stage::new(ON);
+    let room = |stage: &mut Stage, below: &str, room: Room| {
+        let need = Need::Room {
+            dir: "/repo".to_owned(),
+            of_tree: true,
+            below: below.to_owned(),
+            ours: true,
+        };
+        stage.facts.insert(need, Found::Room(room));
+    };
+    let setup = Event { detail: because("init"), ..stage.event(EventKind::Setup, "s0") };
+    stage.happen(&setup);
+    let start = |stage: &mut Stage| {
+        let source = StartSource::Startup;
+        let detail = Detail::SessionStart { source, model: None };
+        let event = Event { detail, ..stage.event(EventKind::SessionStart, "s1") };
+        stage.happen(&event).verdict.context.unwrap_or_default()
+    };
+    room(&mut stage, "logs/sessions", Room::Nowhere);
+    let told = start(&mut stage);
+    assert!(!told.contains("Log:") && !told.contains("Setup"), "{told}");
+    room(&mut stage, "logs/sessions", Room::CanBeMade);
+    let told = start(&mut stage);
+    assert!(told.contains("Log:") && !told.contains("Setup"), "{told}");
+    room(&mut stage, "logs/sessions", Room::There);
+    room(&mut stage, ".serena/memories", Room::Nowhere);
+    assert!(!start(&mut stage).contains("Setup"));
+    room(&mut stage, ".serena/memories", Room::There);
+    assert!(start(&mut stage).contains("initialized"), "it is true now");
+    assert!(!start(&mut stage).contains("initialized"));
+}
+
 #[test]
 fn what_setup_did_is_said_at_the_next_start_once_and_in_its_project() {
     let mut stage = Stage::new(ON);

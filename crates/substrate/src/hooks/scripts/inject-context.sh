@@ -12,6 +12,7 @@ case $HOOK_EVENT in
   SessionStart)
     write_session_start_jsonl
     log_event
+    [ -d "$SESSION_LOG_DIR" ] || exit 0
     cat <<EOF
 <system-reminder>
 [SessionStart] session=${SESSION_ID} agent=n/a type=${AGENT_TYPE:-n/a}
@@ -22,6 +23,7 @@ EOF
   SubagentStart)
     write_agent_start_jsonl
     log_event
+    [ -d "$AGENT_LOG_DIR" ] || exit 0
     cat <<EOF
 <system-reminder>
 [SubagentStart] session=${SESSION_ID} agent=${AGENT_ID:-n/a} type=${AGENT_TYPE:-n/a}

@@ -8,6 +8,8 @@ lib="$(dirname "$0")/lib/hook-utils.sh"
 parse_hook_input
 
 log_event
+# It was held in this turn already.
+[ "$STOP_HOOK_ACTIVE" != true ] || exit 0
 _substrate_reminder reflect <<'EOF'
 Before you end, look back: run /reflect if this session taught you something worth keeping. Check:
 - All tasks are completed, or what is open is documented

@@ -7,9 +7,14 @@ lib="$(dirname "$0")/lib/hook-utils.sh"
 . "$lib"
 parse_hook_input
 
+logs=${SESSION_LOG_DIR:+"${SESSION_LOG_DIR%/*}"}
+# What could not be made is no news.
+logs=${logs:-"$CWD/logs/sessions"}
+
 case $TRIGGER in
   init)
     setup_project
+    [ -d "$logs" ] || exit 0
     cat <<EOF
 <system-reminder>
 [Setup:init] Project ${PROJECT_NAME} initialized
@@ -20,6 +25,7 @@ EOF
     ;;
   maintenance)
     setup_project
+    [ -d "$logs" ] || exit 0
     cat <<EOF
 <system-reminder>
 [Setup:maintenance] Project ${PROJECT_NAME} maintained

@@ -61,15 +61,14 @@ _substrate_log() {
   return 0
 }
 
-# _substrate_reminder NAME: the reminder of that name, or the words on stdin where Substrate has none.
+# _substrate_reminder NAME: the reminder of that name, which may be none; or the words on stdin where Substrate can't say.
 _substrate_reminder() {
-  _substrate_words=''
-  if [ -n "$_substrate" ]; then
-    _substrate_words=$("$_substrate" reminders show "$1" ${AGENT_TYPE:+"--agent-type=$AGENT_TYPE"} </dev/null 2>/dev/null) ||
-      _substrate_words=''
+  if [ -z "$_substrate" ] || ! _substrate_words=$("$_substrate" reminders show "$1" \
+    ${AGENT_TYPE:+"--agent-type=$AGENT_TYPE"} ${CWD:+"--project-dir=$CWD"} </dev/null 2>/dev/null); then
+    _substrate_words=$(cat)
   fi
-  [ -n "$_substrate_words" ] || _substrate_words=$(cat)
   case $_substrate_words in
+    '') ;;
     '<system-reminder>'*) printf '%s\n' "$_substrate_words" ;;
     *) printf '<system-reminder>\n%s\n</system-reminder>\n' "$_substrate_words" ;;
   esac
