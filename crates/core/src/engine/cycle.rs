@@ -5,6 +5,7 @@ use crate::event::{Detail, Event, EventKind};
 use crate::feature::Migration;
 use crate::merge::{StopCycle, Told};
 use crate::time::Timestamp;
+use crate::wish::Cause;
 
 pub(super) const MIGRATION: Migration = Migration {
     about: "what held an actor in its present turn",
@@ -51,14 +52,16 @@ fn counted(word: &str) -> Option<(String, u32)> {
     Some((cause.to_owned(), n.parse().ok()?))
 }
 
-/// One more for each cause that holds the actor now.
+/// One more for each cause that holds the actor now. Mail is new work: an agent that waits for it has one turn for days, and
+/// what holds it is counted anew.
 fn counts(before: &StopCycle, told: &[Told]) -> String {
-    let mut held = before.held.clone();
-    for Told(word) in told {
-        let cause = word.split(':').next().unwrap_or_default();
-        match held.iter_mut().find(|(name, _)| name == cause) {
+    let cause = |Told(word): &Told| word.split(':').next().unwrap_or_default().to_owned();
+    let is_new_work = told.iter().any(|told| cause(told) == Cause::Mail.name());
+    let mut held = if is_new_work { Vec::new() } else { before.held.clone() };
+    for cause in told.iter().map(cause) {
+        match held.iter_mut().find(|(name, _)| *name == cause) {
             Some((_, n)) => *n = n.saturating_add(1),
-            None => held.push((cause.to_owned(), 1)),
+            None => held.push((cause, 1)),
         }
     }
     held.iter().map(|(cause, n)| format!("{cause}={n}")).collect::<Vec<_>>().join(" ")
@@ -113,4 +116,24 @@ pub(super) fn forget(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
         &[now.plus_ms(-86_400_000).0.into()],
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_is_counted_until_there_is_new_work() {
+        let mut cycle = StopCycle::default();
+        let mut hold = |words: &[&str]| {
+            let told: Vec<Told> = words.iter().map(|word| Told((*word).to_owned())).collect();
+            let text = counts(&cycle, &told);
+            cycle.held = text.split_whitespace().filter_map(counted).collect();
+            text
+        };
+        assert_eq!(hold(&["tasks:1"]), "tasks=1");
+        assert_eq!(hold(&["tasks:2", "scratchpad:1"]), "tasks=2 scratchpad=1");
+        assert_eq!(hold(&["heartbeat:1"]), "tasks=2 scratchpad=1 heartbeat=1");
+        assert_eq!(hold(&["mail:1", "tasks:2"]), "mail=1 tasks=1");
+    }
 }

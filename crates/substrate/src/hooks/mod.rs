@@ -7,6 +7,7 @@
 mod apply;
 mod library;
 mod manifest;
+mod own;
 mod plan;
 mod remove;
 mod scope;

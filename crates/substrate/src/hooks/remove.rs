@@ -7,7 +7,8 @@ use substrate_core::ids::checksum;
 
 use super::apply::lock;
 use super::manifest::{Before, Kept, Manifest, Touched};
-use super::plan::{own_files, read, refused, without_profile};
+use super::own::own_files;
+use super::plan::{read, refused, without_profile};
 use super::scope::Scope;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};

@@ -201,6 +201,23 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     assert!(overview.ends_with(": coordinator, writer\n"), "{overview}");
 }
 
+/// The client shows nobody what is said when a subagent ends.
+#[test]
+fn what_was_not_checked_is_told_at_the_end_of_the_turn() {
+    let env = env("");
+    let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
+    answer(&env, "SubagentStart", &writer);
+    let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    assert!(env.command("mkfifo").arg(&path).status().unwrap().success());
+    answer(&env, "SubagentStop", &writer);
+    let told = answer(&env, "Stop", &of(&env, &json!({})));
+    let said = told["systemMessage"].as_str().unwrap_or_default();
+    assert!(said.contains("subagent w: the scratchpad was not checked"), "{told}");
+    let again = answer(&env, "Stop", &of(&env, &json!({"stop_hook_active": true})));
+    assert!(!again.to_string().contains("not checked"), "{again}");
+}
+
 /// A type is not the agent as whom one acts.
 #[test]
 fn a_typed_name_is_a_type_and_nobody_who_acts() {

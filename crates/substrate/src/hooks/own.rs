@@ -1,0 +1,114 @@
+//! The scripts and skills that an installation writes, and how they are known again.
+
+use std::path::{Path, PathBuf};
+
+use substrate_clients::claude_code::install::plan as wanted;
+
+use super::manifest::Kept;
+use super::plan::{Change, read, scripts_folder};
+use super::scope::client_home;
+use super::{library, skill};
+use crate::config::Env;
+use crate::error::Result;
+
+/// A script or skill that an installation writes.
+pub(super) struct Own {
+    pub(super) path: PathBuf,
+    /// Its text, in parts between which a program is named.
+    parts: Vec<String>,
+    /// The program as it is named there, given the hook client.
+    program: fn(&str) -> String,
+    mode: u32,
+}
+
+/// All of them.
+pub(super) fn own_files(env: &Env) -> Result<Vec<Own>> {
+    Ok(own_files_in(&client_home(env)?, &scripts_folder(env)?))
+}
+
+fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
+    let parts = |text: &str| text.split(PROGRAM).map(str::to_owned).collect::<Vec<_>>();
+    let mut out: Vec<Own> = wanted::scripts(PROGRAM)
+        .into_iter()
+        .map(|(name, text)| Own {
+            path: scripts.join(name),
+            // It is quoted already.
+            parts: parts(&text.replace(&format!("'{PROGRAM}'"), PROGRAM)),
+            program: library::quoted,
+            mode: 0o755,
+        })
+        .collect();
+    out.extend(library::FILES.iter().map(|file| Own {
+        path: client.join(file.path),
+        parts: parts(&file.text.replace("@SUBSTRATE@", PROGRAM)),
+        program: library::program,
+        mode: file.mode,
+    }));
+    out.extend(skill::ALL.iter().map(|(path, text)| Own {
+        path: client.join(path),
+        parts: vec![(*text).to_owned()],
+        program: library::quoted,
+        mode: 0o644,
+    }));
+    out
+}
+
+/// Stands for the program in a text.
+const PROGRAM: &str = "\u{1}";
+
+impl Own {
+    pub(super) fn change(&self, hook: &str) -> Result<Change> {
+        let before = read(&self.path)?;
+        let is_ours = before.as_deref().is_some_and(|text| self.is_ours(text));
+        let after = self.parts.join(&(self.program)(hook));
+        let (path, mode) = (self.path.clone(), self.mode);
+        Ok(Change { path, before, after, mode, kind: Kept::Own, is_ours })
+    }
+
+    /// Whether a text is what we write, whatever the program is called. One changed letter makes it somebody's own.
+    pub(super) fn is_ours(&self, text: &str) -> bool {
+        let Some((first, rest)) = self.parts.split_first() else { return false };
+        let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
+        for part in rest {
+            // One quoted word.
+            let Some(end) = left.find(part.as_str()).filter(|_| left.starts_with('\'')) else {
+                return false;
+            };
+            let word = &left[..end];
+            if word.len() < 2 || !word.ends_with('\'') || word.contains('\n') {
+                return false;
+            }
+            left = &left[end + part.len()..];
+        }
+        left.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_we_write_word_for_word_is_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = own_files_in(folder.path(), &folder.path().join("scripts"));
+        assert!(files.len() > 30);
+        for file in &files {
+            let change = file.change("/opt/it's here/substrate-hook").unwrap();
+            let (text, path) = (change.after, file.path.display());
+            assert!(!text.contains(PROGRAM) && !text.contains("@SUBSTRATE@"), "{path}");
+            assert!(file.is_ours(&text), "{path}");
+            let other = file.change("/elsewhere/substrate-hook").unwrap().after;
+            assert!(file.is_ours(&other), "{path}");
+            for edited in [
+                format!("{text}# mine\n"),
+                text.replacen('e', "E", 1),
+                format!("# substrate-hook\n{text}"),
+                "# substrate-hook\necho mine\n".to_owned(),
+                String::new(),
+            ] {
+                assert!(!file.is_ours(&edited), "{path}");
+            }
+        }
+    }
+}
