@@ -20,15 +20,12 @@ pub enum Need {
     /// `max_bytes` bytes.
     Files { folder: String, ends: &'static str, max_files: usize, max_bytes: usize },
     /// The files of the folder `below` that are named by a day (`2026-02-08.md`): the latest `n`. `below` begins at `dir`,
-    /// or (`of_tree`) at the root of the working tree that `dir` is in.
-    Daily { dir: String, of_tree: bool, below: String, n: usize, max_bytes: usize },
-    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins; `~` and `~/…` are home.
     /// or (`of_tree`) at the root of the working tree that `dir` is in. Days after `until` are no days yet.
     Daily { dir: String, of_tree: bool, below: String, until: String, n: usize, max_bytes: usize },
     /// Whether there is a folder `below`, or one could be made. It begins as above. `ours`: in the way in which we write into
     /// projects ourselves, through no link, and only where somebody works on something.
     Room { dir: String, of_tree: bool, below: String, ours: bool },
-    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins.
+    /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins; `~` and `~/…` are home.
     Place { path: String, cwd: String },
     /// What is in a folder, `depth` levels deep, without what git ignores: at most `max` entries.
     Tree { root: String, depth: usize, max: usize },
