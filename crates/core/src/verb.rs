@@ -112,6 +112,11 @@ pub trait Local {
         None
     }
 
+    /// The rows and columns of the terminal that is printed to, if there is one.
+    fn screen(&self) -> Option<(u16, u16)> {
+        None
+    }
+
     /// Whether a person sees what is printed, in a terminal.
     fn is_terminal(&self) -> bool {
         false

@@ -17,9 +17,15 @@ pub trait World {
 
     /// The working tree that a folder is in.
     fn tree_of(&self, folder: &str) -> Option<WorkingTree>;
-    /// The first `max` bytes of a file, as text; `None` when it is no plain file. For a few small files, and seldom: what
+    /// The first `max` bytes of a file, as text; `None` when it is no plain file, or any step of its path is a link: what a
+    /// link leads to was resolved when the path was noted, and may be anything by now. For a few small files, and seldom: what
     /// is asked for at every event belongs into a `Need`.
     fn beginning(&self, path: &str, max: usize) -> Option<String>;
+
+    /// Whether that artifact of a task could be added to (`Effect::Artifact`), as far as one can see. Only commands ask.
+    fn takes_artifact(&self, _root: &str, _dir: &str, _name: &str) -> bool {
+        true
+    }
 
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.

@@ -24,6 +24,8 @@ mod supervise;
 mod todos;
 mod work;
 
+pub use identity::is_agent_name;
+
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 

@@ -38,6 +38,8 @@ pub(crate) struct Machine {
     pub(crate) offset_s: i32,
     /// What is in files.
     pub(crate) texts: HashMap<String, String>,
+    /// Folders and artifacts that nothing can be written to.
+    pub(crate) unwritable: HashSet<String>,
 }
 
 impl World for Machine {
@@ -60,6 +62,11 @@ impl World for Machine {
 
     fn beginning(&self, path: &str, max: usize) -> Option<String> {
         self.texts.get(path).map(|text| substrate_core::text::cut(text, max).to_owned())
+    }
+
+    fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
+        let folder = format!("{root}/{dir}");
+        !self.unwritable.contains(&folder) && !self.unwritable.contains(&format!("{folder}/{name}"))
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

@@ -71,6 +71,11 @@ pub(crate) fn carry_out(
     woken
 }
 
+/// Whether `Effect::Artifact` could be carried out there.
+pub(crate) fn takes_artifact(root: &str, dir: &str, name: &str) -> bool {
+    artifact::takes(root, dir, name)
+}
+
 /// Beside whatever else happens, where there is an event loop: no agent waits for the removal of old files.
 fn rotate(root: String, before: Timestamp) {
     let body = move || match logs::rotate(&root, before) {

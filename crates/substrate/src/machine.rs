@@ -70,7 +70,11 @@ impl World for Machine {
     }
 
     fn beginning(&self, path: &str, max: usize) -> Option<String> {
-        crate::gather::beginning(path, max)
+        crate::gather::beginning_without_links(path, max)
+    }
+
+    fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
+        crate::effects::takes_artifact(root, dir, name)
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {

@@ -9,8 +9,9 @@ use super::ops::{self, Said};
 use super::window;
 use crate::locks;
 
-/// How much of a transcript is read: one answer with its tool results fits, and a long file costs what a short one costs.
-pub(super) const MAX_TAIL: usize = 256 << 10;
+/// How much of a transcript is read. The answer that led to a call stands near the end, a single long line after it (an
+/// image) is skipped, and this is read at every call: so not more.
+pub(super) const MAX_TAIL: usize = 64 << 10;
 
 /// How long it is remembered what a client said.
 const KEPT_MS: i64 = 30 * 86_400_000;

@@ -11,6 +11,9 @@ use substrate_core::{
 use super::{NAME, ops};
 use crate::{efforts, journal};
 
+/// How many are told at once; the next ones with the next file.
+const MAX_TOLD: usize = 8;
+
 /// How many files of a call are looked at.
 const MAX_TOUCHED: usize = 4;
 
@@ -128,7 +131,14 @@ fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), Db
     found.retain(|path| !loaded.contains(path));
     let seen: Vec<String> = own(event).into_iter().map(|file| absolute(event, file)).collect();
     let is_own = |path: &String| seen.contains(path);
-    Ok(found.into_iter().partition(|path| !is_own(path)))
+    let (mut new, own): (Vec<String>, Vec<String>) =
+        found.into_iter().partition(|path| !is_own(path));
+    if new.len() > MAX_TOLD {
+        // Those with the names that everybody knows come before the rest.
+        new.sort_by_key(|path| path.contains("/.directives/"));
+        new.truncate(MAX_TOLD);
+    }
+    Ok((new, own))
 }
 
 fn absolute(event: &Event, file: &str) -> String {

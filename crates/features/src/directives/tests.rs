@@ -26,6 +26,21 @@ fn stage(toml: &str) -> Stage {
 }
 
 fn touch(stage: &mut Stage, session: &str, actor: Option<&str>, tool: &str, file: &str) -> String {
+    let mut found = vec!["/repo/AGENTS.md", "/repo/CLAUDE.md", "/repo/.directives/style.md"];
+    found.extend(file.contains("src/").then_some("/repo/src/AGENTS.md"));
+    let need = Need::Directives { file: file.to_owned(), cwd: "/repo".to_owned(), project: None };
+    stage.facts.insert(need, Found::Names(found.into_iter().map(str::to_owned).collect()));
+    told_of(stage, session, actor, tool, file)
+}
+
+/// What a call is told, with what was looked up for it.
+fn told_of(
+    stage: &mut Stage,
+    session: &str,
+    actor: Option<&str>,
+    tool: &str,
+    file: &str,
+) -> String {
     let class = if tool == "Edit" { ToolClass::Edit } else { ToolClass::Read };
     let call = ToolCall {
         name: tool.to_owned(),
@@ -41,15 +56,36 @@ fn touch(stage: &mut Stage, session: &str, actor: Option<&str>, tool: &str, file
     };
     let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
     let event = Event { actor, detail, ..stage.event(EventKind::PostToolUse, session) };
-    let mut found = vec!["/repo/AGENTS.md", "/repo/CLAUDE.md", "/repo/.directives/style.md"];
-    found.extend(file.contains("src/").then_some("/repo/src/AGENTS.md"));
-    let need = Need::Directives { file: file.to_owned(), cwd: "/repo".to_owned(), project: None };
-    stage.facts.insert(need, Found::Names(found.into_iter().map(str::to_owned).collect()));
     let context = stage.told(&event).verdict.context.unwrap_or_default();
     context
         .split_once("[substrate directives] ")
         .map(|(_, text)| text.to_owned())
         .unwrap_or_default()
+}
+
+#[test]
+fn many_come_in_turn_and_the_well_known_names_first() {
+    let mut stage = stage(ON);
+    let mut found: Vec<String> =
+        (0..18).map(|n| format!("/repo/m/.directives/r{n:02}.md")).collect();
+    found.insert(0, "/repo/AGENTS.md".to_owned());
+    found.push("/repo/m/AGENTS.md".to_owned());
+    for path in &found {
+        stage.machine.texts.insert(path.clone(), format!("Text of {path}."));
+    }
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        let need =
+            Need::Directives { file: "m/x.rs".to_owned(), cwd: "/repo".to_owned(), project: None };
+        stage.facts.insert(need, Found::Names(found.clone()));
+        told.push(told_of(&mut stage, "s1", None, "Read", "m/x.rs"));
+    }
+    assert!(told[0].contains("From `/repo/AGENTS.md`") && told[0].contains("/repo/m/AGENTS.md`"));
+    for path in &found {
+        let head = format!("From `{path}`:");
+        assert_eq!(told.iter().filter(|text| text.contains(&head)).count(), 1, "{path}");
+    }
+    assert_eq!(told[3], "");
 }
 
 #[test]

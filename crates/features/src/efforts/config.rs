@@ -8,6 +8,8 @@ use serde_json::Value;
 use substrate_core::text::one_line;
 use substrate_core::{Local, VerbError};
 
+use crate::journal;
+
 /// How much of everything is taken.
 const MAX_PHASES: usize = 32;
 const MAX_FILES: usize = 16;
@@ -60,11 +62,17 @@ struct Written {
 
 /// Looks a skill up: in the project's folders, then in the user's. Nothing found is nothing said.
 pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Found, VerbError> {
-    let mut folders = vec![format!("{root}/.claude/skills/{skill}")];
-    folders.extend(local.skills_folder().map(|folder| format!("{folder}/{skill}")));
-    for folder in folders {
-        let front = local.read(&format!("{folder}/SKILL.md")).ok();
-        let toml = local.read(&format!("{folder}/effort.toml")).ok();
+    let mut folders = vec![(format!("{root}/.claude/skills/{skill}"), true)];
+    folders.extend(local.skills_folder().map(|folder| (format!("{folder}/{skill}"), false)));
+    for (folder, is_projects) in folders {
+        // Where it really is. A project comes from outside: of its skills nothing counts that a link leads elsewhere.
+        let folder = local.place(&folder).path;
+        let mut read = |name: &str| {
+            let path = format!("{folder}/{name}");
+            let may_be = !is_projects || inside(&path, &[root], local).is_some();
+            may_be.then(|| local.read(&path).ok()).flatten()
+        };
+        let (front, toml) = (read("SKILL.md"), read("effort.toml"));
         if front.is_none() && toml.is_none() {
             continue;
         }
@@ -108,21 +116,20 @@ pub(super) fn inside(path: &str, roots: &[&str], local: &mut dyn Local) -> Optio
 fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) -> Found {
     let phases = written.phases.iter().map(|phase| one_line(phase, MAX_NAME));
     let phases = phases.filter(|phase| !phase.is_empty()).take(MAX_PHASES).collect();
-    // The skill's own folder may be a link; what counts is where its files are.
-    let own = local.place(&format!("{folder}/SKILL.md")).path;
-    let own = own.strip_suffix("/SKILL.md").unwrap_or(folder).to_owned();
+    let roots = [root, folder];
     let mut preload: Vec<String> = Vec::new();
     for path in written.preload.iter().take(MAX_FILES) {
-        let in_skill = format!("{own}/{path}");
-        let is_there = !path.starts_with('/') && local.read(&in_skill).is_ok();
-        let path = if is_there { in_skill } else { absolute(root, path) };
-        preload.extend(inside(&path, &[root, &own], local));
+        let own = inside(&absolute(folder, path), &roots, local);
+        let own = own.filter(|path| local.read(path).is_ok());
+        preload.extend(own.or_else(|| inside(&absolute(root, path), &roots, local)));
     }
     let mut templates = BTreeMap::new();
     for (name, path) in written.templates.iter().take(MAX_TEMPLATES) {
         let name = capitals(name);
-        let file = inside(&absolute(&own, path), &[&own, root], local);
-        if let Some(text) = file.and_then(|file| local.read(&file).ok()).filter(|_| name != "LOG") {
+        let Some(file) = inside(&absolute(folder, path), &roots, local) else { continue };
+        if let Some(text) = local.read(&file).ok().filter(|_| name != "LOG") {
+            // It goes into a file that may be committed.
+            let text = journal::redacted(&text, MAX_TEMPLATE, journal::names_dotenv(&file));
             templates.insert(name, substrate_core::text::cut(&text, MAX_TEMPLATE).to_owned());
         }
     }
@@ -133,7 +140,7 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
         block_at: written.block_at.map(i64::from),
         guards: written.guards,
         artifacts: Vec::new(),
-        folder: own,
+        folder: folder.to_owned(),
     };
     Found { config, templates }
 }

@@ -211,6 +211,24 @@ pub(super) fn counted(
     Ok(())
 }
 
+/// When a refusal was counted last.
+pub(super) fn denied(db: &mut dyn Db, window: i64) -> Result<Option<Timestamp>, DbError> {
+    let found =
+        db.first("select denied_ms from windows where id = $1", &[window.into()], |row| {
+            row.opt_int(0)
+        })?;
+    Ok(found.flatten().map(Timestamp))
+}
+
+/// A call was refused.
+pub(super) fn deny(db: &mut dyn Db, window: i64, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update windows set n_denied = n_denied + 1, denied_ms = $2 where id = $1",
+        &[window.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
 /// A log entry: the counting begins anew.
 pub(super) fn logged(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), DbError> {
     db.execute(

@@ -37,9 +37,9 @@ pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> 
     Ok(with_receipt(wishes))
 }
 
-/// The beginning of a file, without secrets.
+/// The beginning of a file, without secrets; nothing of what is no text.
 pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
-    let text = cx.world.beginning(path, MAX_READ)?;
+    let text = cx.world.beginning(path, MAX_READ).filter(|text| !is_binary(text))?;
     Some(journal::redacted(&text, MAX_READ, journal::names_dotenv(path)).into_owned())
 }
 
@@ -105,6 +105,12 @@ fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending) -> Wish {
     };
     let text = words::pending(effort, pending, file.as_deref());
     Wish::Context { text, more: Some(format!("substrate effort show {effort}")) }
+}
+
+/// One odd letter may be the one that the cut went through, or somebody's old encoding.
+fn is_binary(text: &str) -> bool {
+    let n_odd = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    text.contains('\0') || n_odd > 1 + text.len() / 32
 }
 
 fn with_receipt(mut wishes: Vec<Wish>) -> Vec<Wish> {

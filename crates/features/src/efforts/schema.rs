@@ -96,4 +96,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         about: "the rules of an effort's skill, apart from the rest of its metadata",
         sql: "alter table efforts add column guards text not null default ''",
     },
+    Migration {
+        about: "when a call was refused last",
+        sql: "alter table windows add column denied_ms bigint",
+    },
 ];

@@ -66,6 +66,12 @@ impl VerbArgs for Start {
         let (worker, session) = target::agent(cx, caller)?;
         let agent = worker.who.agent;
         let task = self.task(cx, caller)?;
+        if !cx.world.takes_artifact(&task.root, &task.relative, "0.md") {
+            return Err(VerbError::user(
+                format!("`{}` can't be a task's folder", one_line(&task.relative, 120)),
+                "it is a file, a link, or not yours to write: name another one, e.g. `--task tasks/login`",
+            ));
+        }
         let mode = one_line(self.mode.as_deref().unwrap_or_default(), 40);
         let before = ops::active(cx.db, agent, &caller.project)?;
         ops::ensure_task(cx.db, &task, &caller.project)?;
@@ -80,7 +86,11 @@ impl VerbArgs for Start {
             phase: config.phases.first().map_or("", String::as_str),
             config: &config,
             warn_at: at(config.warn_at, "efforts.warn_at"),
-            block_at: at(config.block_at, "efforts.block_at"),
+            block_at: match at(config.block_at, "efforts.block_at") {
+                // Each call would be refused, also the one right after an entry.
+                1 => 2,
+                block_at => block_at,
+            },
         };
         let id = ops::begin(cx.db, &new, cx.now)?;
         let made = ops::one(cx.db, id)?;

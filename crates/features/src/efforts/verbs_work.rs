@@ -114,12 +114,20 @@ impl VerbArgs for Log {
             ops_windows::logged(cx.db, session, actor)?;
         }
         let entry = words::entry(cx.now, &who, &effort.phase, &text);
+        let name = words::log_name(&effort);
+        let is_written = cx.world.takes_artifact(&effort.task.root, &effort.task.relative, &name);
         log_file(cx, &effort, entry);
-        let file = format!("{}/{}", effort.task.relative, words::log_name(&effort));
-        Ok(Output::new(
-            format!("Logged in `{file}`.\n"),
-            json!({"effort": effort.id, "file": file, "at_ms": cx.now.0}),
-        ))
+        let file = one_line(&format!("{}/{name}", effort.task.relative), 240);
+        let text = match is_written {
+            true => format!("Logged in `{file}`.\n"),
+            false => format!(
+                "The entry is kept (`substrate effort show {} --messages`), but `{file}` could not be written: it is no plain file, or not yours to write.\n",
+                effort.id
+            ),
+        };
+        let json =
+            json!({"effort": effort.id, "file": file, "written": is_written, "at_ms": cx.now.0});
+        Ok(Output::new(text, json))
     }
 }
 

@@ -70,9 +70,16 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
     let _infallible = write!(out, ". Its task is `{}`.", one_line(&task.relative, 200));
     let files: Vec<String> = artifacts(effort).iter().map(|path| format!("`{path}`")).collect();
     if goes_on && !has_payload(effort) {
+        let left = match &effort.payload {
+            // It is told once, and that was to another window.
+            Some(_) => format!(
+                "; what it left was told before (`substrate effort show {id} --dehydrated` shows it)"
+            ),
+            None => " and left no dehydrated context".to_owned(),
+        };
         let _infallible = write!(
             out,
-            "\nAn earlier session worked on it and left no dehydrated context: read {} before you go on.",
+            "\nAn earlier session worked on it{left}: read {} before you go on.",
             files.join(", ")
         );
     } else {
@@ -167,7 +174,9 @@ pub(super) fn preloaded(path: &str, file: Option<&str>) -> String {
 }
 
 fn content(path: &str, file: Option<&str>) -> String {
-    let Some(text) = file else { return " it can't be read.".to_owned() };
+    let Some(text) = file else {
+        return " it can't be shown: it is gone, no text, or a link by now.".to_owned();
+    };
     let (quote, is_cut) = quoted(text, MAX_FILE);
     match is_cut {
         true => {

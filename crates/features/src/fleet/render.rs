@@ -50,6 +50,35 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
     parts.join("\n")
 }
 
+/// As much as a terminal can show at once, from the top: what needs a person is there.
+pub(super) fn fitted(text: &str, rows: usize, columns: usize) -> String {
+    let n_lines = text.lines().count();
+    // The cursor stands below the last line.
+    let room = rows.saturating_sub(1).max(1);
+    let n_shown = if n_lines <= room { n_lines } else { room.saturating_sub(1) };
+    let mut out = String::new();
+    for line in text.lines().take(n_shown) {
+        let _infallible = writeln!(out, "{}", narrowed(line, columns));
+    }
+    if n_shown < n_lines {
+        let rest = format!("… and {} more lines: `substrate fleet`", n_lines - n_shown);
+        let _infallible = writeln!(out, "{}", narrowed(&rest, columns));
+    }
+    out
+}
+
+/// The beginning of a line that fits. Letters of the East, and pictures, take two columns.
+fn narrowed(line: &str, columns: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in line.char_indices() {
+        used += if c >= '\u{1100}' && !matches!(c, '\u{1e00}'..='\u{2e7f}') { 2 } else { 1 };
+        if used > columns {
+            return &line[..at];
+        }
+    }
+    line
+}
+
 fn one(line: &Line, wide: usize, now: Timestamp) -> String {
     let project = line.seat.project.rsplit('/').next().unwrap_or_default();
     let since = Ago(now.since(line.since)).to_string();
@@ -122,4 +151,28 @@ pub(super) fn one_json(line: &Line) -> Value {
         "effort": line.effort.as_ref().map(|effort| json!({"id": effort.id, "skill": effort.skill, "phase": effort.phase})),
         "pane": line.pane.as_ref().map(|pane| &pane.id),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::all("a\nb\n", 3, 80, "a\nb\n")]
+    #[case::the_top("a\nb\nc\nd\n", 4, 80, "a\nb\n… and 2 more lines: `substrate fleet`\n")]
+    #[case::narrow("abcdef\nb\n", 10, 4, "abcd\nb\n")]
+    #[case::wide_letters("漢字漢字\n", 10, 5, "漢字\n")]
+    #[case::accents("ünïcode\n", 10, 4, "ünïc\n")]
+    #[case::tiny("a\nb\n", 1, 80, "… and 2 more lines: `substrate fleet`\n")]
+    #[case::nothing("", 10, 10, "")]
+    fn it_fits_the_terminal(
+        #[case] text: &str,
+        #[case] rows: usize,
+        #[case] columns: usize,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(fitted(text, rows, columns), expected);
+    }
 }

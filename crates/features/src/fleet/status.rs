@@ -66,6 +66,9 @@ pub(super) struct Next {
 /// The hooks of calls that run side by side come within so long of each other.
 const SIDE_BY_SIDE_MS: i64 = 1_000;
 
+/// How the reason of a turn that failed begins. Anything else that went wrong is a single call.
+pub(super) const TURN_FAILED: &str = "the turn failed";
+
 /// The longest reason that is kept, in characters.
 const MAX_WHY: usize = 160;
 
@@ -119,7 +122,7 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
         (K::StopFailure, Detail::StopFailure { error, last_message }) => {
             let words = last_message.as_deref().unwrap_or_default();
             let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-            Some(be(Status::Error, &format!("the turn failed, {error}{words}")))
+            Some(be(Status::Error, &format!("{TURN_FAILED}, {error}{words}")))
         }
         // Where nobody watches, a call that needs a permission is refused, and the agent goes on.
         (K::PermissionRequest, _) if event.attended == Some(false) => None,

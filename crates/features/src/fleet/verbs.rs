@@ -27,6 +27,9 @@ pub(super) struct List {
     /// What was shown last.
     #[arg(skip)]
     shown: Option<String>,
+    /// The rows and columns that there are for it.
+    #[arg(skip)]
+    screen: Option<(u16, u16)>,
 }
 
 impl VerbArgs for List {
@@ -38,6 +41,7 @@ impl VerbArgs for List {
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         // Elsewhere a picture that is drawn again and again is of no use.
         self.watch &= local.is_terminal();
+        self.screen = local.screen();
         Ok(())
     }
 
@@ -47,6 +51,10 @@ impl VerbArgs for List {
         if !self.watch {
             return Ok(Output::new(text, json));
         }
+        let text = match self.screen {
+            Some((rows, columns)) => render::fitted(&text, rows.into(), columns.into()),
+            None => text,
+        };
         let shown = checksum(&text);
         let is_same = self.shown.as_ref() == Some(&shown);
         let mut out = if is_same {

@@ -3,7 +3,7 @@
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
 use super::ops::{self, Kept};
-use super::status::Status;
+use super::status::{Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
 use crate::identity::roster::{self, Seat};
@@ -11,6 +11,9 @@ use crate::{efforts, journal, locks, mail};
 
 /// Somebody who works and says nothing for so long may hang.
 const SILENT_MS: i64 = 10 * 60_000;
+
+/// Whoever goes on after a call that failed does so within this time.
+const STUCK_MS: i64 = 30_000;
 
 /// For so long a client that vanished is shown.
 const GONE_MS: i64 = 60 * 60_000;
@@ -79,7 +82,7 @@ pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
 
 fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
     let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
-    let status = status(&seat, kept.as_ref());
+    let status = status(&seat, kept.as_ref(), cx.now);
     let is_working = status == Some(Status::Working);
     let silent = cx.now.since(seat.last);
     let tool = if is_working {
@@ -108,11 +111,19 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
 }
 
 /// What is true: whoever is gone is nothing else. Of whoever was not written down we know whether its turn has ended.
-fn status(seat: &Seat, kept: Option<&Kept>) -> Option<Status> {
+fn status(seat: &Seat, kept: Option<&Kept>, now: Timestamp) -> Option<Status> {
     if !seat.is_there {
         return None;
     }
+    // A call that fails is an everyday thing (`grep` that finds nothing), and the agent knows of it.
+    let goes_on = |kept: &Kept| {
+        kept.status == Status::Error
+            && !kept.why.starts_with(TURN_FAILED)
+            && !seat.has_stopped
+            && now.since(kept.since) <= STUCK_MS
+    };
     Some(match kept {
+        Some(kept) if goes_on(kept) => Status::Working,
         Some(kept) => kept.shown(),
         None if seat.has_stopped => Status::Done,
         None => Status::Working,

@@ -27,6 +27,11 @@ mod tests;
 
 use substrate_core::{Feature, Verb};
 
+/// Whether an agent may be called so.
+pub fn is_agent_name(name: &str) -> bool {
+    names::is_valid(name)
+}
+
 pub(crate) const FEATURE: Feature = Feature {
     name: "identity",
     about: "Gives every session an agent with a durable name, and says who is there.",

@@ -23,7 +23,8 @@ pub(crate) const FEATURE: Feature = Feature {
         kind: Kind::Word(&["compact", "restart"]),
         default: "\"compact\"",
         about: "What happens when a client under `substrate run` wants to compact by itself: `compact` lets it, `restart` ends it and starts it anew with a fresh context. Without `substrate run` it always compacts.",
-        project: ProjectMay::Set,
+        // It ends the client: that is the user's to say.
+        project: ProjectMay::Nothing,
         profiles: &[("engine", "\"restart\""), ("all", "\"restart\"")],
     }],
     consider: Some(policy::consider),

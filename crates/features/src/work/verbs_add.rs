@@ -81,7 +81,15 @@ impl VerbArgs for Add {
 
 impl Add {
     fn add(self, cx: &mut Cx<'_>, caller: &Caller, request: &str) -> Result<i64, VerbError> {
-        let title = one_line(self.title.as_deref().unwrap_or_default(), MAX_TITLE);
+        let title = self.title.unwrap_or_default();
+        let n_chars = title.trim().chars().count();
+        if n_chars > MAX_TITLE {
+            return Err(VerbError::user(
+                format!("the title has {n_chars} characters; it may have {MAX_TITLE}"),
+                "say it in one line, and put the rest into `--body` or `--body-file`",
+            ));
+        }
+        let title = one_line(&title, MAX_TITLE);
         if title.is_empty() {
             return Err(VerbError::user("the title is empty", "`substrate work add \"TITLE\"`"));
         }

@@ -40,8 +40,11 @@ impl Local for ThisProcess<'_> {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
         let text = if path == "-" {
             bounded(std::io::stdin().lock())
-        } else {
+        } else if path.starts_with("/dev/") || path.starts_with("/proc/") {
+            // `<(…)` of a shell is a pipe, and somebody serves it.
             std::fs::File::open(path).and_then(bounded)
+        } else {
+            plain(path).and_then(bounded)
         };
         text.map_err(|error| {
             VerbError::user(format!("`{path}` could not be read: {error}"), "`-` is standard input")
@@ -74,8 +77,31 @@ impl Local for ThisProcess<'_> {
         Some(format!("{}/skills", config.trim_end_matches('/')))
     }
 
+    fn screen(&self) -> Option<(u16, u16)> {
+        screen()
+    }
+
     fn is_terminal(&self) -> bool {
         std::io::stdout().is_terminal()
+    }
+}
+
+/// As it is now: a person may change it while something is shown.
+pub(super) fn screen() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+}
+
+/// Anything else, such as a pipe that nobody serves, would be waited for.
+fn plain(path: &str) -> std::io::Result<std::fs::File> {
+    match gather::open(path, rustix::fs::OFlags::empty()) {
+        Some((file, _)) => Ok(file),
+        // The system's own word on what is wrong, where it has one.
+        None => Err(match std::fs::metadata(path) {
+            Ok(found) if !found.is_file() => std::io::Error::other("it is no plain file"),
+            Ok(_) => std::io::ErrorKind::PermissionDenied.into(),
+            Err(error) => error,
+        }),
     }
 }
 

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::Value;
-use substrate_core::Verb;
+use serde_json::{Value, json};
+use substrate_core::text::one_line;
+use substrate_core::{Caller, Verb};
 
 use super::call::Line;
 use super::{Context, hex};
@@ -28,14 +29,9 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
-    let effort = matches.get_one::<String>("effort").cloned();
-    if effort.as_ref().is_some_and(|id| !is_plain(id)) {
-        return Err(AppError::new(
-            Kind::User,
-            "an effort's id has letters, digits, `.`, `_` and `-` only",
-        )
-        .hint("`substrate effort list` shows them"));
-    }
+    let effort = matches.get_one::<String>("effort");
+    let effort = effort.map(|id| checked_effort(&context, id)).transpose()?;
+    check_agent(&context)?;
     let orders = Orders {
         // As they were typed: what is no text stays what it is.
         line: std::env::args_os().skip_while(|arg| arg != "--").skip(1).collect(),
@@ -47,7 +43,8 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
     };
     // Threads ask through it until the process ends.
     let context: &'static Context = Box::leak(Box::new(Context { verbose: false, ..context }));
-    let begun = Line::new(context, verb("note")?).call(run::noted(&orders.token, 0, 0), &request());
+    let begun = Line::new(context, verb(&["supervise", "note"])?)
+        .call(run::noted(&orders.token, 0, 0), &request());
     if let Err(error) = begun {
         ui::talk(&format!(
             "substrate run: the engine could not be told about the client, which will compact as usual; `substrate doctor` helps\n{}",
@@ -55,7 +52,7 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
         ));
     }
     let asks = move |name: &str, body: Value| {
-        let verb = verb(name).map_err(|error| error.message)?;
+        let verb = verb(&["supervise", name]).map_err(|error| error.message)?;
         let answer = Line::quiet(context, verb).call(body, &request());
         answer.map(|output| output.json).map_err(|error| error.message)
     };
@@ -67,17 +64,56 @@ fn request() -> String {
     hex(proc::random_id())
 }
 
-fn verb(name: &str) -> Result<&'static Verb> {
+fn verb(path: &[&str]) -> Result<&'static Verb> {
     substrate_features::ALL
         .iter()
         .flat_map(|feature| feature.verbs)
-        .find(|verb| verb.path == ["supervise", name])
+        .find(|verb| verb.path == path)
         .ok_or_else(|| {
-            AppError::new(Kind::Internal, format!("no verb is called `supervise {name}`"))
+            AppError::new(Kind::Internal, format!("no verb is called `{}`", path.join(" ")))
         })
 }
 
-/// It becomes part of a prompt and of the environment.
-fn is_plain(id: &str) -> bool {
-    substrate_core::SafeId::new(id).is_some_and(|safe| safe.as_str() == id)
+/// An effort that is there and not finished. Whether the client may have it is seen when it begins.
+fn checked_effort(context: &Context, id: &str) -> Result<String> {
+    let wrong = |what: String| {
+        Err(AppError::new(Kind::User, what).hint("`substrate effort list` shows those there are"))
+    };
+    let Some(number) = id.parse::<i64>().ok().filter(|number| *number > 0) else {
+        return wrong(format!("`{}` is no effort: efforts have numbers", one_line(id, 60)));
+    };
+    // As the person: whoever is going to work on it may not be there yet.
+    let caller = Caller {
+        agent: None,
+        agent_typed: false,
+        session: None,
+        inside_client: false,
+        ..context.caller.clone()
+    };
+    let (env, home) = (context.env.clone(), context.home.clone());
+    let person = Context { env, home, caller, format: context.format, verbose: false };
+    let shown =
+        Line::quiet(&person, verb(&["effort", "show"])?).call(json!({ "id": number }), &request());
+    match shown {
+        Ok(shown) if shown.json["effort"]["finished_ms"].is_null() => Ok(number.to_string()),
+        Ok(_) => wrong(format!("effort {number} is finished")),
+        Err(error) if error.kind == Kind::User => Err(error),
+        // Without the engine nothing is known; the client is started all the same, and that is told below.
+        Err(_) => Ok(number.to_string()),
+    }
+}
+
+/// The name is passed on to the client's hooks, where one that nobody can have would be left out silently.
+fn check_agent(context: &Context) -> Result<()> {
+    let Some(name) = context.caller.agent.as_deref().filter(|_| context.caller.agent_typed) else {
+        return Ok(());
+    };
+    match substrate_features::is_agent_name(name) {
+        true => Ok(()),
+        false => Err(AppError::new(
+            Kind::User,
+            format!("`{}` can't be an agent's name", one_line(name, 60)),
+        )
+        .hint("a name begins with a letter and has up to 40 letters, digits, `_` and `-`")),
+    }
 }

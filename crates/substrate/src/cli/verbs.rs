@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use clap::{ArgMatches, Command};
-use serde_json::Value;
+use serde_json::{Value, json};
 use substrate_core::{Format, Output, Verb};
 
 use super::call::Line;
 use super::local::ThisProcess;
-use super::{Context, lines};
+use super::{Context, lines, local};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
-/// How often a verb that follows something asks again.
-const FOLLOW: Duration = Duration::from_millis(300);
+/// How soon a verb that follows something asks again: after news, and after a long time without.
+const FOLLOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
 
 fn all() -> impl Iterator<Item = &'static Verb> {
     substrate_features::ALL.iter().flat_map(|feature| feature.verbs)
@@ -82,6 +82,7 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
         return lines::run(context, verb, &source);
     }
     let mut line = Line::new(context, verb);
+    let mut pause = FOLLOW.0;
     loop {
         let output = line.call(body, &context.caller.request)?;
         let printed = print(context.format, &output)?;
@@ -96,7 +97,12 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
             Some(next) => body = next,
             None => return Ok(()),
         }
-        std::thread::sleep(FOLLOW);
+        pause = if output.text.is_empty() { (pause * 2).min(FOLLOW.1) } else { FOLLOW.0 };
+        std::thread::sleep(pause);
+        // The terminal may have another size by now.
+        if let Some(screen) = body.get_mut("screen") {
+            *screen = json!(local::screen());
+        }
     }
 }
 

@@ -37,6 +37,19 @@ pub(super) fn add(root: &str, dir: &str, name: &str, text: &str, fresh: bool) ->
     file.write_all(text.as_bytes())
 }
 
+/// Whether `add` has a chance: nothing odd is where the file is or would be, and we may write there.
+pub(super) fn takes(root: &str, dir: &str, name: &str) -> bool {
+    let (Ok(folder), Ok(name)) = (folder(Path::new(root), dir), checked(name)) else {
+        return false;
+    };
+    let may_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    let file = folder.join(name);
+    match std::fs::symlink_metadata(&file) {
+        Ok(found) => found.is_file() && found.len() <= MAX_BYTES && may_write(&file),
+        Err(_) => folder.ancestors().find(|path| path.exists()).is_some_and(may_write),
+    }
+}
+
 /// The folder below the root. A project comes from outside: none of the folders on the way may be a link, or git's own.
 fn folder(root: &Path, dir: &str) -> Result<PathBuf> {
     if !root.is_absolute() || !root.is_dir() {
@@ -87,6 +100,26 @@ mod tests {
         add(&at, "tasks/x", "1_FIX_PLAN.md", "plan\n", true).unwrap();
         assert_eq!(read(root.path(), "tasks/x/1_FIX_LOG.md"), "a\nb\n");
         assert_eq!(read(root.path(), "tasks/x/1_FIX_PLAN.md"), "plan\n");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().display().to_string();
+        assert!(takes(&at, "tasks/x", "a.md"), "folders are made");
+        add(&at, "tasks/x", "a.md", "a\n", false).unwrap();
+        assert!(takes(&at, "tasks/x", "a.md"));
+        add(&at, "tasks/x", "b.md", "b\n", false).unwrap();
+        assert!(!takes(&at, "tasks/x/b.md", "a.md"), "a file is no folder");
+        let link = root.path().join("tasks/x/c.md");
+        std::os::unix::fs::symlink("a.md", &link).unwrap();
+        assert!(!takes(&at, "tasks/x", "c.md"), "a link");
+        std::fs::remove_file(&link).unwrap();
+        let env = crate::config::Env::of_this_process();
+        let made = crate::proc::command("mkfifo", &env).arg(&link).status().unwrap();
+        assert!(made.success());
+        assert!(!takes(&at, "tasks/x", "c.md") && add(&at, "tasks/x", "c.md", "x", false).is_err());
+        assert!(!takes(&at, "../x", "a.md") && !takes(&at, "x", "a.sh"));
     }
 
     #[test]

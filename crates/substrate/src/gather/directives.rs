@@ -5,9 +5,14 @@ use std::time::Instant;
 
 use super::places::place;
 
-/// How many folders are looked at, and how many files are named.
+/// How many folders are looked at, how many files of one folder are named, and how many in all. Whoever asks knows which of
+/// them are news, and takes a few.
 const MAX_LEVELS: usize = 16;
-const MAX_FILES: usize = 8;
+const MAX_HERE: usize = 64;
+const MAX_FILES: usize = 128;
+
+/// How many entries of a folder are listed.
+const MAX_ENTRIES: usize = 4_096;
 
 /// The names that have a meaning in any folder, and the folder whose files all do.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -27,39 +32,47 @@ pub(super) fn directives(
         Some(PathBuf::from(&place.root))
     };
     let Some(root) = root else { return Vec::new() };
-    let mut found: Vec<String> = Vec::new();
     let folders = Path::new(&place.path).ancestors().skip(1).take(MAX_LEVELS);
-    for folder in folders.take_while(|folder| folder.starts_with(&root)) {
-        if Instant::now() >= deadline || found.len() >= MAX_FILES {
+    let folders: Vec<&Path> = folders.take_while(|folder| folder.starts_with(&root)).collect();
+    // From the nearest to the uppermost: whoever is nearer is more likely to fit. The files that every folder may have come
+    // first, however many others there are.
+    let named = folders.iter().map(|folder| (*folder, named(folder)));
+    let listed = folders.iter().map(|folder| (*folder, listed(folder)));
+    let mut found: Vec<(&Path, String)> = Vec::new();
+    for (folder, paths) in named.chain(listed) {
+        if Instant::now() >= deadline {
             break;
         }
-        // From the nearest to the uppermost: whoever is nearer is more likely to fit.
-        for path in here(folder).into_iter().rev() {
+        for path in paths {
             // What a link leads to is looked at under its own name, and only inside the project.
             let Ok(path) = path.canonicalize() else { continue };
             let Some(text) = path.to_str().filter(|_| path.starts_with(&root)) else { continue };
-            if path.is_file() && found.len() < MAX_FILES && found.iter().all(|other| other != text)
-            {
-                found.push(text.to_owned());
+            let is_new = found.iter().all(|(_, other)| other != text);
+            if path.is_file() && found.len() < MAX_FILES && is_new {
+                found.push((folder, text.to_owned()));
             }
         }
     }
-    found.reverse();
-    found
+    // Stable: in each folder they stay as they are.
+    found.sort_by_key(|(folder, _)| folder.as_os_str().len());
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
-fn here(folder: &Path) -> Vec<PathBuf> {
-    let named = NAMES.iter().map(|name| folder.join(name)).filter(|path| path.exists());
-    let mut out: Vec<PathBuf> = named.collect();
-    let Ok(entries) = std::fs::read_dir(folder.join(FOLDER)) else { return out };
-    let mut more: Vec<PathBuf> = entries
+fn named(folder: &Path) -> Vec<PathBuf> {
+    NAMES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).collect()
+}
+
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder.join(FOLDER)) else { return Vec::new() };
+    let mut out: Vec<PathBuf> = entries
         .flatten()
-        .take(64)
+        .take(MAX_ENTRIES)
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .collect();
-    more.sort();
-    out.extend(more);
+    // A folder lists its entries in any order, and the same ones have to be kept each time.
+    out.sort();
+    out.truncate(MAX_HERE);
     out
 }
 
@@ -106,6 +119,19 @@ mod tests {
         assert_eq!(look(root, "src/api/new/there.rs", None), expected, "also for a new file");
         assert_eq!(look(root, "x.rs", None), expected[..3]);
         assert!(look(root, "/etc/hosts", None).is_empty());
+    }
+
+    #[test]
+    fn many_in_one_folder_hide_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(root, &["AGENTS.md", "m/AGENTS.md", "m/x.rs"]);
+        let names: Vec<String> = (0..200).map(|n| format!("m/.directives/r{n:03}.md")).collect();
+        put(root, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        std::fs::create_dir(root.join(".git")).unwrap();
+        let found = look(root, "m/x.rs", None);
+        assert_eq!(found[..3], ["AGENTS.md", "m/AGENTS.md", "m/.directives/r000.md"]);
+        assert_eq!((found.len(), found[65].as_str()), (66, "m/.directives/r063.md"));
     }
 
     #[test]

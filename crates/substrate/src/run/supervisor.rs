@@ -124,7 +124,13 @@ impl Supervisor<'_> {
             }
             let patience = kill_at.unwrap_or_else(|| tokio::time::Instant::now() + GRACE);
             tokio::select! {
-                heard = self.signals.next() => self.heard(&child, heard),
+                heard = self.signals.next() => {
+                    self.heard(&child, heard);
+                    // Ctrl+C may mean something else to a client; this means its end.
+                    if matches!(heard, Heard::End(Signal::TERM)) {
+                        kill_at = kill_at.or_else(|| Some(tokio::time::Instant::now() + GRACE));
+                    }
+                }
                 Some((id, said)) = self.channel.wanted.recv() => {
                     if id == child.id() && wanted.is_none() {
                         wanted = Some(said);

@@ -13,8 +13,11 @@ const STYLES: [(&str, &str, &str); 2] = [
     ("window-active-style", "@substrate_old_active", "@substrate_base_active"),
 ];
 
-/// The option of a window that colours its tab.
-const TAB: &str = "window-status-style";
+/// The options of a window that colour its tab, also while it is the current one, and where their old values are kept.
+const TABS: [(&str, &str); 2] = [
+    ("window-status-style", "@substrate_old_tab"),
+    ("window-status-current-style", "@substrate_old_current_tab"),
+];
 
 /// Between the answers of several questions.
 const BREAK: &str = "--substrate--";
@@ -156,21 +159,40 @@ fn tab(server: &Server, pane: &str) -> Result<(), TmuxError> {
         return if is_saved { restore_tab(server, window) } else { Ok(()) };
     }
     let mut args = Args::new();
-    if !is_saved {
-        let own = server.run(&["show-options", "-wqv", "-t", window, TAB])?;
-        let own = format!("={}", own.trim_end_matches('\n'));
-        args.add(&["set-option", "-w", "-t", window, "@substrate_old_tab", &own]);
-        args.add(&["set-option", "-w", "-t", window, "@substrate_tab_saved", "1"]);
+    for (option, old) in TABS {
+        let kept = if is_saved {
+            server
+                .run(&["show-options", "-wqv", "-t", window, old])?
+                .trim_end_matches('\n')
+                .to_owned()
+        } else {
+            let own = server.run(&["show-options", "-wqv", "-t", window, option])?;
+            let own = format!("={}", own.trim_end_matches('\n'));
+            args.add(&["set-option", "-w", "-t", window, old, &own]);
+            own
+        };
+        let own = kept.strip_prefix('=').unwrap_or_default();
+        let base = if own.is_empty() {
+            server.run(&["show-options", "-gwqv", option])?.trim_end_matches('\n').to_owned()
+        } else {
+            own.to_owned()
+        };
+        // Whatever else the person has set for tabs stays as it is.
+        let base = if base == "default" { "" } else { base.as_str() };
+        let style = format!("{base},bg={colour}");
+        args.add(&["set-option", "-w", "-t", window, option, style.trim_start_matches(',')]);
     }
-    args.add(&["set-option", "-w", "-t", window, TAB, &format!("bg={colour}")]);
+    args.add(&["set-option", "-w", "-t", window, "@substrate_tab_saved", "1"]);
     args.run(server)
 }
 
 fn restore_tab(server: &Server, window: &str) -> Result<(), TmuxError> {
-    let old = server.run(&["show-options", "-wqv", "-t", window, "@substrate_old_tab"])?;
     let mut args = Args::new();
-    put_back(&mut args, &["-w", "-t", window], TAB, old.trim_end_matches('\n'));
-    args.add(&["set-option", "-wu", "-t", window, "@substrate_old_tab"]);
+    for (option, old) in TABS {
+        let kept = server.run(&["show-options", "-wqv", "-t", window, old])?;
+        put_back(&mut args, &["-w", "-t", window], option, kept.trim_end_matches('\n'));
+        args.add(&["set-option", "-wu", "-t", window, old]);
+    }
     args.add(&["set-option", "-wu", "-t", window, "@substrate_tab_saved"]);
     args.run(server)
 }

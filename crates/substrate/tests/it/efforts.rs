@@ -150,3 +150,52 @@ fn directions_beside_a_file_are_told_once() {
     assert!(read().contains("> Only tabs."));
     assert_eq!(read(), "");
 }
+
+/// What comes with a repository, and what happens in it later, opens no file of the user's.
+#[test]
+fn nothing_from_outside_of_the_project_is_read_through_its_links() {
+    let env = house();
+    let outside = env.root().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    write_file(&outside.join("hosts.yml"), b"note: PRIVATE-OUTSIDE\n");
+    let skill = env.project().join(".claude/skills/review");
+    std::fs::create_dir(&skill).unwrap();
+    std::os::unix::fs::symlink(outside.join("SKILL.md"), skill.join("SKILL.md")).unwrap();
+    let toml = b"preload = [\"hosts.yml\"]\n[templates]\nplan = \"hosts.yml\"\n";
+    write_file(&skill.join("effort.toml"), toml);
+    effort(&env, &["start", "review", "--task", "tasks/r"]).success();
+    assert!(!glob(&env).contains("PRIVATE"));
+    assert_eq!(text(&env, "tasks/r/1_REVIEW_PLAN.md"), "");
+
+    let notes = env.project().join("notes.md");
+    write_file(&notes, b"NOTES");
+    effort(&env, &["preload", "notes.md"]).success();
+    std::fs::remove_file(&notes).unwrap();
+    std::os::unix::fs::symlink(outside.join("hosts.yml"), &notes).unwrap();
+    let told = glob(&env);
+    assert!(told.contains("it can't be shown") && !told.contains("PRIVATE"), "{told}");
+    let told = hook(&env, "SessionStart", &json!({"source": "clear"})).success();
+    assert!(told.contains("it can't be shown") && !told.contains("PRIVATE"), "{told}");
+}
+
+#[test]
+fn what_is_no_plain_file_is_neither_waited_for_nor_said_to_be_written() {
+    let env = house();
+    let pipe = |path: &str| {
+        let file = env.project().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        assert!(env.command("mkfifo").arg(file).status().unwrap().success());
+    };
+    pipe(".claude/skills/fix/SKILL.md");
+    effort(&env, &["start", "fix", "--task", "tasks/x"]).success();
+    let log = env.project().join("tasks/x/1_FIX_LOG.md");
+    std::fs::remove_file(&log).unwrap();
+    pipe("tasks/x/1_FIX_LOG.md");
+    let said = effort(&env, &["log", "found it"]).success();
+    assert!(said.contains("`tasks/x/1_FIX_LOG.md` could not be written"), "{said}");
+    let shown = effort(&env, &["show", "--messages"]).success();
+    assert!(shown.contains("found it"), "{shown}");
+    write_file(&env.project().join(".env"), b"A=b\n");
+    let run = effort(&env, &["start", "fix", "--task", ".env"]).code(1);
+    assert!(run.stderr.contains("`.env` can't be a task's folder"), "{run}");
+}

@@ -91,6 +91,8 @@ fn the_fleet_says_who_needs_you_who_works_and_who_is_gone() {
     env.substrate(["fleet", "check", "CalmOtter"]).success();
     otter.bash("PostToolUseFailure", "rm -r build");
     lion.event("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Built."}));
+    assert_eq!(fleet(&env), ["CalmOtter working", "NobleLion done"], "a call may fail");
+    otter.event("StopFailure", json!({"error": "server_error"}));
     assert_eq!(fleet(&env), ["CalmOtter error", "NobleLion done"]);
     otter.dies();
     wait_until(SOON, "its end", || fleet(&env) == ["NobleLion done", "CalmOtter gone"]);

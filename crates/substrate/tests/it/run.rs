@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
+use serde_json::json;
 use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
 
 use crate::house::{SOON, bytes, configure, signal};
@@ -78,11 +79,42 @@ fn a_program_that_is_not_there_is_said_and_has_the_code_of_shells() {
 #[test]
 fn the_client_is_told_who_it_is() {
     let env = TestEnv::new();
-    configure(&env, ALONE);
+    configure(&env, &format!("{ALONE}[efforts]\non = true\n"));
+    let start = json!({"session_id": "s1", "source": "startup", "cwd": env.project()});
+    env.hook("SessionStart", start).success();
+    let vars = [("CLAUDE_SESSION_ID", "s1"), ("CLAUDECODE", "1")];
+    let effort = |args: &[&str]| env.substrate_with([&["effort"], args].concat(), &vars).success();
+    effort(&["start", "fix"]);
     let script = "echo $AGENT_ID $SUBSTRATE_EFFORT $SUBSTRATE_PERSIST $TERM";
-    let flags = ["--agent", "NobleLion", "--effort", "e-7", "--persist"];
+    let flags = ["--agent", "NobleLion", "--effort", "1", "--persist"];
     let told = Running::start(run(&env, &flags, script), Vec::new()).finish(SOON).success();
-    assert_eq!(told, "NobleLion e-7 poll xterm-256color\n");
+    assert_eq!(told, "NobleLion 1 poll xterm-256color\n");
+
+    // What can't be is said, and nothing is started.
+    effort(&["finish"]);
+    for (flags, why) in [
+        (["--effort", "1"], "effort 1 is finished"),
+        (["--effort", "999"], "there is no effort 999"),
+        (["--effort", "nonsense"], "`nonsense` is no effort"),
+        (["--agent", "No Body!"], "`No Body!` can't be an agent's name"),
+    ] {
+        let run = Running::start(run(&env, &flags, "echo started"), Vec::new()).finish(SOON);
+        let run = run.code(1);
+        assert!(run.stderr.contains(why) && run.stdout.is_empty(), "{run}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_hear_is_killed_when_its_supervisor_shall_end() {
+    let env = TestEnv::new();
+    configure(&env, ALONE);
+    let script = "trap '' TERM; echo ready > ready; while :; do sleep 0.1; done";
+    let running = Running::start(run(&env, &[], script), Vec::new());
+    wait_for_text(&env.project().join("ready"), "ready");
+    let begun = Instant::now();
+    signal(&env, "-TERM", running.pid());
+    running.finish(SOON * 2).code(137);
+    assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[rstest]

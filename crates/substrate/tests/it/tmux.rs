@@ -107,6 +107,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     let tmux = Tmux::start(&env, "colours", "sleep 600");
     tmux.run(&["set-option", "-p", "-t", "%0", "window-style", OWN[0]]);
     tmux.run(&["set-option", "-w", "-t", "%0", "window-status-style", OWN[2]]);
+    tmux.run(&["set-option", "-gw", "window-status-current-style", "bold"]);
     tmux.run(&["set-hook", "-g", "pane-focus-in", "display-message mine"]);
     let var = tmux.var();
     let inside = [("TMUX", var.as_str()), ("TMUX_PANE", "%0")];
@@ -118,42 +119,66 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows("%0", "off", OWN);
     let on = env.substrate_with(["tmux", "on"], &inside).success();
     assert!(on.contains("agents are in 1 pane of it"), "{on}");
-    tmux.shows("%0", "working", [OWN[0], "", "bg=colour24"]);
+    tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=colour24"]);
+    // The tab of the window that one looks at has its own style, which need not hide the colour.
+    let current = ["show-options", "-wqv", "-t", "%0", "window-status-current-style"];
+    assert_eq!(tmux.run(&current), "bold,bg=colour24");
     lion.bash("PreToolUse", "make");
     lion.bash("PermissionRequest", "make");
-    tmux.shows("%0", "attention", ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "bg=colour136"]);
+    tmux.shows(
+        "%0",
+        "attention",
+        ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "fg=colour200,bg=colour136"],
+    );
     lion.bash("PostToolUseFailure", "make");
-    tmux.shows("%0", "error", ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "bg=colour124"]);
+    tmux.shows(
+        "%0",
+        "error",
+        ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "fg=colour200,bg=colour124"],
+    );
     let stop = json!({"stop_hook_active": false, "last_assistant_message": "Built."});
     lion.event("Stop", stop.clone());
-    tmux.shows("%0", "done", ["fg=colour99,bg=#12301c", "default,bg=#12301c", "bg=colour28"]);
+    tmux.shows(
+        "%0",
+        "done",
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+    );
     let status = env.substrate_with(["tmux", "status"], &inside).success();
     assert!(status.contains("%0    done       NobleLion"), "{status}");
     assert!(status.contains("`focus-events` is off"), "{status}");
     env.substrate(["fleet", "check", "NobleLion"]).success();
-    tmux.shows("%0", "checked", ["fg=colour99,bg=#262626", "default,bg=#262626", "bg=colour240"]);
+    tmux.shows(
+        "%0",
+        "checked",
+        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=colour240"],
+    );
 
     // Of two panes in one window the stronger one colours the tab.
     tmux.run(&["split-window", "-d", "sleep 600"]);
     let otter = Agent::begin(&env, "s2", "CalmOtter", &[("TMUX", &var), ("TMUX_PANE", "%1")]);
     otter.event("UserPromptSubmit", json!({"prompt": "go"}));
-    tmux.shows("%1", "working beside", ["", "", "bg=colour24"]);
+    tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=colour24"]);
     otter.event("SessionEnd", json!({"reason": "other"}));
-    tmux.shows("%1", "checked again", ["", "", "bg=colour240"]);
+    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=colour240"]);
     lion.event("SessionEnd", json!({"reason": "other"}));
     tmux.shows("%0", "ended", OWN);
 
     lion.event("UserPromptSubmit", json!({"prompt": "go"}));
     lion.event("Stop", stop);
-    tmux.shows("%0", "done", ["fg=colour99,bg=#12301c", "default,bg=#12301c", "bg=colour28"]);
+    tmux.shows(
+        "%0",
+        "done",
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+    );
     env.substrate(["daemon", "stop"]).success();
     tmux.shows("%0", "without a daemon", OWN);
     env.substrate(["daemon", "start"]).success();
     lion.bash("PreToolUse", "make");
-    tmux.shows("%0", "with a daemon", [OWN[0], "", "bg=colour24"]);
+    tmux.shows("%0", "with a daemon", [OWN[0], "", "fg=colour200,bg=colour24"]);
     let off = env.substrate_with(["tmux", "off"], &inside).success();
     assert!(off.contains("1 pane got back what they had"), "{off}");
     assert_eq!(tmux.styles("%0"), OWN);
+    assert_eq!(tmux.run(&current), "");
     tmux.is_clean();
     lion.bash("PermissionRequest", "make");
     assert_eq!(fleet(&env)[0], "NobleLion attention");
@@ -206,6 +231,17 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     shows("working    NobleLion");
     let screen = tmux.run(&["capture-pane", "-p"]);
     assert!(!screen.contains("Nobody") && !screen.contains("done "), "{screen}");
+    // What needs a person stays in sight, also where not everything fits.
+    for n in 2..9 {
+        let name = format!("Otter{n}");
+        let otter = Agent::begin(&env, &format!("s{n}"), &name, &[]);
+        otter.event("UserPromptSubmit", json!({"prompt": "go"}));
+    }
+    lion.bash("PermissionRequest", "make");
+    tmux.run(&["resize-window", "-x", "40", "-y", "6"]);
+    shows("more lines: `substrate fleet`");
+    let screen = tmux.run(&["capture-pane", "-p"]);
+    assert!(screen.starts_with("Needs you\n  attention  NobleLion"), "{screen}");
     tmux.run(&["send-keys", "C-c"]);
     wait_until(SOON, "the end", || tmux.run(&["display-message", "-p", "#{pane_dead}"]) == "1");
 }

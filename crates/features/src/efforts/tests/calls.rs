@@ -80,11 +80,47 @@ fn whoever_cannot_log_is_let_go_after_a_few_refusals() {
     let mut stage = two();
     brainstorm(&mut stage);
     happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
-    let refusals = (0..30).filter(|_| denial(&tool(&mut stage, SCOUT)).is_some()).count();
-    assert_eq!(refusals, 5);
+    let refusals = |stage: &mut Stage| {
+        let mut one = || {
+            stage.pass(2 * SECOND);
+            denial(&tool(stage, SCOUT)).is_some()
+        };
+        (0..30).filter(|_| one()).count()
+    };
+    assert_eq!(refusals(&mut stage), 5);
     log(&mut stage, SCOUT, "now I can");
-    let refusals = (0..30).filter(|_| denial(&tool(&mut stage, SCOUT)).is_some()).count();
-    assert_eq!(refusals, 5, "an entry begins the count anew");
+    assert_eq!(refusals(&mut stage), 5, "an entry begins the count anew");
+}
+
+#[test]
+fn the_calls_of_one_message_are_refused_together_and_that_counts_once() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    for _ in 0..9 {
+        tool(&mut stage, LION);
+    }
+    for message in 1..=5 {
+        for n in 0..6 {
+            assert!(denial(&tool(&mut stage, LION)).is_some(), "call {n} of message {message}");
+            stage.pass(100);
+        }
+        stage.pass(2 * SECOND);
+    }
+    assert_eq!(denial(&tool(&mut stage, LION)), None, "whoever never logs is let go all the same");
+}
+
+#[rstest]
+#[case::of_a_skill(ON, json!({"config": {"block_at": 1}}))]
+#[case::of_the_settings("[efforts]\non = true\nblock_at = 1\n", json!({}))]
+fn at_least_every_other_call_is_let_through(#[case] settings: &str, #[case] found: Value) {
+    let mut stage = with(settings);
+    let body = json!({"skill": "fix", "task": "tasks/x", "found": found});
+    must(&mut stage, LION, "start", body);
+    for n in 0..3 {
+        assert_eq!(denial(&tool(&mut stage, LION)), None, "{n}");
+        assert!(denial(&tool(&mut stage, LION)).is_some(), "{n}");
+        log(&mut stage, LION, "x");
+    }
 }
 
 #[rstest]
@@ -131,6 +167,14 @@ fn a_refusal_is_not_repeated_when_its_way_out_was_refused(#[case] kind: EventKin
 #[case("echo hi | substrate effort log --body-file -", true)]
 #[case("substrate effort log \"never closed", true)]
 #[case("substrate effort log x; rm -r build", false)]
+#[case("substrate effort log x > /dev/null 2>&1", true)]
+#[case("substrate effort log run", true)]
+#[case("substrate effort show > show.txt", false)]
+#[case("cat x > y; substrate effort show", false)]
+#[case("echo hi >> src.rs; substrate effort show", false)]
+#[case("substrate run -- make deploy", false)]
+#[case("substrate --agent NobleLion run --persist -- make deploy", false)]
+#[case("cat() { make deploy; }; cat; substrate effort show", false)]
 #[case("rm -r build # substrate effort log", false)]
 #[case("echo substrate effort log", false)]
 #[case("substrate-other effort log", false)]
@@ -169,7 +213,7 @@ fn tool_at(stage: &mut Stage, who: One, used: i64) -> Outcome {
         Some(id) => format!("/t/lion/subagents/agent-{id}.jsonl"),
     };
     let line = json!({"type": "assistant", "message": {"usage": {"input_tokens": used}}});
-    stage.facts.insert(Need::Tail { path, max: 256 << 10 }, Found::Text(format!("{line}\n")));
+    stage.facts.insert(Need::Tail { path, max: 64 << 10 }, Found::Text(format!("{line}\n")));
     stage.told(&event)
 }
 

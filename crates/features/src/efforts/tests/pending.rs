@@ -81,6 +81,10 @@ fn a_file_is_shown_now_and_at_every_start() {
     assert!(told.contains("File `/repo/plan.md`:\n> changed"), "{told}");
     let resumed = said(&start(&mut stage, LION, StartSource::Resume));
     assert!(!resumed.contains("changed"), "a resumed conversation holds it: {resumed}");
+    let binary = format!("\u{7f}ELF\0{}", "\u{fffd}".repeat(400));
+    stage.machine.texts.insert("/repo/plan.md".to_owned(), binary);
+    let told = said(&start(&mut stage, LION, StartSource::Clear));
+    assert!(told.contains("File `/repo/plan.md`: it can't be shown"), "{told}");
     let gone = error(run(&mut stage, LION, "preload", json!({"files": ["/repo/gone.md"]})));
     assert!(gone.contains("there is no file"), "{gone}");
 }
@@ -97,10 +101,9 @@ fn what_a_window_leaves_is_told_to_the_next_one_once() {
     assert!(told.contains(expected), "{told}");
     for source in [StartSource::Clear, StartSource::Startup] {
         let told = said(&start(&mut stage, LION, source));
+        assert!(!told.contains("Goal") && !told.contains("left no"), "{told}");
         assert!(
-            !told.contains("Goal")
-                && told
-                    .contains("left no dehydrated context: read `tasks/login/1_BRAINSTORM_LOG.md`"),
+            told.contains("what it left was told before (`substrate effort show 1 --dehydrated` shows it): read `tasks/login/1_BRAINSTORM_LOG.md`"),
             "{told}"
         );
     }

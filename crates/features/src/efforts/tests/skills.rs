@@ -9,15 +9,22 @@ use substrate_core::Local;
 use substrate_core::facts::Place;
 
 /// A machine with these files, in the project `/repo`.
-struct Files(HashMap<String, String>);
+struct Files {
+    texts: HashMap<String, String>,
+    /// Where links lead.
+    links: &'static [(&'static str, &'static str)],
+}
 
 impl Local for Files {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
-        self.0.get(path).cloned().ok_or_else(|| VerbError::user("no such file", ""))
+        let path = self.place(path).path;
+        self.texts.get(&path).cloned().ok_or_else(|| VerbError::user("no such file", ""))
     }
 
     fn place(&mut self, path: &str) -> Place {
-        crate::stage::place(path, "/repo")
+        let leads = |(from, to): &(&str, &str)| Some(format!("{to}{}", path.strip_prefix(from)?));
+        let path = self.links.iter().find_map(leads).unwrap_or_else(|| path.to_owned());
+        crate::stage::place(&path, "/repo")
     }
 
     fn skills_folder(&mut self) -> Option<String> {
@@ -26,8 +33,57 @@ impl Local for Files {
 }
 
 fn found(files: &[(&str, &str)]) -> Result<Found, VerbError> {
-    let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-    find("fix", "/repo", &mut Files(files.collect()))
+    linked(files, &[])
+}
+
+fn linked(
+    files: &[(&str, &str)],
+    links: &'static [(&'static str, &'static str)],
+) -> Result<Found, VerbError> {
+    let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    find("fix", "/repo", &mut Files { texts: texts.collect(), links })
+}
+
+const SECRET: &str = "PRIVATE";
+
+#[rstest]
+#[case::skill_file(&[("/repo/.claude/skills/fix/SKILL.md", "/home/dev/.aws/SKILL.md")])]
+#[case::file(&[("/repo/.claude/skills/fix/hosts.yml", "/home/dev/.aws/hosts.yml")])]
+#[case::toml(&[("/repo/.claude/skills/fix/effort.toml", "/home/dev/.aws/effort.toml")])]
+#[case::folder(&[("/repo/.claude/skills/fix", "/home/dev/.aws")])]
+#[case::skills(&[("/repo/.claude/skills", "/home/dev/.aws")])]
+fn a_projects_skill_brings_nothing_from_elsewhere(
+    #[case] links: &'static [(&'static str, &'static str)],
+) {
+    let toml =
+        "phases = [\"look\"]\npreload = [\"hosts.yml\"]\n[templates]\nplan = \"hosts.yml\"\n";
+    let files = [
+        ("/repo/.claude/skills/fix/effort.toml", toml),
+        ("/home/dev/.aws/effort.toml", toml),
+        ("/home/dev/.aws/SKILL.md", "---\n---\n"),
+        ("/home/dev/.aws/hosts.yml", SECRET),
+        ("/home/dev/.aws/fix/hosts.yml", SECRET),
+        ("/home/dev/.aws/fix/effort.toml", toml),
+    ];
+    let Found { config, templates } = linked(&files, links).unwrap();
+    assert!(config.preload.iter().all(|path| path.starts_with("/repo/")), "{config:?}");
+    assert!(!templates.values().any(|text| text.contains(SECRET)), "{templates:?}");
+}
+
+#[test]
+fn the_users_own_skill_may_be_anywhere_and_secrets_in_a_template_are_taken_out() {
+    let links = &[("/home/dev/.claude/skills/fix", "/home/dev/dots/fix")];
+    let toml = "preload = [\"notes.md\", \"../secret.md\"]\n[templates]\nplan = \"plan.md\"\n";
+    let files = [
+        ("/home/dev/dots/fix/effort.toml", toml),
+        ("/home/dev/dots/fix/notes.md", "notes"),
+        ("/home/dev/dots/secret.md", SECRET),
+        ("/home/dev/dots/fix/plan.md", "api_key = sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAA\n"),
+    ];
+    let Found { config, templates } = linked(&files, links).unwrap();
+    assert_eq!(config.preload, ["/home/dev/dots/fix/notes.md"]);
+    assert_eq!(config.folder, "/home/dev/dots/fix");
+    assert!(!templates["PLAN"].contains("sk-ant"), "{templates:?}");
 }
 
 const FOLDER: &str = "/repo/.claude/skills/fix";

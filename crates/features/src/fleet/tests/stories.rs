@@ -15,9 +15,15 @@ fn a_turn_from_its_prompt_to_its_end() {
     happens(&mut stage, "lion", EventKind::PostToolUse, after("cargo test"));
     assert_eq!(status(&mut stage, "NobleLion"), "working");
     happens(&mut stage, "lion", EventKind::PostToolUseFailure, failed("make", false));
-    assert_eq!(status(&mut stage, "NobleLion"), "error");
+    assert_eq!(status(&mut stage, "NobleLion"), "working", "a call may fail");
+    stage.pass(31 * SECOND);
+    assert_eq!(status(&mut stage, "NobleLion"), "error", "and nothing comes of it");
     happens(&mut stage, "lion", EventKind::PreToolUse, before("make"));
     assert_eq!(status(&mut stage, "NobleLion"), "working");
+    let failure = Detail::StopFailure { error: "server_error".to_owned(), last_message: None };
+    happens(&mut stage, "lion", EventKind::StopFailure, failure);
+    assert_eq!(status(&mut stage, "NobleLion"), "error", "a turn that failed, at once");
+    happens(&mut stage, "lion", EventKind::PreToolUse, before("make"));
     happens(&mut stage, "lion", EventKind::Stop, stop("All done."));
     assert_eq!(status(&mut stage, "NobleLion"), "done");
     stage.pass(MINUTE);

@@ -264,6 +264,9 @@ fn many_lines_are_many_items_and_a_bad_one_harms_no_other() {
     let long = "x".repeat(70_000);
     let (words, _) = error(&mut stage, &person(), "add", json!({"title": "t", "body": long}));
     assert!(words.contains("at most 65536"), "{words}");
+    let (words, hint) = error(&mut stage, &person(), "add", json!({"title": "x".repeat(201)}));
+    assert!(words.contains("201 characters") && hint.contains("--body"), "{words} {hint}");
+    work(&mut stage, &person(), "add", json!({"title": "x".repeat(200)})).unwrap();
 }
 
 #[test]
