@@ -10,6 +10,7 @@ mod config;
 mod explain;
 pub(crate) mod face;
 mod ops;
+mod ops_files;
 mod ops_pending;
 mod ops_windows;
 mod pending;

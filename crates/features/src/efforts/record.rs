@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use substrate_core::text::one_line;
 use substrate_core::{
-    Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall,
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall, ToolClass,
 };
 
 use super::ops_windows::{self, Standing};
-use super::{calls, ops_pending, pending, policy};
+use super::{calls, ops_files, ops_pending, pending, policy};
 use crate::identity::book::MAIN;
 use crate::journal;
 
@@ -22,6 +22,9 @@ const STEP: i64 = 200;
 /// The longest dialogue or failure that is kept, in characters.
 const MAX_DIALOGUE: usize = 4_000;
 const MAX_FAILURE: usize = 300;
+
+/// The longest path that is kept.
+const MAX_PATH: usize = 1_000;
 
 pub(super) fn record(
     cx: &mut Cx<'_>,
@@ -40,15 +43,18 @@ pub(super) fn record(
             | EventKind::UserPromptSubmit,
             detail,
         ) => {
-            let asked = match detail {
-                Detail::ToolAfter { call, .. } => dialogue(call),
-                _ => None,
+            let (asked, files) = match detail {
+                Detail::ToolAfter { call, .. } => (dialogue(call), loaded(call)),
+                _ => (None, &[][..]),
             };
-            if asked.is_none() && !is_telling(outcome) {
+            if asked.is_none() && files.is_empty() && !is_telling(outcome) {
                 return Ok(());
             }
             let Some(standing) = policy::standing(cx, event)? else { return Ok(()) };
             pending::claim(cx, outcome, &standing)?;
+            for path in files.iter().filter(|_| standing.effort.is_some()) {
+                ops_files::loaded(cx.db, standing.window, &one_line(path, MAX_PATH), cx.now)?;
+            }
             if let Some(text) = asked {
                 say(cx, &standing, "dialogue", &text)?;
             }
@@ -72,6 +78,7 @@ pub(super) fn record(
         (EventKind::SubagentStop, _) => {
             let goes_on = outcome.verdict.block.is_some() || outcome.verdict.wait.is_some();
             if let (Actor::Subagent { id, .. }, false) = (&event.actor, goes_on) {
+                ops_files::merge_into_parent(cx.db, session, id.as_str())?;
                 ops_windows::end(cx.db, session, id.as_str(), "stop", cx.now)?;
             }
         }
@@ -96,7 +103,15 @@ pub(super) fn record(
 /// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let n = ops_windows::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    if n > 0 {
+        ops_files::forget(cx.db)?;
+    }
     Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+/// The files that a call has put into its actor's context.
+fn loaded(call: &ToolCall) -> &[String] {
+    if matches!(call.class, ToolClass::Read | ToolClass::Edit) { &call.files } else { &[] }
 }
 
 fn is_telling(outcome: &Outcome) -> bool {

@@ -100,4 +100,13 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         about: "when a call was refused last",
         sql: "alter table windows add column denied_ms bigint",
     },
+    Migration {
+        about: "the files that a window has read or changed",
+        sql: "create table window_files (
+                window_id bigint not null,
+                path text not null,
+                at_ms bigint not null,
+                primary key (window_id, path)
+              );",
+    },
 ];

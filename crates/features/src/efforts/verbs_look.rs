@@ -9,7 +9,7 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Caller, Cx, Output, VerbError};
 
 use super::ops::{self, Effort};
-use super::{ops_pending, ops_windows, render, target, words};
+use super::{ops_files, ops_pending, ops_windows, render, target, words};
 
 /// Rows of a list at the most.
 const MAX_LISTED: i64 = 200;
@@ -17,6 +17,9 @@ const MAX_LISTED: i64 = 200;
 /// Messages that are shown: a few, or all that anybody reads.
 const N_MESSAGES: i64 = 5;
 const MAX_MESSAGES: i64 = 200;
+
+/// Files that are named.
+const MAX_FILES: i64 = 50;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -61,6 +64,10 @@ impl VerbArgs for Show {
         for file in &effort.config.preload {
             let _infallible = writeln!(text, "Preloads `{file}`.");
         }
+        let files = ops_files::of_effort(cx.db, effort.id, MAX_FILES)?;
+        if !files.is_empty() {
+            let _infallible = writeln!(text, "Read or changed: {}", files.join(", "));
+        }
         let mut shown: Vec<Value> = Vec::new();
         text.push_str("Windows:\n");
         for window in &windows {
@@ -77,6 +84,7 @@ impl VerbArgs for Show {
             "effort": render::json(cx, &effort)?,
             "pending": n_pending,
             "windows": shown,
+            "loaded_files": files,
             "messages": messages.iter().map(render::message_json).collect::<Vec<_>>(),
         });
         Ok(Output::new(text, json))

@@ -211,3 +211,29 @@ fn an_agent_goes_on_while_the_database_cannot_be_written() {
     assert_eq!(denial(&outcome), None, "our own failure allows it to go on");
     assert!(outcome.failures.iter().any(|failure| failure.feature == "efforts"));
 }
+
+/// Subagents leave what they have read to the effort, whose next window may ask for it.
+#[test]
+fn what_a_subagent_has_read_is_merged_into_the_effort_when_it_ends() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let read = |stage: &mut Stage, who: One, path: &str| {
+        let call = ToolCall { files: vec![path.to_owned()], ..call("Read", ToolClass::Read) };
+        let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
+        happen(stage, who, EventKind::PostToolUse, detail);
+        stage.pass(SECOND);
+    };
+    let files = |stage: &mut Stage| {
+        run(stage, LION, "show", json!({})).unwrap().json["loaded_files"].clone()
+    };
+    happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
+    read(&mut stage, LION, "/repo/a.rs");
+    read(&mut stage, SCOUT, "/repo/b.rs");
+    read(&mut stage, SCOUT, "/repo/a.rs");
+    read(&mut stage, OTTER, "/repo/elsewhere.rs");
+    assert_eq!(files(&mut stage), json!(["/repo/a.rs"]));
+    let stop =
+        Detail::Stop { again: false, last_message: None, n_background_tasks: 0, transcript: None };
+    happen(&mut stage, SCOUT, EventKind::SubagentStop, stop);
+    assert_eq!(files(&mut stage), json!(["/repo/b.rs", "/repo/a.rs"]));
+}
