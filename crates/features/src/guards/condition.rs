@@ -1,48 +1,21 @@
 //! Conditions in CEL: compiled once, bounded, with functions over the commands of a line.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
-use cel::common::types::{CelBool, CelString};
-use cel::common::value::CowVal;
-use cel::{Context, ExecutionError, FunctionContext, Program, Value};
-use regex::{Regex, RegexBuilder};
+use cel::{Context, Program, Value};
 use substrate_core::text::one_line;
 
+use super::budget::Budget;
+use super::cost;
+use super::functions::{self, FUNCTIONS};
 use super::scene::Wanted;
-use super::vals::{CONTEXT_PERCENT, Command, HIDDEN, Handle, NAMES, commands};
-use crate::shell::{Line, Simple};
+use super::vals::{CONTEXT_PERCENT, Handle, NAMES};
 
-/// Loops inside of loops, each over at most a thousand words; one more may be over a list in the condition itself.
-const MAX_LOOPS: usize = 2;
+/// Loops inside of loops; how often they may turn is counted (`cost.rs`).
+const MAX_LOOPS: usize = 3;
 
-/// Patterns that are kept, and how big one may be.
-const MAX_PATTERNS: usize = 256;
-const MAX_PATTERN_BYTES: usize = 256 << 10;
-
-/// The functions that a condition may use: those of CEL, and ours.
-const FUNCTIONS: &[&str] = &[
-    "size",
-    "contains",
-    "startsWith",
-    "endsWith",
-    "string",
-    "int",
-    "uint",
-    "double",
-    "bool",
-    "type",
-    "dyn",
-    "matches",
-    "runs",
-    "calls",
-    "executes",
-    "flag",
-    "vital",
-    "whole",
-    "fork_bomb",
-];
+/// How deep a condition may go: it is parsed, judged and dropped by functions that call themselves.
+const MAX_NESTED: usize = 20;
+const MAX_OPERATORS: usize = 150;
 
 /// A condition that can be judged.
 #[derive(Debug)]
@@ -53,6 +26,11 @@ pub(super) struct Condition {
 
 impl Condition {
     pub(super) fn compile(text: &str) -> Result<Self, String> {
+        if is_too_deep(text) {
+            return Err(format!(
+                "`when` has more than {MAX_NESTED} brackets inside of each other, or more than {MAX_OPERATORS} operators"
+            ));
+        }
         let program = Program::compile(text).map_err(|errors| {
             let first = errors.errors.first();
             first.map_or_else(
@@ -68,16 +46,23 @@ impl Condition {
             )
         })?;
         let mut seen = Seen::default();
-        seen.look(program.expression(), &mut Vec::new(), Loops::default());
-        if let Some(problem) = seen.problem {
+        seen.look(program.expression(), &mut Vec::new(), 0);
+        if let Some(problem) = seen.problem.or_else(|| cost::problem(program.expression())) {
             return Err(problem);
         }
         Ok(Self { program, wanted: seen.wanted })
     }
 
-    /// Whether it holds; or why that can't be said.
-    pub(super) fn holds(&self, scene: &Handle) -> Result<bool, String> {
-        ROOT.with(|root| {
+    /// Whether it holds; or why that can't be said. Nothing is begun that takes more than what is left.
+    pub(super) fn holds(&self, scene: &Handle, budget: &mut Budget) -> Result<bool, String> {
+        if !budget.is_endless() {
+            budget.spend(cost::steps(self.program.expression(), budget.sizes()))?;
+        }
+        budget.lent(|| self.judge(scene))
+    }
+
+    fn judge(&self, scene: &Handle) -> Result<bool, String> {
+        functions::with_root(|root| {
             let mut scope = inner(root);
             scope.set_variable_resolver(scene);
             match self.program.execute(&scope) {
@@ -91,186 +76,39 @@ impl Condition {
     }
 }
 
+/// Whether it could be deeper than the stack, by its characters outside of texts; where texts are written in an unusual
+/// way, by all of them.
+fn is_too_deep(text: &str) -> bool {
+    let (mut n_open, mut n_operators) = (0_usize, 0_usize);
+    let is_unusual =
+        ["r\"", "r'", "R\"", "R'", "\"\"\"", "'''"].iter().any(|one| text.contains(one));
+    n_operators += text.matches("in ").count();
+    let mut quote = None;
+    let mut is_escaped = false;
+    for c in text.chars() {
+        if let Some(end) = quote {
+            let is_end = c == end && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            quote = quote.filter(|_| !is_end);
+            continue;
+        }
+        match c {
+            '"' | '\'' if !is_unusual => quote = Some(c),
+            '(' | '[' | '{' => n_open += 1,
+            ')' | ']' | '}' => n_open = n_open.saturating_sub(1),
+            _ => {}
+        }
+        n_operators += usize::from(".[+-!?*/%<>=&|".contains(c));
+        if n_open > MAX_NESTED || n_operators > MAX_OPERATORS {
+            return true;
+        }
+    }
+    false
+}
+
 /// A scope whose values may live shorter than the root's.
 fn inner<'b>(root: &'b Context<'b, 'b>) -> Context<'b, 'b> {
     root.new_inner_scope()
-}
-
-thread_local! {
-    static ROOT: Context<'static, 'static> = root();
-    static PATTERNS: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
-}
-
-type Answer<'c, 'v> = Result<CowVal<'c, 'v>, ExecutionError>;
-type Function =
-    Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> + Send + Sync>;
-
-fn root() -> Context<'static, 'static> {
-    let mut root = Context::default();
-    let functions: Vec<(&str, Function)> = vec![
-        (
-            "runs",
-            Box::new(|call| {
-                let words = texts(call)?;
-                let scene = scene(call)?;
-                Ok(yes(scene.0.line.commands.iter().any(|made| is_call(made, &words))))
-            }),
-        ),
-        (
-            "calls",
-            Box::new(|call| {
-                let words = texts(call)?;
-                let scene = scene(call)?;
-                Ok(CowVal::owned(commands(&scene.0, |made| is_call(made, &words))))
-            }),
-        ),
-        (
-            "executes",
-            Box::new(|call| {
-                let names = texts(call)?;
-                let scene = scene(call)?;
-                Ok(yes(executes(&scene.0.line, &names)))
-            }),
-        ),
-        (
-            "flag",
-            Box::new(|call| {
-                let flags = texts(call)?;
-                let command = command(call)?;
-                Ok(yes(command
-                    .made()
-                    .is_some_and(|made| flags.iter().any(|flag| made.has_flag(flag)))))
-            }),
-        ),
-        (
-            "vital",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| super::paths::is_vital(path))))
-            }),
-        ),
-        (
-            "whole",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| command.scene.is_whole(path))))
-            }),
-        ),
-        (
-            "fork_bomb",
-            Box::new(|call| {
-                let scene = scene(call)?;
-                Ok(yes(is_fork_bomb(&scene.0.line)))
-            }),
-        ),
-        (
-            "matches",
-            Box::new(|call| {
-                let mut all = texts(call)?;
-                if let Some(this) = &call.this {
-                    all.insert(0, text(this)?);
-                }
-                match all.as_slice() {
-                    [text, pattern] => Ok(yes(matches(text, pattern)?)),
-                    _ => Err(ExecutionError::invalid_argument_count(2, all.len())),
-                }
-            }),
-        ),
-    ];
-    for (name, function) in functions {
-        let added = root.add_function(name, function);
-        debug_assert!(added.is_ok(), "{name} is CEL's own");
-    }
-    root
-}
-
-fn yes<'c, 'v>(is: bool) -> CowVal<'c, 'v> {
-    CowVal::owned(CelBool::from(is))
-}
-
-fn text(value: &CowVal<'_, '_>) -> Result<String, ExecutionError> {
-    let text = value.downcast_ref::<CelString<'_>>().map(|text| text.inner().to_owned());
-    text.ok_or_else(|| ExecutionError::function_error("function", "the argument must be a text"))
-}
-
-fn texts(call: &FunctionContext<'_, '_>) -> Result<Vec<String>, ExecutionError> {
-    call.args.iter().map(text).collect()
-}
-
-fn scene(call: &FunctionContext<'_, '_>) -> Result<Handle, ExecutionError> {
-    let found = call.ptx.get_variable(HIDDEN);
-    let found = found.and_then(|value| value.downcast_ref::<Handle>().cloned());
-    found.ok_or_else(|| call.error("there is no event"))
-}
-
-fn command(call: &FunctionContext<'_, '_>) -> Result<Command, ExecutionError> {
-    let found = call.this.as_ref().and_then(|value| value.downcast_ref::<Command>().cloned());
-    found.ok_or_else(|| {
-        call.error("it is asked of a command: `calls(\"rm\").exists(c, c.flag(\"-r\"))`")
-    })
-}
-
-/// `runs("git", "reset", "--hard")`: the program, its words in this order, its flags anywhere. `mkfs*` is a beginning.
-fn is_call(made: &Simple, words: &[String]) -> bool {
-    let Some((name, rest)) = words.split_first() else { return false };
-    if !made.is_called(name) {
-        return false;
-    }
-    let (flags, plain): (Vec<&String>, Vec<&String>) =
-        rest.iter().partition(|word| word.starts_with('-'));
-    let mut said: Vec<&str> = made.git.iter().map(|git| git.sub.as_str()).collect();
-    said.extend(made.args().map(|word| word.text.as_str()));
-    let is_said = if made.git.is_some() {
-        said.len() >= plain.len() && said.iter().zip(&plain).all(|(word, wanted)| word == wanted)
-    } else {
-        plain.is_empty()
-            || said
-                .windows(plain.len())
-                .any(|some| some.iter().zip(&plain).all(|(word, wanted)| word == wanted))
-    };
-    is_said && flags.iter().all(|flag| made.has_flag(flag))
-}
-
-/// Whether something runs what one of these programs has said.
-fn executes(line: &Line, names: &[String]) -> bool {
-    let runs = line.commands.iter().flat_map(|made| &made.executes);
-    runs.filter_map(|at| line.commands.get(*at))
-        .any(|made| names.iter().any(|name| name == made.name()))
-}
-
-/// A function that pipes itself into itself.
-fn is_fork_bomb(line: &Line) -> bool {
-    line.functions.iter().any(|name| {
-        line.commands.iter().any(|made| {
-            let from = made.from.and_then(|at| line.commands.get(at));
-            made.name() == name && from.is_some_and(|from| from.name() == name)
-        })
-    })
-}
-
-fn matches(text: &str, pattern: &str) -> Result<bool, ExecutionError> {
-    PATTERNS.with(|patterns| {
-        let mut patterns = patterns.borrow_mut();
-        if patterns.len() >= MAX_PATTERNS && !patterns.contains_key(pattern) {
-            patterns.clear();
-        }
-        if !patterns.contains_key(pattern) {
-            let made = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().ok();
-            patterns.insert(pattern.to_owned(), made);
-        }
-        let found = patterns.get(pattern).and_then(Option::as_ref);
-        let found = found.ok_or_else(|| {
-            ExecutionError::function_error("matches", "the pattern can't be read")
-        })?;
-        Ok(found.is_match(text))
-    })
-}
-
-/// How many loops something is inside of: over what is written in the condition itself, and over what comes with an event.
-#[derive(Clone, Copy, Default)]
-struct Loops {
-    n_literal: usize,
-    n_other: usize,
 }
 
 /// What a condition refers to.
@@ -281,7 +119,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn look<'e>(&mut self, expr: &'e IdedExpr, bound: &mut Vec<&'e str>, n_loops: Loops) {
+    fn look<'e>(&mut self, expr: &'e IdedExpr, bound: &mut Vec<&'e str>, n_loops: usize) {
         match &expr.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
             Expr::Ident(name) => self.name(name, bound),
@@ -293,20 +131,16 @@ impl Seen {
                         one_line(&call.func_name, 40)
                     ));
                 }
-                let is_of_line =
-                    ["runs", "calls", "executes", "fork_bomb"].contains(&call.func_name.as_str());
+                let is_of_line = ["runs", "calls", "executes", "fork_bomb", "unread"]
+                    .contains(&call.func_name.as_str());
                 self.wanted.line |= is_of_line;
                 for inner in call.target.as_deref().into_iter().chain(&call.args) {
                     self.look(inner, bound, n_loops);
                 }
             }
             Expr::Comprehension(each) => {
-                let is_literal = matches!(each.iter_range.expr, Expr::List(_));
-                let n_loops = Loops {
-                    n_literal: n_loops.n_literal + usize::from(is_literal),
-                    n_other: n_loops.n_other + usize::from(!is_literal),
-                };
-                if n_loops.n_other > MAX_LOOPS || n_loops.n_literal > 1 {
+                let n_loops = n_loops + 1;
+                if n_loops > MAX_LOOPS {
                     self.says(format!("`when`: more than {MAX_LOOPS} loops inside of each other"));
                     return;
                 }

@@ -4,8 +4,11 @@
 //! A rule that can't be judged is reported and lets the agent go on, unless it is set to fail closed. A command line is read
 //! as a shell reads it (`crate::shell`), never searched as text.
 
+mod budget;
 mod condition;
+mod cost;
 mod explain;
+mod functions;
 mod memory;
 mod paths;
 mod policy;
@@ -14,6 +17,8 @@ mod rule;
 mod scene;
 mod schema;
 mod set;
+mod sizes;
+mod sql;
 mod vals;
 mod verbs_look;
 mod verbs_try;

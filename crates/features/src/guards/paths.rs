@@ -61,7 +61,11 @@ pub(super) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
     } else {
         format!("{folder}/{text}")
     };
-    let path = if word.has_glob { path } else { path.replace('*', "\\*") };
+    let path = if word.has_glob {
+        path
+    } else {
+        path.replace('*', "\\*").replace('?', "\\?").replace('[', "\\[")
+    };
     let path = path.strip_prefix("$HOME").map_or(path.clone(), |rest| format!("~{rest}"));
     Some(normal(&path))
 }
@@ -69,6 +73,18 @@ pub(super) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
 /// Every path that a command names.
 pub(super) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
     let folder = made.git.as_ref().map_or(&made.folder, |git| &git.folder);
+    if made.name() == "find" {
+        // Where it begins; what comes after that is what it looks for.
+        let is_place = |word: &&Word| !word.is_flag() && !matches!(word.text.as_str(), "(" | "!");
+        let places = made.after().iter().skip_while(|word| !is_place(word)).take_while(is_place);
+        let is_before = |word: &Word| matches!(word.text.as_str(), "-H" | "-L" | "-P");
+        let begins =
+            made.after().iter().find(|word| !is_before(word)).is_some_and(|word| is_place(&word));
+        if !begins {
+            return target(&Word::plain("."), folder, cwd).into_iter().collect();
+        }
+        return places.filter_map(|word| target(word, folder, cwd)).collect();
+    }
     made.args().filter_map(|word| target(word, folder, cwd)).collect()
 }
 
@@ -118,7 +134,46 @@ pub(super) fn is_vital(path: &str) -> bool {
         base.strip_prefix(*homes).is_some_and(|name| !name.is_empty() && !name.contains('/'))
     };
     let is_other_home = base.starts_with('~') && !base.contains('/');
-    VITAL.contains(&base) || is_other_home || HOMES.iter().any(is_home)
+    let is_like = |vital: &&str| base.contains(['*', '?', '[']) && is_like(base, vital);
+    VITAL.contains(&base) || is_other_home || HOMES.iter().any(is_home) || VITAL.iter().any(is_like)
+}
+
+/// Whether a pattern of the shell fits the path, part by part.
+fn is_like(pattern: &str, path: &str) -> bool {
+    let (parts, wanted) = (pattern.split('/'), path.split('/'));
+    pattern.split('/').count() == path.split('/').count()
+        && parts.zip(wanted).all(|(part, name)| fits(part.as_bytes(), name.as_bytes()))
+}
+
+/// `*`, `?` and `[…]`, which is taken for any character. In no more than the product of both lengths.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        let (is_same, width) = match pattern.get(p..).unwrap_or_default() {
+            [b'*', ..] => {
+                star = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            [b'?', ..] => (true, 1),
+            [b'[', rest @ ..] => {
+                (true, rest.iter().position(|c| *c == b']').map_or(1, |end| end + 2))
+            }
+            [b'\\', c, ..] => (*c == name[n], 2),
+            [c, ..] => (*c == name[n], 1),
+            [] => (false, 0),
+        };
+        if is_same {
+            (p, n) = (p + width, n + 1);
+        } else if let Some((after, from)) = star {
+            star = Some((after, from + 1));
+            (p, n) = (after, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
 }
 
 /// The whole of one of these trees, what is around it, or the folder in which git keeps everything.
@@ -130,7 +185,8 @@ pub(super) fn is_whole(path: &str, roots: &[String]) -> bool {
             || root == base
             || root.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'))
     };
-    base.ends_with("/.git") || roots.iter().any(is_around)
+    let is_history = |root: &String| base.strip_suffix("/.git") == Some(normal(root).as_str());
+    roots.iter().any(is_history) || roots.iter().any(is_around)
 }
 
 #[cfg(test)]
@@ -169,6 +225,17 @@ mod tests {
     #[case("/home/me", true)]
     #[case("/home/me/*", true)]
     #[case("/usr", true)]
+    #[case("/e*", true)]
+    #[case("/[a-z]*", true)]
+    #[case("/?*", true)]
+    #[case("/u?r/lib", true)]
+    #[case("/tmp/[a-z]*", false)]
+    #[case("/\\*", false)]
+    #[case("/*x*y*z*", false)]
+    #[case(&format!("/{}", "*".repeat(60_000)), true)]
+    #[case(&format!("/{}x", "*a".repeat(30_000)), false)]
+    #[case("/[", false)]
+    #[case("/e\\", false)]
     #[case("/home/me/app", false)]
     #[case("/tmp", false)]
     #[case("/tmp/*", false)]
@@ -184,6 +251,8 @@ mod tests {
     #[case("/work", true)]
     #[case("/work/rep", false)]
     #[case("/work/repo/.git", true)]
+    #[case("/work/repo/vendor/x/.git", false)]
+    #[case("/tmp/clone/.git", false)]
     #[case("/work/repo/.git/index.lock", false)]
     #[case("/work/repo/target", false)]
     #[case("/work/repo/*.o", false)]

@@ -6,6 +6,7 @@ use substrate_core::ids::checksum;
 use substrate_core::wish::{Block, Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
+use super::budget::Budget;
 use super::memory::{self, Call};
 use super::rule::{self, Action, Again, Fails};
 use super::scene::{Around, Scene};
@@ -68,8 +69,7 @@ pub(super) fn look(
         };
     }
     let scene = Handle(Scene::of(cx, event, around, wanted, line));
-    for entry in looking {
-        let judged = judge(entry, &scene);
+    for (entry, judged) in judge_each(&looking, &scene) {
         each(cx, entry, judged);
     }
 }
@@ -93,9 +93,24 @@ pub(super) enum Judged {
     Fails(String),
 }
 
-pub(super) fn judge(entry: &Entry, scene: &Handle) -> Judged {
+/// What each of them says, in their order. Whatever a project's rules take, those before them were judged: ours, which
+/// always are, and the user's.
+pub(super) fn judge_each<'s>(looking: &[&'s Entry], scene: &Handle) -> Vec<(&'s Entry, Judged)> {
+    let mut budget = Budget::of(&scene.0);
+    let mut order: Vec<usize> = (0..looking.len()).collect();
+    order.sort_by_key(|at| looking[*at].rank());
+    let mut out: Vec<(&Entry, Judged)> =
+        looking.iter().map(|entry| (*entry, Judged::Passes)).collect();
+    for at in order {
+        out[at].1 = judge(looking[at], scene, &mut budget);
+    }
+    out
+}
+
+pub(super) fn judge(entry: &Entry, scene: &Handle, budget: &mut Budget) -> Judged {
     let holds = match entry.condition() {
-        Ok(condition) => condition.holds(scene),
+        Ok(condition) if entry.is_ours() => condition.holds(scene, &mut budget.endless()),
+        Ok(condition) => condition.holds(scene, budget),
         Err(problem) => Err(problem.clone()),
     };
     match holds {
@@ -124,12 +139,17 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
         let call = Call { session, actor: event.actor.key(), rule: &key, digest: &digest };
         let known = memory::refused_at(cx.db, call, cx.now);
         if noted(cx, known).is_some() {
-            return (rule.again == Again::Ask).then(|| ask(entry));
+            match rule.again {
+                Again::Allow => return None,
+                Again::Ask if event.attended != Some(false) => return Some(ask(entry)),
+                // Nobody is there who could be asked.
+                Again::Ask | Again::Deny => {}
+            }
         }
         let written = memory::refused(cx.db, call, cx.now);
         noted(cx, written);
     }
-    Some(said(event.kind, entry))
+    Some(said(event, entry))
 }
 
 /// A database that can't be used just now must not open a door: the rule then speaks as if for the first time.
@@ -141,9 +161,9 @@ fn noted<T: Default>(cx: &mut Cx<'_>, result: Result<T, DbError>) -> T {
 }
 
 /// What a rule that fires says, the first time.
-pub(super) fn said(kind: EventKind, entry: &Entry) -> Wish {
+pub(super) fn said(event: &Event, entry: &Entry) -> Wish {
     let rule = &entry.rule;
-    let (reason, mut next) = rule.words();
+    let (reason, mut next) = entry.words();
     match rule.action {
         Action::Ask => ask(entry),
         Action::Warn | Action::Inject => {
@@ -157,18 +177,21 @@ pub(super) fn said(kind: EventKind, entry: &Entry) -> Wish {
         Action::Deny => {
             next.push_str(match rule.again {
                 Again::Deny => "",
+                Again::Ask if event.attended == Some(false) => {
+                    " Nobody can be asked in this session: if it must be this, leave it, and tell your user what to run and why."
+                }
                 Again::Ask => {
-                    " If it must be this, send the very same call again: then a person is asked."
+                    " If it must be this, send the very same call again: then a person is asked, unless something else refuses it as well."
                 }
                 Again::Allow => " If it must be this, send the very same call again.",
             });
-            refusal(kind, entry, reason, next)
+            refusal(event.kind, entry, reason, next)
         }
     }
 }
 
 fn ask(entry: &Entry) -> Wish {
-    let (reason, next) = entry.rule.words();
+    let (reason, next) = entry.words();
     Wish::Ask { rule: entry.full_name(), reason: format!("{reason} {next}").trim().to_owned() }
 }
 

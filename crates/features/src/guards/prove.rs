@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
 
-use super::policy::{Judged, judge};
+use super::budget::Budget;
+use super::policy::{Judged, judge, judge_each};
 use super::rule::{Action, Rule};
 use super::scene::{Around, Scene};
 use super::set::{Entry, Set};
@@ -130,7 +131,7 @@ pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s En
         wanted,
         line,
     )));
-    let judged = looking.into_iter().map(|entry| (entry, judge(entry, &scene))).collect();
+    let judged = judge_each(&looking, &scene);
     (scene, judged)
 }
 
@@ -165,16 +166,9 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
         if !looking.iter().any(|other| std::ptr::eq(*other, entry)) && !entry.is_off {
             return Judged::Passes;
         }
-        judge(
-            entry,
-            &Handle(std::sync::Arc::new(Scene::new(
-                &event,
-                String::new(),
-                Around::default(),
-                everything(wanted),
-                line,
-            ))),
-        )
+        let scene = Scene::new(&event, String::new(), Around::default(), everything(wanted), line);
+        let mut budget = Budget::of(&scene);
+        judge(entry, &Handle(std::sync::Arc::new(scene)), &mut budget)
     };
     for (texts, wanted, what) in [
         (&rule.matches, Judged::Fires, "must fire"),

@@ -221,6 +221,19 @@ impl Entry {
         made.as_ref()
     }
 
+    pub(super) fn is_ours(&self) -> bool {
+        self.scope == "pack"
+    }
+
+    /// Whose rules are judged first: ours, then the user's.
+    pub(super) fn rank(&self) -> u8 {
+        match self.scope {
+            "pack" => 0,
+            "user" => 1,
+            _ => 2,
+        }
+    }
+
     /// Its name in a sentence; one that can't be used may be anything.
     pub(super) fn name(&self) -> String {
         one_line(&self.rule.name, 64)
@@ -228,12 +241,7 @@ impl Entry {
 
     /// The name in a refusal: where a project or a skill adds rules, it is seen that it did.
     pub(super) fn full_name(&self) -> String {
-        let is_foreign = self.scope == Scope::Project.name() || self.scope == Scope::Local.name();
-        let whose = match self.scope {
-            SKILL => format!(", a rule of {}", self.origin),
-            _ if is_foreign => ", a rule of this project".to_owned(),
-            _ => String::new(),
-        };
+        let whose = self.whose().map(|whose| format!(", a rule of {whose}")).unwrap_or_default();
         format!("guards.{}{whose}", self.name())
     }
 
@@ -243,6 +251,28 @@ impl Entry {
             SKILL => Cow::Owned(format!("{}/{}", self.origin, self.rule.name)),
             _ => Cow::Borrowed(&self.rule.name),
         }
+    }
+
+    /// Who wrote it, if that is somebody else, and it came with files.
+    fn whose(&self) -> Option<&str> {
+        match self.scope {
+            SKILL => Some(&self.origin),
+            scope if scope == Scope::Project.name() || scope == Scope::Local.name() => {
+                Some("this project")
+            }
+            _ => None,
+        }
+    }
+
+    /// Its reason and its next step for a model: what somebody else says is seen to be theirs, never ours.
+    pub(super) fn words(&self) -> (String, String) {
+        let (reason, next) = self.rule.words();
+        let Some(whose) = self.whose() else { return (reason, next) };
+        let quoted = |text: &str| {
+            format!("\u{201c}{}\u{201d}", text.replace(['\u{201c}', '\u{201d}'], "\""))
+        };
+        let next = if next.is_empty() { next } else { format!("It says: {}", quoted(&next)) };
+        (format!("A rule of {whose} says: {}", quoted(&reason)), next)
     }
 }
 

@@ -134,6 +134,10 @@ impl Command {
                 &made.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "),
             ),
             "stdin" => text(&self.scene.line.fed(made)),
+            "inner" => {
+                let all = made.inner.iter().filter_map(|at| self.scene.line.commands.get(*at));
+                Box::new(list(all.map(Simple::name)))
+            }
             "targets" => Box::new(list(self.targets().iter().map(String::as_str))),
             _ => return None,
         })

@@ -163,7 +163,7 @@ fn as_json(made: &Simple) -> Value {
 }
 
 fn told(event: &Event, entry: &Entry) -> String {
-    match said(event.kind, entry) {
+    match said(event, entry) {
         Wish::Deny { reason, next, .. } => format!("deny: {reason} {next}"),
         Wish::Ask { reason, .. } => format!("ask: {reason}"),
         wish => wish.words().to_owned(),

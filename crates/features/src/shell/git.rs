@@ -6,6 +6,9 @@ use super::{State, Word};
 /// Aliases of aliases.
 const MAX_ALIASES: usize = 8;
 
+const EXPLAINED: &[&str] =
+    &["reset", "checkout", "restore", "switch", "clean", "branch", "stash", "push", "rm", "gc"];
+
 /// A call of git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Git {
@@ -75,6 +78,12 @@ pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
         if is_itself {
             break;
         }
+    }
+    // It then explains, and does nothing.
+    if out.args.iter().take_while(|word| word.text != "--").any(|word| word.text == "--help")
+        && EXPLAINED.contains(&out.sub.as_str())
+    {
+        "help".clone_into(&mut out.sub);
     }
     Found::Git(out)
 }

@@ -1,6 +1,6 @@
 //! From characters to simple commands: quotes, substitutions, redirections, here-documents, comments, groups.
 
-use super::{State, Word, wrap};
+use super::{MAX_COMMANDS, MAX_READ, MAX_WORDS, State, Word, wrap};
 
 /// Groups and substitutions in each other; what is deeper is not read.
 pub(super) const MAX_NESTED: u8 = 24;
@@ -53,25 +53,22 @@ pub(super) struct Reader<'a> {
     last: Option<usize>,
     pipe: Option<usize>,
     heres: Vec<Here>,
+    /// Where the word has its first brace that is not quoted.
+    pub(super) brace: Option<usize>,
     /// So many commands are complete, whatever comes after.
     n_sure: usize,
 }
 
 /// Adds the commands of a text. `depth`: how many shells it is inside of.
 pub(super) fn read(state: &mut State, text: &str, depth: u8) {
+    state.n_bytes = state.n_bytes.saturating_add(text.len());
+    if state.n_bytes > MAX_READ {
+        state.line.is_cut = true;
+        return;
+    }
     let n_sure = state.line.commands.len();
-    let mut reader = Reader {
-        text,
-        at: 0,
-        depth,
-        n_nested: 0,
-        state,
-        draft: Draft::default(),
-        last: None,
-        pipe: None,
-        heres: Vec::new(),
-        n_sure,
-    };
+    let mut reader = Reader::new(state, text, depth);
+    reader.n_sure = n_sure;
     if reader.list(End::Text).is_err() {
         let n_sure = reader.n_sure;
         state.line.commands.truncate(n_sure);
@@ -80,6 +77,22 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
 }
 
 impl<'a> Reader<'a> {
+    fn new(state: &'a mut State, text: &'a str, depth: u8) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth,
+            n_nested: 0,
+            state,
+            draft: Draft::default(),
+            last: None,
+            pipe: None,
+            heres: Vec::new(),
+            brace: None,
+            n_sure: 0,
+        }
+    }
+
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -121,8 +134,30 @@ impl<'a> Reader<'a> {
         if n_digits > 0 && rest[n_digits..].starts_with(['<', '>']) {
             return self.redirection(n_digits);
         }
+        let from = self.at;
+        self.brace = None;
         let word = self.word()?;
-        self.draft.words.push(word);
+        let raw = &self.text[from..self.at];
+        let all = self.brace.and_then(|brace| alternatives(raw, brace - from)).unwrap_or_default();
+        if all.is_empty() || self.n_nested >= MAX_NESTED || !word.runs.is_empty() {
+            self.draft.words.push(word);
+            return Ok(());
+        }
+        for one in all {
+            self.state.n_bytes = self.state.n_bytes.saturating_add(one.len());
+            if self.state.n_bytes > MAX_READ {
+                self.state.line.is_cut = true;
+                break;
+            }
+            let mut inner = Reader::new(self.state, &one, self.depth);
+            inner.n_nested = self.n_nested + 1;
+            while inner.at < one.len() && inner.word_or_number().is_ok() {}
+            let words = std::mem::take(&mut inner.draft.words);
+            self.draft.words.extend(words);
+            if self.draft.words.len() > MAX_WORDS {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -149,15 +184,19 @@ impl<'a> Reader<'a> {
         if let ([name], Some(after)) =
             (self.draft.words.as_slice(), rest[1..].trim_start().strip_prefix(')'))
         {
-            self.state.line.functions.push(name.text.clone());
+            if self.state.line.functions.len() < MAX_COMMANDS {
+                self.state.line.functions.push(name.text.clone());
+            }
             self.state.function = Some(name.text.clone());
             self.draft.words.clear();
             self.at = self.text.len() - after.len();
             return Ok(());
         }
-        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.words.is_empty()) {
-            self.at += 4 + inner.find("))").ok_or(Broken)?;
-            return Ok(());
+        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.words.is_empty())
+            && let Some(n) = end_of_sum(inner)
+        {
+            self.at += 4 + n;
+            return self.substitutions_of(&inner[..n]);
         }
         self.at += 1;
         let at = self.state.at.clone();
@@ -179,6 +218,7 @@ impl<'a> Reader<'a> {
         body: fn(&mut Self) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
         if self.n_nested >= MAX_NESTED {
+            self.state.line.is_cut = true;
             return Err(Broken);
         }
         self.n_nested += 1;
@@ -255,22 +295,17 @@ impl<'a> Reader<'a> {
     }
 
     /// What a here-document whose end is not quoted runs: it is read as if in double quotes.
-    fn substitutions_of(&mut self, body: &str) -> Result<(), Broken> {
+    pub(super) fn substitutions_of(&mut self, body: &str) -> Result<(), Broken> {
         if !body.contains("$(") && !body.contains('`') {
             return Ok(());
         }
-        let mut inner = Reader {
-            text: body,
-            at: 0,
-            depth: self.depth,
-            n_nested: self.n_nested.saturating_add(1),
-            state: self.state,
-            draft: Draft::default(),
-            last: None,
-            pipe: None,
-            heres: Vec::new(),
-            n_sure: 0,
-        };
+        let n_nested = self.n_nested.saturating_add(1);
+        if n_nested > MAX_NESTED {
+            self.state.line.is_cut = true;
+            return Err(Broken);
+        }
+        let mut inner = Reader::new(self.state, body, self.depth);
+        inner.n_nested = n_nested;
         inner.quoted(&mut Word::default(), false)
     }
 }
@@ -278,4 +313,44 @@ impl<'a> Reader<'a> {
 /// `<(…)` and `>(…)`.
 pub(super) fn is_substitution(rest: &str) -> bool {
     rest.starts_with("<(") || rest.starts_with(">(")
+}
+
+/// Where the `))` of `((…))` is, if it is a sum and no group of groups.
+pub(super) fn end_of_sum(inner: &str) -> Option<usize> {
+    let mut n_open = 0_usize;
+    for (i, c) in inner.char_indices() {
+        match c {
+            '(' => n_open += 1,
+            ')' if n_open > 0 => n_open -= 1,
+            ')' => return inner[i..].starts_with("))").then_some(i),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The words that `a{b,c}` stands for.
+fn alternatives(raw: &str, brace: usize) -> Option<Vec<String>> {
+    let inner = raw.get(brace + 1..)?;
+    let (mut n_open, mut from, mut all) = (0_usize, 0, Vec::new());
+    for (i, c) in inner.char_indices() {
+        match c {
+            '\'' | '"' | '\\' | '`' => return None,
+            '{' => n_open += 1,
+            '}' if n_open > 0 => n_open -= 1,
+            ',' if n_open == 0 => {
+                all.push(&inner[from..i]);
+                from = i + 1;
+            }
+            '}' => {
+                all.push(&inner[from..i]);
+                let (before, after) = (&raw[..brace], &inner[i + 1..]);
+                let is_list = all.len() > 1 && !before.ends_with('$');
+                return is_list
+                    .then(|| all.iter().map(|one| format!("{before}{one}{after}")).collect());
+            }
+            _ => {}
+        }
+    }
+    None
 }

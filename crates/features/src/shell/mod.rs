@@ -14,6 +14,9 @@ mod wrap;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use folder::Whereabouts;
 
@@ -22,6 +25,12 @@ pub(crate) use git::Git;
 
 /// A longer line is not read to its end.
 pub(crate) const MAX_BYTES: usize = 64 << 10;
+
+/// So many bytes are read in all: a text may be read again as the program of a shell in it.
+const MAX_READ: usize = 4 * MAX_BYTES;
+
+/// A line that is broken, as we see it, is no short mistake from here on.
+const LONG: usize = 1_000;
 
 /// So many commands and words of a line are read.
 const MAX_COMMANDS: usize = 256;
@@ -38,6 +47,8 @@ pub(crate) struct Line {
     pub(crate) is_broken: bool,
     /// It was too long for us, and only its beginning is here.
     pub(crate) is_cut: bool,
+    /// Something that destroys may be in the part that was not read.
+    pub(crate) is_risky_unread: bool,
     /// The functions that it defines.
     pub(crate) functions: Vec<String>,
 }
@@ -56,6 +67,8 @@ pub(crate) struct Simple {
     pub(crate) from: Option<usize>,
     /// The commands whose output it runs as a program.
     pub(crate) executes: Vec<usize>,
+    /// The commands that it runs for what it finds (`find -exec`).
+    pub(crate) inner: Vec<usize>,
     /// What it is given to read, where the line says so.
     pub(crate) stdin: String,
     /// It gets arguments that are not seen here (`xargs`, `find -exec`).
@@ -86,8 +99,17 @@ pub(crate) fn read(line: &str) -> Line {
     state.line.is_cut = kept.len() < line.len();
     lex::read(&mut state, kept, 0);
     nested::read_inputs(&mut state);
+    let is_unread = state.line.is_cut || (state.line.is_broken && line.len() > LONG);
+    state.line.is_risky_unread =
+        is_unread && RISKY.as_ref().is_none_or(|risky| risky.is_match(line));
     state.line
 }
+
+/// What is looked for as text where a line can't be read: a guess, for nothing but a question.
+static RISKY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let texts = r"(?i-u)\brm\s+-\w*r|\bgit\s+(reset|clean|checkout|restore|push|stash)\b|\bmkfs|\bof=/dev/|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(destroy|shred|wipefs)\b";
+    Regex::new(texts).ok()
+});
 
 impl Simple {
     /// The program, without its folder.
@@ -127,6 +149,22 @@ impl Simple {
         })
     }
 
+    /// Its arguments without flags, and without the values of these flags.
+    pub(crate) fn plain(&self, with_value: &[String]) -> Vec<&Word> {
+        let mut out = Vec::new();
+        let mut rest = self.after().iter();
+        while let Some(word) = rest.next() {
+            if word.text == "--" {
+                out.extend(rest.by_ref());
+            } else if !word.is_flag() {
+                out.push(word);
+            } else if with_value.contains(&word.text) {
+                rest.next();
+            }
+        }
+        out
+    }
+
     /// Whether it has that flag: `-f` also among others (`-rf`), `--force` also shortened or with a value.
     pub(crate) fn has_flag(&self, flag: &str) -> bool {
         self.flags().any(|word| is_flag(&word.text, flag))
@@ -142,7 +180,7 @@ impl Word {
         self.text.rsplit('/').next().unwrap_or_default()
     }
 
-    fn is_flag(&self) -> bool {
+    pub(crate) fn is_flag(&self) -> bool {
         self.text.len() > 1 && self.text.starts_with('-')
     }
 }
@@ -164,6 +202,7 @@ fn is_flag(word: &str, flag: &str) -> bool {
 struct State {
     line: Line,
     n_words: usize,
+    n_bytes: usize,
     at: Whereabouts,
     /// The groups that are open, each with the function whose body it is.
     groups: Vec<Option<String>>,
@@ -171,6 +210,8 @@ struct State {
     function: Option<String>,
     /// Variables that the line itself has set to something known.
     vars: HashMap<String, String>,
+    /// What `for x in …` goes through.
+    lists: HashMap<String, Vec<Word>>,
     /// Aliases of git that the line itself has made.
     aliases: HashMap<String, String>,
 }

@@ -2,6 +2,9 @@
 
 use super::{Line, MAX_DEPTH, Simple, State, Word, lex, wrap};
 
+/// Programs that send statements to a database.
+const CLIENTS: &[&str] = &["psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "duckdb", "dropdb"];
+
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
 /// Programs that run what they read, where they are given nothing else.
@@ -33,7 +36,9 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
                 read_script(state, &script.text, depth);
             } else if SHELLS.contains(&name) {
                 let file = args.iter().find(|word| !word.is_flag());
-                executes(state, at, file.map_or(&[], |word| &word.runs));
+                let runs = file.map_or(&[][..], |word| &word.runs);
+                executes(state, at, runs);
+                read_said(state, runs, depth);
             }
         }
         "eval" | "watch" => {
@@ -43,9 +48,20 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
             let text: Vec<&str> = args.iter().skip(from).map(|word| word.text.as_str()).collect();
             let runs: Vec<usize> = args.iter().flat_map(|word| word.runs.clone()).collect();
             executes(state, at, &runs);
+            read_said(state, &runs, depth);
             read_script(state, &text.join(" "), depth);
         }
-        "source" | "." => executes(state, at, args.first().map_or(&[], |word| &word.runs)),
+        "source" | "." => {
+            let runs = args.first().map_or(&[][..], |word| &word.runs);
+            executes(state, at, runs);
+            read_said(state, runs, depth);
+        }
+        "docker" | "podman" | "docker-compose" | "kubectl" => in_container(state, args, depth),
+        "flock" => {
+            if let Some(script) = after_flag_c(args) {
+                read_script(state, &script.text.clone(), depth);
+            }
+        }
         "trap" => {
             if let Some(script) = args.first() {
                 read_script(state, &script.text.clone(), depth);
@@ -58,7 +74,14 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
                 read_script(state, &script.text.clone(), depth);
             }
         }
-        "find" => find(state, args, depth),
+        "find" => {
+            let from = state.line.commands.len();
+            find(state, args, depth);
+            let inner = from..state.line.commands.len();
+            if let Some(made) = state.line.commands.get_mut(at) {
+                made.inner = inner.collect();
+            }
+        }
         "git" => submodules(state, &made, depth),
         _ => {}
     }
@@ -83,7 +106,38 @@ fn after_flag_c(args: &[Word]) -> Option<&Word> {
     let is_c =
         |word: &Word| word.is_flag() && !word.text.starts_with("--") && word.text.ends_with('c');
     let flag = args.iter().take_while(|word| word.text != "--").position(is_c)?;
-    args.get(flag + 1)
+    args[flag + 1..].iter().find(|word| !word.is_flag())
+}
+
+/// Reads what `echo` and the like have said as a program.
+fn read_said(state: &mut State, runs: &[usize], depth: u8) {
+    for at in runs {
+        if let Some(text) = state.line.commands.get(*at).and_then(said) {
+            read_script(state, &text, depth);
+        }
+    }
+}
+
+/// The words of a program that only says them.
+fn said(made: &Simple) -> Option<String> {
+    let is_option =
+        |word: &&Word| matches!(word.text.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en" | "--");
+    let words = made.words.iter().skip(1).skip_while(is_option);
+    let words: Vec<&str> = words.map(|word| word.text.as_str()).collect();
+    matches!(made.name(), "echo" | "printf").then(|| words.join(" ").replace("\\n", "\n"))
+}
+
+/// `docker exec db psql -c '…'`: a database is one wherever it runs.
+fn in_container(state: &mut State, args: &[Word], depth: u8) {
+    let mut rest = args.iter();
+    if !rest.by_ref().any(|word| word.text == "exec") || depth >= MAX_DEPTH {
+        return;
+    }
+    let words: Vec<Word> =
+        rest.skip_while(|word| !CLIENTS.contains(&word.name())).cloned().collect();
+    if !words.is_empty() {
+        wrap::emit(state, lex::Draft { words, ..lex::Draft::default() }, depth + 1);
+    }
 }
 
 /// `find … -exec rm {} \;`
@@ -167,12 +221,8 @@ impl Line {
             return String::new();
         };
         match source.name() {
-            "echo" | "printf" => {
-                let words: Vec<&str> = source.args().map(|word| word.text.as_str()).collect();
-                words.join(" ").replace("\\n", "\n")
-            }
             "cat" | "tee" => source.stdin.clone(),
-            _ => String::new(),
+            _ => said(source).unwrap_or_default(),
         }
     }
 }

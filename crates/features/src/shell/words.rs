@@ -54,11 +54,14 @@ impl Reader<'_> {
                     self.quoted(&mut out, true)?;
                 }
                 '$' if rest.starts_with("$'") => self.ansi(&mut out)?,
-                '$' | '`' => self.dollar(&mut out)?,
+                '$' | '`' => self.dollar(&mut out, false)?,
                 _ => {
                     let is_value = out.text.ends_with('=') && self.draft.is_assignments();
                     out.has_tilde |= c == '~' && (self.at == start || is_value);
                     out.has_braces |= c == '{' && is_expanded(rest);
+                    if c == '{' && self.brace.is_none() {
+                        self.brace = Some(self.at);
+                    }
                     out.has_glob |= matches!(c, '*' | '?' | '[');
                     out.text.push(c);
                     self.at += c.len_utf8();
@@ -94,7 +97,7 @@ impl Reader<'_> {
                         None => return Err(Broken),
                     }
                 }
-                '$' | '`' => self.dollar(out)?,
+                '$' | '`' => self.dollar(out, true)?,
                 _ => {
                     out.text.push(c);
                     self.at += c.len_utf8();
@@ -126,16 +129,16 @@ impl Reader<'_> {
     }
 
     /// What begins with `$` or a backtick.
-    fn dollar(&mut self, out: &mut Word) -> Result<(), Broken> {
+    fn dollar(&mut self, out: &mut Word, is_quoted: bool) -> Result<(), Broken> {
         let rest = self.rest();
         if let Some(inner) = rest.strip_prefix('`') {
             return self.backticks(out, inner);
         }
         if let Some(inner) = rest.strip_prefix("$((")
-            && let Some(n) = inner.find("))")
-            && !inner[..n].contains("$(")
+            && let Some(n) = lex::end_of_sum(inner)
         {
             self.at += n + 5;
+            self.substitutions_of(&inner[..n])?;
             out.has_unknown = true;
             out.text.push_str("$((…))");
             return Ok(());
@@ -143,13 +146,11 @@ impl Reader<'_> {
         if rest.starts_with("$(") {
             self.at += 2;
             let inner = self.substitution()?;
-            out.runs.extend(inner);
-            out.has_unknown = true;
-            out.text.push_str("$(…)");
+            self.said(out, inner);
             return Ok(());
         }
         if rest.starts_with("${") {
-            return self.braces(out);
+            return self.braces(out, is_quoted);
         }
         let n = rest[1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
         if let Some(c) = rest[1..].chars().next().filter(|c| n == 0 && "@*#?$!-".contains(*c)) {
@@ -161,6 +162,15 @@ impl Reader<'_> {
         self.at += 1 + n;
         self.variable(out, &rest[1..=n]);
         Ok(())
+    }
+
+    /// The output of that command.
+    fn said(&self, out: &mut Word, inner: Option<usize>) {
+        let made = inner.and_then(|at| self.state.line.commands.get(at));
+        let is_here = made.is_some_and(|made| made.name() == "pwd" && made.folder.is_empty());
+        out.text.push_str(if is_here { "$PWD" } else { "$(…)" });
+        out.runs.extend(inner);
+        out.has_unknown = true;
     }
 
     fn variable(&mut self, out: &mut Word, name: &str) {
@@ -175,7 +185,7 @@ impl Reader<'_> {
     }
 
     /// `${…}`, with the substitutions in it.
-    fn braces(&mut self, out: &mut Word) -> Result<(), Broken> {
+    fn braces(&mut self, out: &mut Word, is_quoted: bool) -> Result<(), Broken> {
         let from = self.at;
         self.at += 2;
         loop {
@@ -187,23 +197,37 @@ impl Reader<'_> {
                     let mut inner = Word::default();
                     self.n_nested += 1;
                     let read = if self.n_nested > MAX_NESTED {
+                        self.state.line.is_cut = true;
                         Err(Broken)
                     } else {
-                        self.dollar(&mut inner)
+                        self.dollar(&mut inner, is_quoted)
                     };
                     self.n_nested -= 1;
                     read?;
                     out.runs.extend(inner.runs);
                 }
                 '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-                '\'' => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
+                // Inside of double quotes an apostrophe is nothing but that.
+                '\'' if !is_quoted => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
+                '"' => {
+                    self.at += 1;
+                    let mut inner = Word::default();
+                    self.quoted(&mut inner, true)?;
+                    out.runs.extend(inner.runs);
+                }
                 _ => self.at += c.len_utf8(),
             }
         }
         let name = &self.text[from + 2..self.at];
         self.at += 1;
-        if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            self.variable(out, name);
+        let n = name.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let (plain, rest) = name.split_at(n);
+        let is_known = matches!(plain, "HOME" | "PWD") || self.state.vars.contains_key(plain);
+        // `${X:?}` is `$X` or nothing at all; `${HOME:-x}` is the home wherever there is one.
+        let is_itself = rest.starts_with(":?") || rest.starts_with('?');
+        let has_other = rest.starts_with(":-") || rest.starts_with('-') || rest.starts_with(":=");
+        if rest.is_empty() || (n > 0 && (is_itself || (has_other && is_known))) {
+            self.variable(out, plain);
         } else {
             out.has_unknown = true;
             out.text.push_str("${…}");
@@ -218,14 +242,16 @@ impl Reader<'_> {
             match c {
                 '`' if !is_escaped => {
                     self.at += i + 2;
-                    out.has_unknown = true;
-                    out.text.push_str("$(…)");
+                    let mut last = None;
                     if self.depth < MAX_DEPTH {
                         let at = self.state.at.clone();
                         lex::read(self.state, &body, self.depth + 1);
                         self.state.at = at;
-                        out.runs.extend(self.state.line.commands.len().checked_sub(1));
+                        last = self.state.line.commands.len().checked_sub(1);
+                    } else {
+                        self.state.line.is_cut = true;
                     }
+                    self.said(out, last);
                     return Ok(());
                 }
                 '\\' if !is_escaped => is_escaped = true,

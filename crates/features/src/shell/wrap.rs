@@ -7,22 +7,76 @@ use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, git, nested};
 /// Programs that run another one: which of their flags have a value, and how many words stand before the other's name.
 const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("env", &["-u", "-C", "--unset", "--chdir"], 0),
-    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t"], 0),
+    (
+        "sudo",
+        &[
+            "-u",
+            "-g",
+            "-h",
+            "-p",
+            "-C",
+            "-D",
+            "-R",
+            "-T",
+            "-U",
+            "-r",
+            "-t",
+            "--user",
+            "--group",
+            "--host",
+            "--prompt",
+            "--close-from",
+            "--chdir",
+            "--chroot",
+            "--command-timeout",
+            "--other-user",
+            "--role",
+            "--type",
+        ],
+        0,
+    ),
     ("doas", &["-u", "-C"], 0),
     ("command", &[], 0),
     ("builtin", &[], 0),
     ("exec", &["-a"], 0),
     ("nohup", &[], 0),
     ("setsid", &[], 0),
-    ("nice", &["-n"], 0),
-    ("ionice", &["-c", "-n"], 0),
-    ("time", &["-f", "-o"], 0),
+    ("nice", &["-n", "--adjustment"], 0),
+    ("ionice", &["-c", "-n", "--class", "--classdata"], 0),
+    ("time", &["-f", "-o", "--format", "--output"], 0),
     ("timeout", &["-k", "-s", "--signal", "--kill-after"], 1),
-    ("stdbuf", &["-i", "-o", "-e"], 0),
+    ("stdbuf", &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
     ("taskset", &[], 1),
     ("unbuffer", &[], 0),
     ("busybox", &[], 0),
-    ("xargs", &["-n", "-P", "-I", "-L", "-d", "-a", "-s", "-E"], 0),
+    ("unshare", &[], 0),
+    ("chroot", &[], 1),
+    ("flock", &["-w", "-E", "--timeout", "--conflict-exit-code"], 1),
+    ("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-a", "-b", "-I", "-O", "-S", "-X", "-P"], 0),
+    (
+        "systemd-run",
+        &["-p", "-u", "-E", "-M", "-H", "--property", "--unit", "--slice", "--setenv"],
+        0,
+    ),
+    (
+        "xargs",
+        &[
+            "-n",
+            "-P",
+            "-I",
+            "-L",
+            "-d",
+            "-a",
+            "-s",
+            "-E",
+            "--max-args",
+            "--max-procs",
+            "--delimiter",
+            "--arg-file",
+            "--max-chars",
+        ],
+        0,
+    ),
 ];
 
 const KEYWORDS: &[&str] =
@@ -30,12 +84,17 @@ const KEYWORDS: &[&str] =
 
 /// Notes a command, and what is inside of it. Its place.
 pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> {
-    state.n_words += draft.words.len();
+    if state.n_words > MAX_WORDS {
+        state.line.is_cut = true;
+        return None;
+    }
+    let words = expanded(state, &draft.words);
+    state.n_words += words.len() + draft.writes.len();
     if state.line.commands.len() >= MAX_COMMANDS || state.n_words > MAX_WORDS {
         state.line.is_cut = true;
         return None;
     }
-    let Program { words, has_hidden_args, folder } = program(state, &draft.words);
+    let Program { words, has_hidden_args, folder } = program(state, &words);
     let made = Simple {
         words: words.to_vec(),
         folder: folder.unwrap_or_else(|| state.at.folder.clone()),
@@ -64,6 +123,14 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
         "for" | "select" | "read" | "unset" | "mapfile" => {
             for word in made.words.iter().skip(1) {
                 state.vars.remove(&word.text);
+                state.lists.remove(&word.text);
+            }
+            if let [_, name, word_in, items @ ..] = made.words.as_slice()
+                && word_in.text == "in"
+                && !items.is_empty()
+                && state.lists.len() < MAX_COMMANDS
+            {
+                state.lists.insert(name.text.clone(), items.to_vec());
             }
         }
         "export" | "local" | "declare" | "typeset" | "readonly" => {
@@ -141,6 +208,11 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
             rest = after.get(1..).unwrap_or_default();
             continue;
         }
+        if name == "substrate" && after.first().is_some_and(|word| word.text == "run") {
+            let Some(at) = after.iter().position(|word| word.text == "--") else { break };
+            rest = &after[at + 1..];
+            continue;
+        }
         let Some((_, with_value, n_before)) = WRAPPERS.iter().find(|(known, ..)| *known == name)
         else {
             break;
@@ -154,7 +226,11 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
         if name == "env" && after.iter().any(is_split) {
             break;
         }
-        let skipped = flags(after, with_value) + n_before;
+        let mut skipped = flags(after, with_value) + n_before;
+        if name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c") {
+            break;
+        }
+        skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
         if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
             break;
         }
@@ -192,9 +268,40 @@ pub(super) fn flags(words: &[Word], with_value: &[&str]) -> usize {
         if word.text == "--" {
             break;
         }
-        n += usize::from(with_value.contains(&word.text.as_str()));
+        n += usize::from(has_value_next(&word.text, with_value));
     }
     n
+}
+
+/// `-u`, `--user`, and `-iu`, whose last letter is one with a value.
+fn has_value_next(flag: &str, with_value: &[&str]) -> bool {
+    if flag.starts_with("--") || flag.len() == 2 {
+        return with_value.contains(&flag);
+    }
+    let mut letters = flag.chars().skip(1);
+    let first = letters.by_ref().find(|c| with_value.contains(&format!("-{c}").as_str()));
+    first.is_some() && letters.next().is_none()
+}
+
+/// The words, where one is all that a loop goes through.
+fn expanded(state: &State, words: &[Word]) -> Vec<Word> {
+    if state.lists.is_empty() {
+        return words.to_vec();
+    }
+    let mut out = Vec::with_capacity(words.len());
+    for word in words {
+        let name = word.text.strip_prefix('$').filter(|_| word.has_unknown).unwrap_or_default();
+        let (name, rest) = name.split_at(name.find('/').unwrap_or(name.len()));
+        match state.lists.get(name) {
+            Some(items) if out.len() <= MAX_WORDS => out.extend(items.iter().map(|item| Word {
+                text: format!("{}{rest}", item.text),
+                has_glob: item.has_glob || word.has_glob,
+                ..item.clone()
+            })),
+            _ => out.push(word.clone()),
+        }
+    }
+    out
 }
 
 fn is_assignment(word: &Word) -> bool {

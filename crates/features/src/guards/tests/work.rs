@@ -131,14 +131,14 @@ fn a_skills_own_rules_count_for_whoever_works_by_it() {
     let mut stage = at_work(ON, &of_skill());
     assert_eq!(
         said(&bash(&mut stage, LION, "git push")),
-        "deny Not in this skill. [guards.no-push, a rule of skill `fix`] Leave it."
+        "deny A rule of skill `fix` says: “Not in this skill.” [guards.no-push, a rule of skill `fix`] It says: “Leave it.”"
     );
-    assert!(said(&bash(&mut stage, CODER, "git push")).starts_with("deny Not in this skill."));
+    assert!(said(&bash(&mut stage, CODER, "git push")).contains("“Not in this skill.”"));
     assert_eq!(said(&bash(&mut stage, OTTER, "git push")), "");
     assert!(said(&bash(&mut stage, LION, "cargo publish")).contains("Another of that name."));
     assert!(said(&bash(&mut stage, LION, "rm -rf /")).starts_with("deny This would delete"));
     let first = said(&bash(&mut stage, LION, "ls"));
-    assert!(first.contains("Look around. [guards.once, a rule of skill `fix`]"), "{first}");
+    assert!(first.contains("“Look around.” [guards.once, a rule of skill `fix`]"), "{first}");
     assert_eq!(said(&bash(&mut stage, LION, "ls")), "", "once");
     let list = stage.call(&caller(), &["guard", "list"], json!({})).unwrap().text;
     assert!(list.contains("no-push") && list.contains("skill"), "{list}");
@@ -160,7 +160,7 @@ fn whatever_a_skill_wrote_the_agent_goes_on_and_the_others_still_speak() {
     let mut stage = at_work(ON, &guards);
     let event = bash_event(&stage, LION, "git push");
     let outcome = stage.happen_failing(&event);
-    assert!(said(&outcome).starts_with("deny Not in this skill."), "{outcome:?}");
+    assert!(said(&outcome).contains("“Not in this skill.”"), "{outcome:?}");
     let told: Vec<&str> = outcome.failures.iter().map(|failure| failure.message.as_str()).collect();
     assert!(told.len() == 1 && told[0].contains("rule `bad` (skill `fix`)"), "{told:?}");
     let list = stage.call(&caller(), &["guard", "list"], json!({})).unwrap().text;
@@ -173,9 +173,9 @@ fn whatever_a_skill_wrote_the_agent_goes_on_and_the_others_still_speak() {
 fn a_skill_that_refuses_everything_leaves_the_way_out_open() {
     let all = json!([{"name": "all", "when": "true", "action": "deny", "reason": "No.", "next": "Nothing."}]);
     let mut stage = at_work(ON, &all);
-    assert!(said(&bash(&mut stage, LION, "ls")).starts_with("deny No."));
+    assert!(said(&bash(&mut stage, LION, "ls")).contains("“No.”"));
     assert_eq!(said(&bash(&mut stage, LION, "substrate effort finish")), "");
-    assert!(said(&bash(&mut stage, LION, "substrate effort finish; ls")).starts_with("deny No."));
+    assert!(said(&bash(&mut stage, LION, "substrate effort finish; ls")).contains("“No.”"));
 }
 
 #[test]
