@@ -131,7 +131,7 @@ fn delete_data(context: &Context) {
     for name in files {
         let _maybe_absent = std::fs::remove_file(root.join(name));
     }
-    for name in ["logs", "backups", "spool", "manifests"] {
+    for name in ["logs", "backups", "spool", "manifests", "identities"] {
         let _maybe_absent = std::fs::remove_dir_all(root.join(name));
     }
     match std::fs::remove_dir(root) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use substrate_testkit::{TestEnv, bin, write_file};
 
-use crate::house::{bytes, journal, told};
+use crate::house::{bytes, journal, plain, told};
 
 fn settings(env: &TestEnv) -> PathBuf {
     env.config().join("settings.json")
@@ -398,6 +398,8 @@ fn up_and_down_and_away() {
         up.stderr
     );
     env.substrate(["daemon", "status"]).success();
+    env.hook("SessionStart", plain("s1", "SessionStart")).success();
+    assert!(env.state().join("identities/by-session/s1.json").exists());
     env.substrate(["down"]).success();
     env.substrate(["daemon", "status"]).code(3);
     env.substrate(["uninstall"]).success();
