@@ -246,17 +246,17 @@ mod tests {
     }
 
     #[rstest]
-    #[case("/work/repo", true)]
-    #[case("/work/repo/*", true)]
-    #[case("/work", true)]
-    #[case("/work/rep", false)]
-    #[case("/work/repo/.git", true)]
-    #[case("/work/repo/vendor/x/.git", false)]
+    #[case("/home/me/repo", true)]
+    #[case("/home/me/repo/*", true)]
+    #[case("/home/me", true)]
+    #[case("/home/me/rep", false)]
+    #[case("/home/me/repo/.git", true)]
+    #[case("/home/me/repo/vendor/x/.git", false)]
     #[case("/tmp/clone/.git", false)]
-    #[case("/work/repo/.git/index.lock", false)]
-    #[case("/work/repo/target", false)]
-    #[case("/work/repo/*.o", false)]
+    #[case("/home/me/repo/.git/index.lock", false)]
+    #[case("/home/me/repo/target", false)]
+    #[case("/home/me/repo/*.o", false)]
     fn whole_trees(#[case] path: &str, #[case] expected: bool) {
-        assert_eq!(is_whole(path, &["/work/repo/".to_owned()]), expected);
+        assert_eq!(is_whole(path, &["/home/me/repo/".to_owned()]), expected);
     }
 }
