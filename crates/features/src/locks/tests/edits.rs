@@ -219,7 +219,7 @@ fn a_file_of_another_project_is_listed_there() {
         let caller = Caller { project: project.to_owned(), ..person() };
         run(stage, &caller, "list", json!({})).unwrap().text
     };
-    assert!(list(&mut stage, "/other").starts_with("z.rs  NobleLion  "));
+    assert!(list(&mut stage, "/other").starts_with("z.rs  NobleLion  held, taken "));
     assert_eq!(list(&mut stage, "/repo"), "Nobody holds a file.\n");
 }
 
