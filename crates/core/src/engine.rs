@@ -26,16 +26,20 @@ use crate::world::World;
 
 mod contain;
 mod cycle;
-pub mod once;
+pub mod processed;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] =
-    &[cycle::MIGRATION, once::MIGRATION, once::SCOPES, cycle::HELD];
+pub const MIGRATIONS: &[Migration] = &[
+    cycle::MIGRATION,
+    processed::ANSWERS,
+    processed::SCOPE_SEEN,
+    cycle::HELD,
+    processed::MIGRATION,
+];
 
 /// Forgets what the engine itself no longer needs.
 pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
-    cycle::forget(db, now)?;
-    once::forget(db, now)
+    cycle::forget(db, now)
 }
 
 /// What the host brings: everything that is not pure.
@@ -46,6 +50,8 @@ pub struct Surroundings<'a> {
     pub facts: &'a Facts,
     pub world: &'a dyn World,
     pub delivers: DeliveryTable,
+    /// What the host itself wishes, before all features.
+    pub wishes: &'a [Wish],
     /// A monotonic clock in microseconds, for the cost of each feature.
     pub micros: fn() -> u64,
     pub host: HostKind,
@@ -121,7 +127,7 @@ pub fn needs(features: &[&Feature], event: &Event, settings: &Settings) -> Vec<N
 /// Runs one event through the features and merges their wishes.
 pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome {
     let mut out = Outcome {
-        wishes: Vec::new(),
+        wishes: around.wishes.iter().map(|wish| ("host", wish.clone())).collect(),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,

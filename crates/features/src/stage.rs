@@ -147,6 +147,7 @@ impl Stage {
             facts: &self.facts,
             world: &self.machine,
             delivers,
+            wishes: &[],
             micros: || 0,
             host: HostKind::Daemon,
             request: RequestId([self.n_requests; 16]),

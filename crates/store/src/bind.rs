@@ -37,6 +37,14 @@ impl Row for SqliteRow<'_, '_> {
     fn opt_text(&self, column: usize) -> Result<Option<String>, DbError> {
         self.0.get(column).map_err(db_error)
     }
+
+    fn blob(&self, column: usize) -> Result<Vec<u8>, DbError> {
+        self.0.get(column).map_err(db_error)
+    }
+
+    fn opt_blob(&self, column: usize) -> Result<Option<Vec<u8>>, DbError> {
+        self.0.get(column).map_err(db_error)
+    }
 }
 
 pub(crate) fn execute(

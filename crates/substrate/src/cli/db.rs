@@ -1,12 +1,11 @@
 //! `substrate db check|backup|path`
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 use substrate_core::Format;
-use substrate_store::{Writer, back_up, check};
+use substrate_store::{Readers, back_up, check, missing_steps};
 
 use super::{Context, verbs};
 use crate::error::{AppError, Kind, Result};
@@ -37,7 +36,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
             let exists = database.exists();
             let damage = if exists { check(&database)? } else { Vec::new() };
             if damage.is_empty() && exists {
-                host::open(&context.home, Duration::from_secs(5))?;
+                Readers::new(&database).read(|db| missing_steps(db, &host::schema()))?;
             }
             let json = json!({"path": database, "exists": exists, "damage": damage});
             let word = if exists { "ok" } else { "no database yet" };
@@ -61,7 +60,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 return Err(AppError::new(Kind::User, "there is no database yet")
                     .hint(format!("it will be `{}`", database.display())));
             }
-            back_up(&Writer::open(&database, Duration::from_secs(5))?, &target)?;
+            back_up(&database, &target)?;
             print(context, &json!({"path": target}), &format!("{}\n", target.display()));
             Ok(())
         }

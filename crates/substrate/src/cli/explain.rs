@@ -1,7 +1,6 @@
 //! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
 
 use std::io::Read as _;
-use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::HookRequest;
@@ -14,13 +13,10 @@ use substrate_store::Durability;
 use super::Context;
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::host::{self, When};
-use crate::in_process::surround;
+use crate::config::SettingsFiles;
+use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
-use crate::{clock, proc, ui};
-
-/// How long to wait for others who write.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::{clock, gather, proc, ui};
 
 pub(super) fn command() -> Command {
     Command::new("hook")
@@ -86,10 +82,15 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let request = HookRequest::read(&request)
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     context.home.ensure()?;
-    let prepared = surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
-    let mut writer = host::open(&context.home, PATIENCE)?;
+    let mut decoded = host::decode(&request, clock::now(), clock::micros());
+    let (settings, project) = SettingsFiles::new(context.home.config()).around(decoded.dir());
+    decoded.event.project = project.as_ref().to_owned();
+    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
+    let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
+    let mut writer = host::open(&context.home)?;
     let machine = Machine::default();
-    let around = prepared.around(&machine, HostKind::InProcess("explain"), When::Now);
+    let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
+    let around = prepared.around(&machine, host);
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
     let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);

@@ -72,10 +72,6 @@ impl Home {
         self.root.join(place::SOCKET)
     }
 
-    pub(crate) fn stalled_socket(&self) -> PathBuf {
-        self.root.join(place::STALLED_SOCKET)
-    }
-
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.join("daemon.lock")
     }

@@ -6,20 +6,25 @@
 mod conn;
 mod control;
 mod group;
+mod holder;
 mod lock;
 mod log;
-mod lot;
+mod parked;
+mod reach;
 mod run;
-mod slim;
 mod socket;
 mod start;
 mod state;
+mod storage;
 mod take_over;
 mod twins;
 mod upkeep;
+mod waiters;
 mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
+pub(crate) use lock::holder;
+pub(crate) use reach::{Heard, Reach};
 pub(crate) use run::{RunOptions, run};
-pub(crate) use start::{is_held, start, this_program, wait_until_up};
+pub(crate) use start::{Stay, is_held, start, this_program};
