@@ -15,7 +15,7 @@ use substrate_core::{
     Actor, Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError,
     Migration, Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
 };
-use substrate_store::Schema;
+use substrate_store::Setup;
 
 use crate::clock;
 use crate::error::{AppError, Kind, Result};
@@ -69,12 +69,11 @@ pub(crate) fn open(
     home: &crate::config::Home,
     patience: std::time::Duration,
 ) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
-    let mut writer = substrate_store::Writer::open(&home.database(), patience)?;
-    let schema = schema();
-    let schema: Schema<'_> = &schema;
-    if let Some(backup) =
-        substrate_store::prepare(&mut writer, schema, clock::now(), &home.backups())?
-    {
+    let (schema, backups) = (schema(), home.backups());
+    let setup = Setup { schema: &schema, now: clock::now(), backups: &backups, patience };
+    let substrate_store::Prepared { writer, backup } =
+        substrate_store::prepare(&home.database(), &setup)?;
+    if let Some(backup) = backup {
         tracing::info!(backup = %backup.display(), "database migrated");
     }
     Ok(writer)
@@ -355,11 +354,7 @@ mod tests {
 
     /// A Stop that had to be kept: whether it counts, after what the session did since.
     fn counts_after(since: Option<&str>) -> bool {
-        let folder = tempfile::tempdir().unwrap();
-        let mut db =
-            Writer::open(&folder.path().join("db"), std::time::Duration::from_secs(5)).unwrap();
-        let schema = schema();
-        substrate_store::prepare(&mut db, &schema, Timestamp(0), folder.path()).unwrap();
+        let mut db = Writer::in_memory(&schema(), Timestamp(0)).unwrap();
         heard(&mut db, "PreToolUse", 1, When::Now);
         if let Some(since) = since {
             heard(&mut db, since, 3, When::Now);

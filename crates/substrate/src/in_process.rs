@@ -31,9 +31,6 @@ const PRINTED: &str = "printed";
 /// How long such a note may wait for others who write.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The database's log is emptied when it is longer than this: without a daemon nobody else does it.
-const MAX_LOG: u64 = 2 << 20;
-
 pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
     let why = why(args.first().map_or("", String::as_str));
@@ -81,7 +78,6 @@ fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
     let prepared = surround(home, host::decode(&request, clock::now(), begun_us));
     let autostart = prepared.settings.on("daemon.autostart");
     let mut writer = host::open(home, patience_with_others(home, left))?;
-    writer.leave_checkpoints()?;
     let mut applied = match recorded(&mut writer, &prepared, why) {
         Ok(applied) => applied,
         // Somebody holds the database (a frozen daemon most likely), or the disk is full. The verdict can't wait; the
@@ -106,7 +102,6 @@ fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
     };
     answered.store(true, Ordering::Relaxed);
     finish(home, &mut applied);
-    let _somebody_reads = writer.shorten_log(MAX_LOG);
     if applied.wait.is_none() {
         print(&mut writer, &prepared, &applied);
         afterwards(env, home, why, autostart);

@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 
 use ipc::place;
 use serde_json::Value;
@@ -21,9 +20,6 @@ use crate::{clock, effects};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
-
-/// The log is copied into the database after about so many requests.
-const CHECKPOINT_EVERY: usize = 2_000;
 
 /// Something that writes, and whoever waits for it.
 pub(super) struct Job {
@@ -66,20 +62,10 @@ impl What {
 }
 
 /// Runs until nobody can send jobs any more.
-pub(super) async fn commit_groups(
-    state: Rc<State>,
-    mut jobs: mpsc::UnboundedReceiver<Job>,
-    checkpoint: SyncSender<()>,
-) {
+pub(super) async fn commit_groups(state: Rc<State>, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let mut group = Vec::new();
-    let mut since_checkpoint = 0;
     while jobs.recv_many(&mut group, MAX_GROUP).await > 0 {
-        since_checkpoint += group.len();
         commit(&state, &mut group);
-        if since_checkpoint >= CHECKPOINT_EVERY {
-            since_checkpoint = 0;
-            let _already_asked = checkpoint.try_send(());
-        }
     }
 }
 

@@ -21,5 +21,6 @@ mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
+pub(crate) use lock::Lock;
 pub(crate) use run::{RunOptions, run};
 pub(crate) use start::{is_held, start, this_program, wait_until_up};

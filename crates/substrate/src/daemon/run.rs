@@ -71,8 +71,7 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
 fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
     let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
     let mut writer = host::open(home, BUSY)?;
-    writer.leave_checkpoints()?;
-    let checkpoint = upkeep::checkpointer(Writer::open(&home.database(), BUSY)?);
+    writer.copy_log_aside()?;
     let slot = next_slot(&mut writer)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -129,7 +128,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             ?options,
             "daemon began"
         );
-        let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue, checkpoint));
+        let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
@@ -155,7 +154,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
 fn tidy_up(state: &State) {
     state.painter.end();
     let _maybe_gone = std::fs::remove_file(state.home.socket());
-    let _log_stays = state.writer.borrow_mut().checkpoint();
+    let _log_stays = state.writer.borrow_mut().empty_log();
 }
 
 fn next_slot(writer: &mut Writer) -> std::result::Result<i64, DbError> {

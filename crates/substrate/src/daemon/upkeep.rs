@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use substrate_core::{Cx, FeatureError, engine};
-use substrate_store::{Durability, Writer};
+use substrate_store::{Durability, daily};
 
 use super::state::{How, State};
 use super::{conn, socket, take_over, waiting};
+use crate::error::AppError;
 use crate::{clock, effects};
 
 /// How often the surroundings are looked at: three calls of `stat`.
@@ -28,8 +28,12 @@ pub(super) async fn keep_up(state: Rc<State>) {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {
                 n_looks += 1;
+                if let Err(error) = state.writer.borrow_mut().when_idle() {
+                    tracing::warn!(%error, "the log could not be emptied");
+                }
                 if n_looks.is_multiple_of(HOUSEKEEPING) {
                     housekeeping(&state).await;
+                    back_up(&state);
                 }
             }
             () = state.look_for_socket.notified() => {}
@@ -49,6 +53,19 @@ pub(super) async fn keep_up(state: Rc<State>) {
             }
         }
     }
+}
+
+/// The day's copy of the database, on a thread of its own. It is what `substrate db restore` puts back.
+fn back_up(state: &State) {
+    let (database, backups) = (state.home.database(), state.home.backups());
+    drop(tokio::task::spawn_blocking(move || match daily(&database, &backups, clock::now()) {
+        Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
+        Ok(None) => {}
+        Err(error) => {
+            let error = AppError::from(error).render();
+            tracing::error!(%error, "the daily copy of the database failed");
+        }
+    }));
 }
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.
@@ -90,17 +107,4 @@ fn log_failure(feature: &str, result: &Result<bool, FeatureError>) {
     if let Err(error) = result {
         tracing::error!(feature, %error, "housekeeping failed");
     }
-}
-
-/// A thread that copies the log into the database when asked, so that no commit pays for it.
-pub(super) fn checkpointer(mut writer: Writer) -> SyncSender<()> {
-    let (ask, asked): (SyncSender<()>, Receiver<()>) = sync_channel(1);
-    std::thread::spawn(move || {
-        while asked.recv().is_ok() {
-            if let Err(error) = writer.checkpoint() {
-                tracing::warn!(%error, "checkpoint failed");
-            }
-        }
-    });
-    ask
 }

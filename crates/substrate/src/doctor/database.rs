@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 
 use substrate_core::time::Ago;
 use substrate_core::{DbError, Timestamp};
-use substrate_store::{Readers, StoreError, check, missing_steps};
+use substrate_store::{MAX_LOG, Readers, StoreError, check, log_size, missing_steps};
 
 use super::facts::Patient;
 use super::finding::{Area, Finding};
-use crate::error::AppError;
+use crate::error::{AppError, RESTORE};
 use crate::{host, spool};
 
 const MB: u64 = 1 << 20;
-
-/// A log that is longer than this is copied by nobody.
-const LONG_LOG: u64 = 128 * MB;
 
 const LITTLE_SPACE: u64 = 200 * MB;
 const NO_SPACE: u64 = 20 * MB;
@@ -28,6 +25,8 @@ pub(crate) struct Database {
     /// `None`: there is none yet.
     pub(super) size: Option<u64>,
     pub(super) log_size: u64,
+    /// As far as the permissions and the file system say.
+    pub(super) is_writable: bool,
     pub(super) state: State,
     /// `None`: the system does not tell.
     pub(super) free_space: Option<u64>,
@@ -61,12 +60,13 @@ pub(super) fn look(patient: &Patient<'_>) -> Database {
     let path = patient.home.database();
     let len = |path: &Path| path.metadata().ok().map(|found| found.len());
     let size = len(&path);
-    let mut log = path.clone().into_os_string();
-    log.push("-wal");
     Database {
         state: if size.is_some() { state(&path) } else { State::Absent },
         size,
-        log_size: len(Path::new(&log)).unwrap_or(0),
+        log_size: log_size(&path),
+        is_writable: [path.as_path(), patient.home.root()]
+            .iter()
+            .all(|path| rustix::fs::access(*path, rustix::fs::Access::WRITE_OK).is_ok()),
         free_space: free_space(patient.home.root()),
         waiting: spool::waiting(patient.home),
         path,
@@ -109,12 +109,21 @@ fn free_space(folder: &Path) -> Option<u64> {
 
 pub(super) fn judge(database: &Database, now: Timestamp, out: &mut Vec<Finding>) {
     out.push(judge_state(database));
-    if database.log_size > LONG_LOG {
+    if database.log_size > MAX_LOG {
         let message = format!(
-            "its log is {} long: nobody copies it into the database",
+            "its log is {} long: a process that reads keeps it from beginning again",
             size(database.log_size)
         );
-        out.push(Area::Database.warning("log-long", message).next("`substrate daemon restart`"));
+        let path = database.path.display();
+        out.push(Area::Database.warning("log-long", message).next(format!(
+            "`fuser '{path}'` shows who has it open; `substrate daemon restart` empties the log"
+        )));
+    }
+    if database.size.is_some() && !database.is_writable {
+        let message = format!("it can't be written: `{}`", database.path.display());
+        out.push(Area::Database.error("database-unwritable", message).next(
+            "make the file and its folder writable for you, or set SUBSTRATE_HOME to a folder that is",
+        ));
     }
     match database.free_space {
         Some(free) if free < NO_SPACE => out.push(
@@ -157,8 +166,10 @@ pub(super) fn judge(database: &Database, now: Timestamp, out: &mut Vec<Finding>)
 fn judge_state(database: &Database) -> Finding {
     let path = database.path.display();
     match &database.state {
-        State::Absent => Area::Database
-            .info("database-absent", format!("there is none yet; the first hook makes it: `{path}`")),
+        State::Absent => Area::Database.info(
+            "database-absent",
+            format!("there is none yet; the first hook makes it: `{path}`"),
+        ),
         State::Intact { n_missing_steps: 0 } => Area::Database.ok(
             "database-fine",
             format!("intact, {}: `{path}`", size(database.size.unwrap_or(0) + database.log_size)),
@@ -168,7 +179,7 @@ fn judge_state(database: &Database) -> Finding {
             .next("`substrate daemon restart` brings it up to date, after a copy to `backups/`"),
         State::Damaged { how } => Area::Database
             .error("database-damaged", format!("damaged ({how}): `{path}`"))
-            .next("keep the file; put a copy from `backups/` in its place, or move it away to begin anew"),
+            .next(RESTORE),
         State::Busy => Area::Database
             .warning("database-busy", "another process holds it, so that it can't even be read")
             .next(format!("see who has it open: `fuser '{path}'`; then run this again")),

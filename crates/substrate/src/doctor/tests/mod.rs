@@ -58,6 +58,7 @@ fn healthy() -> Facts {
             path: PathBuf::from("/home/dev/x/subtrate.db"),
             size: Some(1 << 20),
             log_size: 0,
+            is_writable: true,
             state: database::State::Intact { n_missing_steps: 0 },
             free_space: Some(1 << 33),
             waiting: vec![],
