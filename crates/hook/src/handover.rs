@@ -50,7 +50,9 @@ impl Handover<'_> {
         }
         let mut args = request.each_arg();
         let call = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
-        if let Some((.., words)) = UNJUDGED.iter().find(|(client, event, _)| (*client, *event) == call) {
+        if let Some((.., words)) =
+            UNJUDGED.iter().find(|(client, event, _)| (*client, *event) == call)
+        {
             crate::write_all(rustix::stdio::stdout(), words);
         }
         crate::say(&format!("substrate-hook: {line}"))
@@ -65,7 +67,10 @@ impl Handover<'_> {
         let (spent, exit) = (self.spent.as_millis().to_string(), self.exit.to_string());
         let request = request.as_raw_fd().to_string();
         let stdin = self.conn.map_or_else(Stdio::null, Stdio::from);
-        Command::new(program).args(["__hook", self.why, &spent, &exit, &request]).stdin(stdin).exec()
+        Command::new(program)
+            .args(["__hook", self.why, &spent, &exit, &request])
+            .stdin(stdin)
+            .exec()
     }
 }
 

@@ -75,12 +75,8 @@ const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 pub(crate) fn open(
     home: &crate::config::Home,
 ) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
-    let setup = Setup {
-        schema: &schema(),
-        now: clock::now(),
-        backups: &home.backups(),
-        patience: BUSY,
-    };
+    let setup =
+        Setup { schema: &schema(), now: clock::now(), backups: &home.backups(), patience: BUSY };
     let opened = substrate_store::prepare(&home.database(), &setup)?;
     if let Some(backup) = opened.backup {
         tracing::info!(backup = %backup.display(), "database migrated");

@@ -127,9 +127,10 @@ impl Processed {
         let Some(n) = self.known.as_ref().and_then(|known| known.by_id.get(&request)) else {
             return Ok(None);
         };
-        let answers = db.first("select answers from processed where n = $1", &[(*n).into()], |row| {
-            row.opt_blob(0)
-        })?;
+        let answers =
+            db.first("select answers from processed where n = $1", &[(*n).into()], |row| {
+                row.opt_blob(0)
+            })?;
         Ok(answers.map(|answers| answer_in(&answers.unwrap_or_default(), request)))
     }
 
@@ -165,9 +166,9 @@ impl Processed {
 fn ids(db: &mut dyn Db) -> Result<HashMap<RequestId, i64>, DbError> {
     let rows =
         db.rows("select n, ids from processed", &[], |row| Ok((row.int(0)?, row.blob(1)?)))?;
-    let each = rows.iter().flat_map(|(n, ids)| {
-        ids.as_chunks::<16>().0.iter().map(|id| (RequestId(*id), *n))
-    });
+    let each = rows
+        .iter()
+        .flat_map(|(n, ids)| ids.as_chunks::<16>().0.iter().map(|id| (RequestId(*id), *n)));
     Ok(each.collect())
 }
 

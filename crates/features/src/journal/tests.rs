@@ -12,7 +12,7 @@ use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
     ToolCall, ToolClass, engine,
 };
-use substrate_store::{Durability, Writer, prepare};
+use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
 use super::{ops, tick};
 
@@ -27,10 +27,15 @@ struct Place {
 impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
         schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
-        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let setup = Setup {
+            schema: &schema,
+            now: Timestamp(0),
+            backups: folder.path(),
+            patience: Duration::from_secs(5),
+        };
+        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
         let keys = crate::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty());

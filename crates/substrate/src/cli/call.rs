@@ -10,7 +10,7 @@ use substrate_core::{Caller, Output, Verb};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
-use crate::daemon::{Ask, Call, Heard, Reach, Stay, Status};
+use crate::daemon::{Ask, Call, Heard, Reach, Status, Stay};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 

@@ -44,7 +44,8 @@ pub(super) fn command() -> Command {
 pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", flags)) => {
-            let options = match ["take-over", "brief", "detached"].map(|name| flags.get_flag(name)) {
+            let options = match ["take-over", "brief", "detached"].map(|name| flags.get_flag(name))
+            {
                 [true, ..] => RunOptions::TakeOver,
                 [false, true, _] => RunOptions::Brief,
                 [false, false, true] => RunOptions::Detached,
@@ -64,7 +65,9 @@ pub(super) fn start(context: &Context) -> Result<()> {
     let status = until_it_answers(context)?;
     ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
     if let Some(trouble) = status.trouble {
-        ui::talk(&format!("warning: it can't use its database ({trouble}); `substrate doctor` says what to do\n"));
+        ui::talk(&format!(
+            "warning: it can't use its database ({trouble}); `substrate doctor` says what to do\n"
+        ));
     }
     Ok(())
 }
@@ -76,11 +79,13 @@ fn until_it_answers(context: &Context) -> Result<Status> {
         match call::control(&context.home, &Ask::Ping, PATIENCE) {
             Ok((_, status)) => return Ok(status),
             Err(error) if begun.elapsed() > PATIENCE || !daemon::is_held(&context.home)? => {
-                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(format!(
-                    "its log is in `{}`; `substrate daemon run` shows what it says ({})",
-                    context.home.logs().display(),
-                    error.name()
-                )));
+                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(
+                    format!(
+                        "its log is in `{}`; `substrate daemon run` shows what it says ({})",
+                        context.home.logs().display(),
+                        error.name()
+                    ),
+                ));
             }
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
@@ -166,7 +171,9 @@ fn status(context: &Context) -> Result<()> {
                 status.n_waiting,
             );
             let text = match &status.trouble {
-                Some(trouble) => format!("{text}database  not used: {trouble}; leases are kept in memory\n"),
+                Some(trouble) => {
+                    format!("{text}database  not used: {trouble}; leases are kept in memory\n")
+                }
                 None => text,
             };
             let mut json = serde_json::to_value(&status).unwrap_or_default();

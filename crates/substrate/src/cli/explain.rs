@@ -11,9 +11,9 @@ use substrate_core::{EventKind, Format};
 use substrate_store::Durability;
 
 use super::Context;
+use crate::config::SettingsFiles;
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::config::SettingsFiles;
 use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
 use crate::{clock, gather, proc, ui};

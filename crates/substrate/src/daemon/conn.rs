@@ -276,6 +276,13 @@ async fn command(state: &State, call: &Call) -> Option<Result<Output, AppError>>
         let call = VerbCall { verb, caller, body, settings, request, is_repeated: repeated };
         return committed(state, Job::Verb { call: Box::new(call), reply }, settled).await;
     }
+    let in_memory = state.storage.borrow_mut().read_in_memory(verb, |db| {
+        host::run_verb(db, &state.machine, &settings, verb, &caller, body.clone())
+            .map(|(output, _)| output)
+    });
+    if in_memory.is_some() {
+        return in_memory;
+    }
     let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {

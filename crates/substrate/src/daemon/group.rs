@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::state::{How, State, count};
 use super::storage::{Place, Storage};
-use super::waiting::{self, Woken};
 use super::waiters;
+use super::waiting::{self, Woken};
 use crate::error::{AppError, Kind};
 use crate::host::{self, Considered, Host, Prepared, Scope};
 use crate::{clock, effects};
@@ -38,7 +38,11 @@ pub(super) enum Job {
         reply: oneshot::Sender<Result<Output, AppError>>,
     },
     /// Whether the answer to that request reached its client.
-    Printed { request: RequestId, reached: bool, reply: oneshot::Sender<()> },
+    Printed {
+        request: RequestId,
+        reached: bool,
+        reply: oneshot::Sender<()>,
+    },
 }
 
 /// A command that writes.
@@ -91,7 +95,8 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     let mut attempt = Attempt::default();
     let mut storage = state.storage.borrow_mut();
     storage.look_at_disk();
-    let mut committed = try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
+    let mut committed =
+        try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
     count(&state.counts.commits);
     if committed.is_ok() && !storage.is_in_memory() && is_displaced(state, durability) {
         // Nobody is answered: whoever asks again reaches the daemon of the home that is there now.
@@ -102,7 +107,10 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     if let (Err(error), false) = (&committed, storage.is_in_memory()) {
         count(&state.counts.failures);
         tracing::error!(%error, n = group.len(), "commit failed");
-        std::mem::take(&mut attempt).woken.into_iter().for_each(|one| waiting::put_back(state, one));
+        std::mem::take(&mut attempt)
+            .woken
+            .into_iter()
+            .for_each(|one| waiting::put_back(state, one));
         storage.go_on_in_memory(error);
         committed = try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
     }
@@ -245,8 +253,7 @@ impl Run<'_> {
             return Ok(Considered::default());
         }
         let wishes = self.place.wishes(decoded);
-        let considered =
-            host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
+        let considered = host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
         if considered.wait.is_none() {
             self.group.add(decoded.request(), &considered.reply());
         }
@@ -259,8 +266,7 @@ impl Run<'_> {
             return Ok(Done::Verb(Err(error), Vec::new()));
         }
         let VerbCall { verb, caller, body, settings, request, is_repeated } = call;
-        if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)?
-        {
+        if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)? {
             let result = serde_json::from_slice(&kept);
             return Ok(Done::Verb(
                 result.map_err(|error| AppError::from_error(Kind::Internal, &error)),
@@ -279,12 +285,7 @@ impl Run<'_> {
         }
     }
 
-    fn printed(
-        &self,
-        tx: &mut dyn Db,
-        request: RequestId,
-        reached: bool,
-    ) -> Result<Done, DbError> {
+    fn printed(&self, tx: &mut dyn Db, request: RequestId, reached: bool) -> Result<Done, DbError> {
         let settings = self.state.settings.borrow_mut().at(Path::new("/"));
         match host::printed(tx, &self.state.machine, &settings, request, reached) {
             Ok(effects) => Ok(Done::Printed(effects)),

@@ -126,7 +126,8 @@ fn stat(pid: u32) -> Option<(Look, u64)> {
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/status")).ok()?;
     let switches = status.lines().filter(|line| line.contains("ctxt_switches:"));
-    let n_switches = switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    let n_switches =
+        switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
     let look = Look {
         state: fields.first()?.chars().next()?,
         ticks: number(11)? + number(12)?,
@@ -155,7 +156,12 @@ mod tests {
     #[case::asleep_for_a_moment(look('S', 5, 9), look('S', 5, 9), 900, Judgement::Alive)]
     #[case::asleep_beside_a_request(look('S', 5, 9), look('S', 5, 9), 2_000, Judgement::Frozen)]
     #[case::asleep_again_and_again(look('S', 5, 9), look('S', 5, 13), 2_000, Judgement::Alive)]
-    #[case::computes_and_says_nothing(look('R', 5, 9), look('R', 700, 90), 7_000, Judgement::Frozen)]
+    #[case::computes_and_says_nothing(
+        look('R', 5, 9),
+        look('R', 700, 90),
+        7_000,
+        Judgement::Frozen
+    )]
     fn a_daemon_that(
         #[case] first: Look,
         #[case] last: Look,

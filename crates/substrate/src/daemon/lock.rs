@@ -17,7 +17,7 @@ pub(crate) struct Lock(File);
 
 impl Lock {
     /// `None`: another process has it.
-    pub(super) fn try_take(home: &Home) -> Result<Option<Self>> {
+    pub(crate) fn try_take(home: &Home) -> Result<Option<Self>> {
         let fail = |error: &std::io::Error| {
             AppError::from_error(Kind::State, error)
                 .hint(format!("`{}` must be writable for you", home.root().display()))

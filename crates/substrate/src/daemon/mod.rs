@@ -24,7 +24,7 @@ mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
-pub(crate) use lock::holder;
+pub(crate) use lock::{Lock, holder};
 pub(crate) use reach::{Heard, Reach};
 pub(crate) use run::{RunOptions, run};
 pub(crate) use start::{Stay, is_held, start, this_program};

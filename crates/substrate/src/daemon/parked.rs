@@ -222,10 +222,7 @@ mod tests {
 
     /// What is answered to an event, in a new database.
     fn answer(decoded: Decoded) -> substrate_clients::Answer {
-        let folder = tempfile::tempdir().unwrap();
-        let mut db =
-            Writer::open(&folder.path().join("db"), std::time::Duration::from_secs(5)).unwrap();
-        substrate_store::prepare(&mut db, &host::schema(), Timestamp(0), folder.path()).unwrap();
+        let mut db = Writer::in_memory(&host::schema(), Timestamp(0)).unwrap();
         let layer = "[probe]\nrules = [\"Stop block: not yet\", \"PreToolUse deny: not here\"]\n[scratchpad]\non = true\n";
         let keys = substrate_features::keys();
         let layer = substrate_core::settings::Layer::read(

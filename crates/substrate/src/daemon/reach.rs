@@ -98,7 +98,8 @@ impl<'a> Reach<'a> {
     pub(crate) fn hear(&mut self, conn: &mut Conn) -> Heard {
         let mut patience = LOOK;
         loop {
-            match conn.receive(patience.min(if patience == LOOK { self.left() } else { patience })) {
+            match conn.receive(patience.min(if patience == LOOK { self.left() } else { patience }))
+            {
                 Ok((Kind::Wait, body)) => patience = frame::patience(&body),
                 Ok((kind, body)) => return Heard::Frame(kind, body),
                 Err(ConnError::TooSlow) if patience != LOOK => return Heard::Ended,

@@ -16,11 +16,11 @@ use super::storage::Storage;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
+use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
 use crate::tmux::Painter;
-use crate::clock;
 
 /// How the daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +137,8 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
-        let ends_itself = (options == RunOptions::Brief)
-            .then(|| spawn_local(end_when_idle(Rc::clone(&state))));
+        let ends_itself =
+            (options == RunOptions::Brief).then(|| spawn_local(end_when_idle(Rc::clone(&state))));
         accept_all(&state).await;
         drop(ends_itself);
         keeping_up.abort();

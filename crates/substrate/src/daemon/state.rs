@@ -19,10 +19,10 @@ use super::socket;
 use super::storage::Storage;
 use super::twins::Twins;
 use super::waiters::Waiters;
+use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
-use crate::clock;
 use crate::tmux::Painter;
 
 /// While events come, the home is looked at this often.

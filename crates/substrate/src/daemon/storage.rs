@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use substrate_core::engine::HostKind;
 use substrate_core::engine::processed::Processed;
-use substrate_core::{DbError, Migration, SafeId, Wish};
+use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, Seeded, Writer};
 
 use super::lock;
+use crate::clock;
 use crate::config::Home;
 use crate::error::{AppError, Kind};
 use crate::host::{self, Decoded, Host};
-use crate::clock;
 
 /// How often a disk that could not be written is tried.
 const LOOK_US: u64 = 2_000_000;
@@ -64,8 +64,7 @@ pub(super) struct Place {
 impl Storage {
     /// Opens the database, or does without.
     pub(super) fn open(home: &Home) -> Result<Self, AppError> {
-        let mut storage =
-            Self { home: home.clone(), disk: None, memory: None, scopes: Vec::new() };
+        let mut storage = Self { home: home.clone(), disk: None, memory: None, scopes: Vec::new() };
         match storage.open_disk() {
             Ok(()) => Ok(storage),
             Err((error, stays)) => {
@@ -139,10 +138,9 @@ impl Storage {
             return;
         }
         let (Some(disk), Some(memory)) = (&mut self.disk, &self.memory) else { return };
-        let back = disk
-            .writer
-            .probe()
-            .and_then(|()| substrate_store::give_back(&memory.writer, &mut disk.writer, &memory.seeded));
+        let back = disk.writer.probe().and_then(|()| {
+            substrate_store::give_back(&memory.writer, &mut disk.writer, &memory.seeded)
+        });
         match back {
             Ok(()) => {
                 tracing::info!("the database can be written again");
@@ -172,6 +170,27 @@ impl Storage {
             (None, Some(disk)) => Some((&mut disk.writer, &mut disk.processed)),
             (None, None) => None,
         }
+    }
+
+    /// Answers a command that only looks from what memory has, and says so. `None`: the database has the answer.
+    pub(super) fn read_in_memory(
+        &mut self,
+        verb: &'static Verb,
+        run: impl FnOnce(&mut dyn Db) -> Result<Output, AppError>,
+    ) -> Option<Result<Output, AppError>> {
+        let is_there = substrate_features::WITHOUT_DISK
+            .iter()
+            .any(|feature| feature.verbs.iter().any(|other| std::ptr::eq(other, verb)));
+        let memory = self.memory.as_mut().filter(|_| is_there)?;
+        let read = memory.writer.begin(Durability::Normal).map_err(AppError::from);
+        Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
+            let why = &memory.trouble.error.message;
+            let text = format!(
+                "In memory only, since the database can't be used ({why}):\n{}",
+                output.text
+            );
+            Output { text, ..output }
+        }))
     }
 
     /// The database itself, while it is used.
@@ -227,10 +246,6 @@ impl Place {
         error.kind = Kind::State;
         "nothing was changed: the database can't be written".clone_into(&mut error.message);
         Some(error)
-    }
-
-    pub(super) fn is_in_memory(&self) -> bool {
-        self.trouble.is_some()
     }
 }
 

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use substrate_core::{Cx, FeatureError, engine};
-use substrate_store::Durability;
+use substrate_store::{Durability, daily};
 
 use super::state::{How, State};
 use super::{lock, take_over, waiting};
+use crate::error::AppError;
 use crate::{clock, effects};
 
 /// How often the surroundings are looked at: a few calls of `stat`.
@@ -28,6 +29,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
                 n_looks += 1;
                 if n_looks.is_multiple_of(HOUSEKEEPING) {
                     housekeeping(&state).await;
+                    back_up(&state);
                 }
             }
             () = state.look_for_socket.notified() => {}
@@ -52,6 +54,22 @@ pub(super) async fn keep_up(state: Rc<State>) {
             }
         }
     }
+}
+
+/// The day's copy of the database, on a thread of its own. It is what `substrate db restore` puts back.
+fn back_up(state: &State) {
+    if state.storage.borrow().is_in_memory() {
+        return;
+    }
+    let (database, backups) = (state.home.database(), state.home.backups());
+    drop(tokio::task::spawn_blocking(move || match daily(&database, &backups, clock::now()) {
+        Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
+        Ok(None) => {}
+        Err(error) => {
+            let error = AppError::from(error).render();
+            tracing::error!(%error, "the daily copy of the database failed");
+        }
+    }));
 }
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.

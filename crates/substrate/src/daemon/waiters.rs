@@ -214,7 +214,8 @@ mod tests {
 
     fn parked_by(key: &str, by: &str, until: i64) -> (Parked, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let call = Call { path: Vec::new(), body: Value::Null, caller: Caller::default() };
+        let (path, caller) = (Vec::new(), Caller::default());
+        let call = Call { path, body: Value::Null, caller, repeated: false };
         let what = Waiting::Verb(Box::new(call));
         let (key, by, until) = (key.into(), by.into(), Timestamp(until));
         (Parked { stream: ours, what, key, by, until }, theirs)

@@ -109,7 +109,9 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
         drop(spawn_local(async move {
             let _open = open;
             match parked.what {
-                Waiting::Hook { event, .. } => conn::hook_again(&state, stream, event.again()).await,
+                Waiting::Hook { event, .. } => {
+                    conn::hook_again(&state, stream, event.again()).await
+                }
                 Waiting::Verb(call) => conn::call_again(&state, stream, *call).await,
             }
         }));

@@ -98,7 +98,8 @@ fn program(path: &Path) -> Program {
 
 /// The process that signed the lock.
 fn holder(home: &Home) -> Option<Holder> {
-    daemon::holder(home).map(|process| Holder { pid: process.pid, is_stopped: process.is_stopped() })
+    daemon::holder(home)
+        .map(|process| Holder { pid: process.pid, is_stopped: process.is_stopped() })
 }
 
 pub(super) fn judge(daemon: &Daemon, now: Timestamp, out: &mut Vec<Finding>) {
@@ -163,8 +164,14 @@ fn judge_status(
         out.push(Area::Daemon.info("daemon-program-other", message).next(restart));
     }
     if let Some(trouble) = &status.trouble {
-        let message = format!("the daemon can't use its database ({trouble}); guards and leases go on in memory, mail waits");
-        out.push(Area::Daemon.error("daemon-in-memory", message).next("`substrate db check` says more; free some space, or `substrate db restore`"));
+        let message = format!(
+            "the daemon can't use its database ({trouble}); guards and leases go on in memory, mail waits"
+        );
+        out.push(
+            Area::Daemon
+                .error("daemon-in-memory", message)
+                .next("`substrate db check` says more; free some space, or `substrate db restore`"),
+        );
     }
     if *n_failures > 0 {
         let message = format!("{n_failures} commits failed since it started");
