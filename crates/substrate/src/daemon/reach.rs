@@ -104,10 +104,20 @@ impl<'a> Reach<'a> {
                 Ok((kind, body)) => return Heard::Frame(kind, body),
                 Err(ConnError::TooSlow) if patience != LOOK => return Heard::Ended,
                 Err(ConnError::TooSlow) if self.left().is_zero() => return Heard::Late,
+                // Whoever listens there is not our daemon.
+                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,
                 Err(ConnError::TooSlow) => self.replace_if_frozen(),
                 Err(_) => return Heard::Ended,
             }
         }
+    }
+
+    /// Starts a daemon where nobody holds the lock, although somebody takes connections.
+    fn starts_in_its_place(&self) -> bool {
+        let Some(stay) = self.stay.filter(|_| lock::holder(self.home).is_none()) else {
+            return false;
+        };
+        start::start(self.env, self.home, stay).unwrap_or(false)
     }
 
     /// Ends a daemon that will not answer. Its lock is free then, and its connections end.

@@ -160,7 +160,7 @@ impl Storage {
 
     /// Why the database is not used, for `daemon status` and `doctor`.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.memory.as_ref().map(|memory| memory.trouble.error.message.clone())
+        self.memory.as_ref().map(|memory| memory.trouble.words())
     }
 
     /// What is written to now.
@@ -184,7 +184,7 @@ impl Storage {
         let memory = self.memory.as_mut().filter(|_| is_there)?;
         let read = memory.writer.begin(Durability::Normal).map_err(AppError::from);
         Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
-            let why = &memory.trouble.error.message;
+            let why = memory.trouble.words();
             let text = format!(
                 "In memory only, since the database can't be used ({why}):\n{}",
                 output.text
@@ -205,6 +205,15 @@ impl Storage {
                 .disk
                 .as_ref()
                 .is_some_and(|disk| lock::identity(&self.home.database()) != disk.identity)
+    }
+}
+
+impl Trouble {
+    /// What is wrong, in one line.
+    fn words(&self) -> String {
+        let AppError { message, causes, .. } = &self.error;
+        let all: Vec<&str> = std::iter::once(message).chain(causes).map(String::as_str).collect();
+        all.join(": ")
     }
 }
 
@@ -230,7 +239,7 @@ impl Place {
         if !decoded.delivers_notice() || !trouble.told.borrow_mut().insert(session.clone()) {
             return Vec::new();
         }
-        let why = &trouble.error.message;
+        let why = trouble.words();
         vec![Wish::Notice {
             text: format!(
                 "Substrate can't use its database ({why}). Guards work, and files are leased in memory; mail and everything else waits. `substrate doctor` says what to do."
