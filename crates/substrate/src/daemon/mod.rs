@@ -6,6 +6,7 @@
 mod conn;
 mod control;
 mod group;
+mod large;
 mod lock;
 mod log;
 mod lot;

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
+use super::large::Large;
 use super::lock::Lock;
 use super::lot::Lot;
 use super::state::{Counted, Counts, Ending, How, State};
@@ -102,6 +103,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         readers: Arc::new(Readers::new(&home.database())),
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
+        large: Large::default(),
         slot: Cell::new(slot),
         twins: RefCell::default(),
         lot: RefCell::new(Lot::new(machine.clone())),

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::control::Status;
 use super::group::Job;
+use super::large::Large;
 use super::lock::Lock;
 use super::lot::Lot;
 use super::socket;
@@ -35,6 +36,8 @@ pub(super) struct State {
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     /// Where connections read into before they have a whole request: one for all, since reading never waits.
     pub(super) scratch: RefCell<Box<[u8]>>,
+    /// The turns of those whose requests are long.
+    pub(super) large: Large,
     /// The next place in the ring of answers.
     pub(super) slot: Cell<i64>,
     pub(super) twins: RefCell<Twins>,
