@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::control::Ask;
 use super::group::{Job, VerbCall};
+use super::large::Turn;
 use super::state::{Counted, How, State, count};
 use super::{take_over, waiting};
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
@@ -63,7 +64,8 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
         }
     }
     let mut stream = stream;
-    while let Ok(Some((header, body))) = timeout(PATIENCE, read_frame(&state, &stream)).await {
+    while let Ok(Some((header, body, _turn))) = timeout(PATIENCE, read_frame(&state, &stream)).await
+    {
         let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
         // On the heap, so that a connection that only waits stays small.
         match Box::pin(answer(&state, stream, header, body)).await {
@@ -161,8 +163,8 @@ pub(super) async fn answer_hook(
         return;
     }
     let next = async || timeout(PRINTED, read_frame(state, stream)).await;
-    let is = |frame: &Option<(Header, Vec<u8>)>, kind| {
-        frame.as_ref().is_some_and(|(header, _)| header.kind == kind)
+    let is = |frame: &Option<(Header, Vec<u8>, Turn)>, kind| {
+        frame.as_ref().is_some_and(|(header, ..)| header.kind == kind)
     };
     let reached = send(stream, Kind::Confirm, &reply).await
         && next().await.is_ok_and(|frame| is(&frame, Kind::Printed));
@@ -316,22 +318,23 @@ async fn control(state: &Rc<State>, ask: Ask) -> Vec<u8> {
 }
 
 /// `None`: the other side went away, or does not speak our language.
-async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
+async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
-    let mut header = None;
+    let mut begun = None;
     loop {
-        if header.is_none() {
-            header = match bytes.first_chunk::<HEADER_LEN>() {
-                Some(first) => Some(Header::read(first)?),
-                None => None,
-            };
-        }
-        if let Some(header) = header
-            && bytes.len() >= HEADER_LEN + header.len
+        if begun.is_none()
+            && let Some(first) = bytes.first_chunk::<HEADER_LEN>()
         {
+            let header = Header::read(first)?;
+            begun = Some((header, state.large.turn(header.len).await));
+            // All at once: growing would need twice the memory on the way.
+            bytes.reserve_exact((HEADER_LEN + header.len).saturating_sub(bytes.len()));
+        }
+        if begun.as_ref().is_some_and(|(header, _)| bytes.len() >= HEADER_LEN + header.len) {
+            let (header, turn) = begun?;
             bytes.truncate(HEADER_LEN + header.len);
             bytes.drain(..HEADER_LEN);
-            return Some((header, bytes));
+            return Some((header, bytes, turn));
         }
         let read = {
             let mut scratch = state.scratch.borrow_mut();

@@ -7,6 +7,7 @@ mod conn;
 mod control;
 mod group;
 mod holder;
+mod large;
 mod lock;
 mod log;
 mod parked;

@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
+use super::large::Large;
 use super::lock::Lock;
 use super::state::{Counted, Counts, Ending, How, State};
 use super::storage::Storage;
@@ -110,6 +111,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         readers: Arc::new(Readers::new(&home.database())),
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
+        large: Large::default(),
         waiters: RefCell::new(Waiters::new(machine.clone())),
         looked_us: Cell::new(0),
         machine,

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::control::Status;
 use super::group::Job;
+use super::large::Large;
 use super::lock::{self, Lock};
 use super::socket;
 use super::storage::Storage;
@@ -41,6 +42,8 @@ pub(super) struct State {
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     /// Where connections read into before they have a whole request: one for all, since reading never waits.
     pub(super) scratch: RefCell<Box<[u8]>>,
+    /// The turns of those whose requests are long.
+    pub(super) large: Large,
     pub(super) twins: RefCell<Twins>,
     pub(super) machine: Machine,
     pub(super) painter: Painter,

@@ -15,10 +15,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use substrate_store::Readers;
 use tokio::time::timeout;
 
+use super::start;
 use super::state::{How, State};
 use crate::config::Home;
 use crate::error::{AppError, Kind};
-use crate::{host, proc, ui};
+use crate::{host, ui};
 
 /// How long the other program may take to start.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -58,10 +59,9 @@ pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
 
 fn spawn(state: &State, program: &Path) -> std::io::Result<Child> {
     let listener = state.listener()?;
-    let mut command = proc::command(program, &state.env);
-    command.env("SUBSTRATE_HOME", state.home.root());
-    command.args(["daemon", "run", "--detached", "--take-over"]).current_dir("/");
+    let mut command = start::program(program, &state.env, &state.home);
     command
+        .arg("--take-over")
         .stdin(Stdio::from(listener))
         .stdout(Stdio::from(state.lock.to_hand_over()?))
         .stderr(Stdio::piped());
