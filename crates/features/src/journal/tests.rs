@@ -182,7 +182,7 @@ fn a_refusal_is_recorded_with_its_words_and_its_feature() {
     assert_eq!(rows[0]["verdict"], "deny");
     assert_eq!(
         rows[0]["wishes"][1],
-        json!({"feature": "probe", "wish": "context", "text": "by the way"})
+        json!({"feature": "probe", "wish": "context", "text": "by the way", "fate": "whole"})
     );
     assert!(rows[0]["answer"]["permission"]["deny"].as_str().unwrap().starts_with("never"));
     assert_eq!(rows[0]["input"], r#"{"command":"DB_PASSWORD=[redacted] run"}"#);

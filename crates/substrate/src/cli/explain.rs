@@ -7,7 +7,7 @@ use ipc::HookRequest;
 use serde_json::{Map, Value, json};
 use substrate_core::engine::{self, HostKind, Outcome};
 use substrate_core::verdict::Permission;
-use substrate_core::{EventKind, Format};
+use substrate_core::{EventKind, Fate, Format, Wished};
 use substrate_store::Durability;
 
 use super::Context;
@@ -108,6 +108,9 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
         Some(Permission::Ask { reason }) => ("ask", Some(reason)),
         None => ("", verdict.block.as_ref()),
     };
+    let undeliverable = outcome.wishes.iter().filter(|wished| wished.fate == Fate::NotDeliverable);
+    let undeliverable =
+        undeliverable.map(|wished| json!([wished.feature, wished.wish.kind().name()]));
     let fields = json!({
         "allow": permission != "deny" && verdict.block.is_none(),
         "verdict": verdict.word(),
@@ -115,7 +118,7 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
         "context": verdict.context,
         "notice": verdict.notice,
         "waits": verdict.wait.is_some(),
-        "undeliverable": verdict.undeliverable.iter().map(|(feature, kind)| json!([feature, kind.name()])).collect::<Vec<_>>(),
+        "undeliverable": undeliverable.collect::<Vec<_>>(),
         "spentUs": outcome.spent_us,
     });
     let Value::Object(fields) = fields else { return Map::new() };
@@ -125,8 +128,8 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
 /// Which feature wished what, what it cost, and who failed.
 fn features(outcome: &Outcome) -> Value {
     let wishes = |name: &str| -> Vec<Value> {
-        let of_it = outcome.wishes.iter().filter(|(feature, _)| *feature == name);
-        of_it.map(|(_, wish)| json!({"wish": wish.kind().name(), "words": wish.words()})).collect()
+        let told = |Wished { wish, fate, .. }: &Wished| json!({"wish": wish.kind().name(), "words": wish.words(), "fate": fate.name()});
+        outcome.of(name).map(told).collect()
     };
     let failure = |name: &str| {
         outcome
