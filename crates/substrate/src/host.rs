@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use ipc::HookRequest;
 use serde_json::Value;
-use substrate_clients::{Answer, Client, Input};
+use substrate_clients::{Answer, Client, Exports, Input};
 use substrate_core::engine::{HostKind, Surroundings, once};
 use substrate_core::text::one_line;
 use substrate_core::verdict::Wait;
 use substrate_core::{
     Actor, Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError,
-    Migration, Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
+    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
 };
 use substrate_store::Schema;
 
-use crate::clock;
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
+use crate::{clock, gather};
 
 /// A request as an event.
 #[derive(Debug)]
@@ -55,7 +55,42 @@ pub(crate) struct Scope {
 pub(crate) struct Prepared {
     pub(crate) decoded: Decoded,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) gathered: Gathered,
+    /// What went wrong before; it is recorded with the event.
+    pub(crate) troubles: Vec<String>,
+}
+
+/// How often an event or a command may ask for facts inside its transaction.
+const MAX_LOOKS: u8 = 2;
+
+/// What was looked up for an event or a command.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
     pub(crate) facts: Facts,
+    n_looks: u8,
+}
+
+impl Gathered {
+    /// Nothing more will be looked up.
+    pub(crate) fn closed() -> Self {
+        Self { facts: Facts::default(), n_looks: MAX_LOOKS }
+    }
+
+    /// What a transaction asked for. Needs without an answer are not asked for again.
+    pub(crate) fn add(&mut self, needs: Vec<Need>, found: Facts) {
+        self.facts.extend(found);
+        self.facts.close(needs);
+        self.n_looks += 1;
+    }
+
+    /// No transaction has asked for anything yet.
+    pub(crate) const fn is_first(&self) -> bool {
+        self.n_looks == 0
+    }
+
+    const fn may_look(&self) -> bool {
+        self.n_looks < MAX_LOOKS
+    }
 }
 
 /// Every table that the database must have.
@@ -179,6 +214,15 @@ impl Decoded {
 }
 
 impl Prepared {
+    pub(crate) fn new(decoded: Decoded, settings: Arc<Settings>) -> Self {
+        Self { decoded, settings, gathered: Gathered::default(), troubles: Vec::new() }
+    }
+
+    /// Looks up at once what a transaction asked for. A daemon does it elsewhere.
+    pub(crate) fn look_up(&mut self, needs: Vec<Need>) {
+        self.gathered.add(needs.clone(), gather::gather(needs));
+    }
+
     /// Everything that the engine wants to know beside the event.
     pub(crate) fn around<'a>(
         &'a self,
@@ -189,7 +233,7 @@ impl Prepared {
         Surroundings {
             features: substrate_features::ALL,
             settings: &self.settings,
-            facts: &self.facts,
+            facts: &self.gathered.facts,
             world: machine,
             delivers: match (self.decoded.client, when) {
                 (Some(client), When::Now) => client.delivers,
@@ -199,6 +243,8 @@ impl Prepared {
             host,
             request: self.decoded.request,
             begun_us: self.decoded.begun_us,
+            may_look: self.gathered.may_look(),
+            troubles: &self.troubles,
         }
     }
 }
@@ -212,6 +258,8 @@ pub(crate) struct Applied {
     /// A feature wants to know whether the answer was printed.
     pub(crate) receipt: bool,
     pub(crate) effects: Vec<Effect>,
+    /// Nothing happened: this has to be looked up first.
+    pub(crate) look: Vec<Need>,
 }
 
 impl Applied {
@@ -246,6 +294,9 @@ pub(crate) fn apply(
         around.features = substrate_features::RECORD_ONLY;
     }
     let outcome = engine::run(&around, db, event);
+    if !outcome.look.is_empty() {
+        return Applied { look: outcome.look, ..Applied::default() };
+    }
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }
@@ -255,6 +306,7 @@ pub(crate) fn apply(
         wait: outcome.verdict.wait,
         receipt: outcome.verdict.receipt,
         effects: outcome.effects,
+        look: Vec::new(),
     }
 }
 
@@ -267,17 +319,39 @@ fn is_outdated(db: &mut dyn Db, event: &Event) -> bool {
     substrate_features::journal::heard_since(db, session.as_str(), event.at).unwrap_or(false)
 }
 
+/// What came of a verb.
+#[derive(Debug)]
+pub(crate) enum Ran {
+    Done(Output, Vec<Effect>),
+    /// Nothing happened: this has to be looked up first.
+    Look(Vec<Need>),
+}
+
+/// Why a verb's savepoint is rolled back.
+enum NotDone {
+    Look(Vec<Need>),
+    Failed(AppError),
+}
+
+impl<E: Into<AppError>> From<E> for NotDone {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// Runs a verb as its caller, in the open transaction. What fails changes nothing.
 pub(crate) fn run_verb(
     db: &mut dyn Db,
     machine: &Machine,
     settings: &Settings,
+    gathered: &Gathered,
     verb: &Verb,
     caller: &Caller,
     body: Value,
-) -> Result<(Output, Vec<Effect>)> {
-    db.savepoint(|db| {
-        let mut cx = Cx { world: machine, ..Cx::new(clock::now(), db, settings) };
+) -> Result<Ran> {
+    let ran = db.savepoint(|db| {
+        let facts = &gathered.facts;
+        let mut cx = Cx { world: machine, facts, ..Cx::new(clock::now(), db, settings) };
         // Who it is matters only to verbs that ask; then not knowing is why they fail.
         let who = engine::identify(substrate_features::ALL, &mut cx, caller);
         let unknown = match who {
@@ -288,10 +362,19 @@ pub(crate) fn run_verb(
             Err(FeatureError::Db(error)) => return Err(error.into()),
             Err(error) => Some(AppError::new(Kind::User, error.to_string())),
         };
-        let output = (verb.run)(&mut cx, caller, body)
-            .map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
+        let output = (verb.run)(&mut cx, caller, body);
+        let missing = cx.missing.take();
+        if !missing.is_empty() && gathered.may_look() {
+            return Err(NotDone::Look(missing));
+        }
+        let output = output.map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
         Ok((output, cx.effects))
-    })
+    });
+    match ran {
+        Ok((output, effects)) => Ok(Ran::Done(output, effects)),
+        Err(NotDone::Look(needs)) => Ok(Ran::Look(needs)),
+        Err(NotDone::Failed(error)) => Err(error),
+    }
 }
 
 /// Tells the features whether an answer was printed.
@@ -308,8 +391,7 @@ pub(crate) fn printed(
 }
 
 /// Appends to the session's environment file, before the client reads our answer.
-pub(crate) fn export(answer: &Answer) {
-    let Some(exports) = &answer.exports else { return };
+pub(crate) fn export(exports: &Exports) {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
         tracing::error!(file = %exports.file, %error, "exports could not be written");
@@ -340,7 +422,7 @@ mod tests {
         };
         let decoded = decode(&request, Timestamp(at), 0);
         let settings = Arc::new(Settings::resolve(&substrate_features::keys(), &[]));
-        let prepared = Prepared { decoded, settings, facts: Facts::default() };
+        let prepared = Prepared::new(decoded, settings);
         let mut tx = db.begin(Durability::Normal).unwrap();
         apply(&mut tx, &prepared, &Machine::default(), HostKind::Daemon, when);
         tx.commit().unwrap();

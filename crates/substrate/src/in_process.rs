@@ -78,11 +78,11 @@ fn run(env: &Env, home: &Home, why: ConnError, spent_ms: u32) -> Result<u8> {
         return Ok(0);
     }
     home.ensure()?;
-    let prepared = surround(home, host::decode(&request, clock::now(), begun_us));
+    let mut prepared = surround(home, host::decode(&request, clock::now(), begun_us));
     let autostart = prepared.settings.on("daemon.autostart");
     let mut writer = host::open(home, patience_with_others(home, left))?;
     writer.leave_checkpoints()?;
-    let mut applied = match recorded(&mut writer, &prepared, why) {
+    let mut applied = match recorded(&mut writer, &mut prepared, why) {
         Ok(applied) => applied,
         // Somebody holds the database (a frozen daemon most likely), or the disk is full. The verdict can't wait; the
         // record can.
@@ -121,14 +121,16 @@ pub(crate) fn surround(home: &Home, mut decoded: Decoded) -> Prepared {
     let (settings, project) = SettingsFiles::new(home.config()).around(decoded.dir());
     decoded.event.project = project.as_ref().to_owned();
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
-    Prepared { decoded, settings, facts: gather::gather(needs) }
+    let mut prepared = Prepared::new(decoded, settings);
+    prepared.gathered.facts = gather::gather(needs);
+    prepared
 }
 
 /// What must have happened before the client reads the answer.
 fn finish(home: &Home, applied: &mut Applied) {
-    host::export(&applied.answer);
+    applied.answer.exports.iter().for_each(host::export);
     // A daemon that has waiters notices by itself that somebody else has written.
-    let _keys = effects::carry_out(home, None, std::mem::take(&mut applied.effects));
+    let _keys = effects::carry_out(home, std::mem::take(&mut applied.effects));
 }
 
 /// Prints the answer, and tells the features that want to know.
@@ -160,7 +162,7 @@ fn unreadable() -> AppError {
 /// One event, one transaction; unless the daemon has answered it already, then its answer.
 fn recorded(
     writer: &mut Writer,
-    prepared: &Prepared,
+    prepared: &mut Prepared,
     why: ConnError,
 ) -> std::result::Result<Applied, DbError> {
     let mut tx = writer.begin(Durability::Normal)?;
@@ -179,7 +181,11 @@ fn recorded(
     }
     once::note_scope(&mut tx, digest, origin, prepared.decoded.event.at)?;
     let host = HostKind::InProcess(why.name());
-    let applied = host::apply(&mut tx, prepared, &Machine::default(), host, When::Now);
+    let mut applied = host::apply(&mut tx, prepared, &Machine::default(), host, When::Now);
+    while !applied.look.is_empty() {
+        prepared.look_up(std::mem::take(&mut applied.look));
+        applied = host::apply(&mut tx, prepared, &Machine::default(), host, When::Now);
+    }
     tx.commit()?;
     Ok(applied)
 }

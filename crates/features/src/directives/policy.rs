@@ -37,6 +37,11 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     touched(event).map(|file| need(event, file)).collect()
 }
 
+/// Only directions that the actor does not know are read.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    settings.on("directives.on") && touched(event).next().is_some()
+}
+
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("directives.on") || cx.who.is_none() {
         return Ok(Vec::new());
@@ -179,12 +184,12 @@ fn told(cx: &Cx<'_>, event: &Event, paths: &[String]) -> Option<String> {
     let mut out = format!("Directions of the project for `{touched}` and what lies beside it:");
     for path in paths {
         let _infallible = write!(out, "\n{}", head(path));
-        let text = cx.world.beginning(path, MAX_FILE);
+        let text = cx.real_file(path, MAX_FILE);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             out.push_str(" (nothing that can be read)");
             continue;
         };
-        let text = journal::redacted(&text, MAX_FILE, false);
+        let text = journal::redacted(text, MAX_FILE, false);
         let room = MAX_ALL.saturating_sub(out.len());
         let kept = cut(text.trim(), room);
         out.push_str(&quoted(kept));

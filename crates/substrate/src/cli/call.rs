@@ -14,8 +14,9 @@ use super::Context;
 use crate::config::{Home, SettingsFiles};
 use crate::daemon::{self, Ask, Call, Status};
 use crate::error::{AppError, Kind, Result};
+use crate::host::{self, Gathered, Ran};
 use crate::machine::Machine;
-use crate::{clock, effects, host, ui};
+use crate::{clock, effects, gather, ui};
 
 /// How long a command waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -128,27 +129,45 @@ impl<'a> Line<'a> {
         loop {
             // Before the look: whatever is written after it is looked at.
             let seen = writer.foreign_writes()?;
-            let output = self.run_here(&mut writer, &call.caller, call.body)?;
+            let output = self.run_here(&mut writer, &call.caller, &call.body)?;
             let Some(WaitFor { until_ms, body, .. }) = output.wait else { return Ok(output) };
             pause(&mut writer, seen, Timestamp(until_ms))?;
             call.body = body;
         }
     }
 
-    fn run_here(&self, writer: &mut Writer, caller: &Caller, body: Value) -> Result<Output> {
-        let machine = Machine::default();
-        let run =
-            |db: &mut dyn Db| host::run_verb(db, &machine, &self.settings, self.verb, caller, body);
-        if self.verb.access == Access::Read {
-            let read = Readers::new(writer.path()).read(run);
-            return read.map(|(output, _)| output);
+    fn run_here(&self, writer: &mut Writer, caller: &Caller, body: &Value) -> Result<Output> {
+        let mut gathered = Gathered::default();
+        loop {
+            let run = |db: &mut dyn Db| self.run(db, &gathered, caller, body.clone());
+            let ran = if self.verb.access == Access::Read {
+                Readers::new(writer.path()).read(run)?
+            } else {
+                let mut tx = writer.begin(Durability::Full)?;
+                let ran = run(&mut tx)?;
+                tx.commit()?;
+                ran
+            };
+            match ran {
+                Ran::Look(needs) => gathered.add(needs.clone(), gather::gather(needs)),
+                Ran::Done(output, after) => {
+                    // A daemon that has waiters notices by itself that somebody else has written.
+                    let _keys = effects::carry_out(&self.context.home, after);
+                    return Ok(output);
+                }
+            }
         }
-        let mut tx = writer.begin(Durability::Full)?;
-        let (output, after) = run(&mut tx)?;
-        tx.commit()?;
-        // A daemon that has waiters notices by itself that somebody else has written.
-        let _keys = effects::carry_out(&self.context.home, None, after);
-        Ok(output)
+    }
+
+    fn run(
+        &self,
+        db: &mut dyn Db,
+        gathered: &Gathered,
+        caller: &Caller,
+        body: Value,
+    ) -> Result<Ran> {
+        let machine = Machine::default();
+        host::run_verb(db, &machine, &self.settings, gathered, self.verb, caller, body)
     }
 }
 

@@ -86,13 +86,22 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let request = HookRequest::read(&request)
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     context.home.ensure()?;
-    let prepared = surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
+    let mut prepared =
+        surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
     let mut writer = host::open(&context.home, PATIENCE)?;
     let machine = Machine::default();
-    let around = prepared.around(&machine, HostKind::InProcess("explain"), When::Now);
+    let host = HostKind::InProcess("explain");
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
-    let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+    let outcome = loop {
+        let around = prepared.around(&machine, host, When::Now);
+        let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+        match outcome.look.is_empty() {
+            true => break outcome,
+            false => prepared.look_up(outcome.look),
+        }
+    };
+    let around = prepared.around(&machine, host, When::Now);
     let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
     let mut out = answer(&outcome);
     out.append(&mut said);

@@ -10,7 +10,7 @@ use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use substrate_clients::Answer;
-use substrate_core::{Access, Caller, Facts, Output, RequestId, Timestamp, Verb, WaitFor, engine};
+use substrate_core::{Access, Caller, Output, RequestId, Timestamp, Verb, WaitFor};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -18,19 +18,17 @@ use tokio::time::timeout;
 use super::control::Ask;
 use super::group::{Job, Settled, What};
 use super::state::{Counted, How, State, count};
+use super::surround::{self, surround};
 use super::{take_over, waiting};
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Applied, Decoded, Prepared};
-use crate::{clock, gather, spool};
+use crate::host::{self, Applied, Decoded, Gathered, Prepared, Ran};
+use crate::{clock, spool};
 
 /// Whoever says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Inputs longer than this are decoded on another thread.
 const LONG: usize = 256 << 10;
-
-/// Facts that are not there after so long are not waited for.
-const GATHER: Duration = Duration::from_millis(300);
 
 /// How long a hook may take to print what it got and say so.
 const PRINTED: Duration = Duration::from_secs(5);
@@ -133,7 +131,7 @@ async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) 
 
 /// Gives a hook its answer, and hears whether it was printed where somebody wants to know.
 pub(super) async fn answer_hook(
-    state: &State,
+    state: &Rc<State>,
     stream: &UnixStream,
     request: RequestId,
     applied: Applied,
@@ -162,7 +160,12 @@ pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: D
     settle_hook(state, stream, prepared).await;
 }
 
-async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> Option<Prepared> {
+async fn prepare(
+    state: &Rc<State>,
+    body: Vec<u8>,
+    begun_us: u64,
+    at: Timestamp,
+) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         tokio::task::spawn_blocking(move || decode(&body)).await.ok()??
@@ -172,33 +175,9 @@ async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> 
     Some(surround(state, decoded).await)
 }
 
-/// An event with its settings, its project and the facts that features need.
-async fn surround(state: &State, decoded: Decoded) -> Prepared {
-    let mut prepared = surrounded(state, decoded);
-    let needs = engine::needs(substrate_features::ALL, &prepared.decoded.event, &prepared.settings);
-    if needs.is_empty() {
-        return prepared;
-    }
-    let needs = state.known.borrow().answer(needs, clock::micros(), &mut prepared.facts);
-    if !needs.is_empty() {
-        let looking = tokio::task::spawn_blocking(move || gather::gather(needs));
-        let gathered = timeout(GATHER, looking).await.ok().and_then(Result::ok).unwrap_or_default();
-        state.known.borrow_mut().keep(&gathered, clock::micros());
-        prepared.facts.extend(gathered);
-    }
-    prepared
-}
-
-/// The same without facts.
-pub(super) fn surrounded(state: &State, mut decoded: Decoded) -> Prepared {
-    let (settings, project) = state.settings.borrow_mut().around(decoded.dir());
-    decoded.event.project = project.as_ref().to_owned();
-    Prepared { decoded, settings, facts: Facts::default() }
-}
-
 /// Processes what hooks had to leave in the spool: one group, so that nobody comes between a turn's end and the next turn's
 /// beginning.
-pub(super) async fn process_kept(state: &State) {
+pub(super) async fn process_kept(state: &Rc<State>) {
     let mut found = Vec::new();
     for kept in spool::kept(&state.home) {
         found.push((kept.file, prepare(state, kept.body, clock::micros(), kept.at).await));
@@ -229,9 +208,18 @@ fn queue(state: &State, what: What) -> Option<oneshot::Receiver<Settled>> {
     Some(waiting)
 }
 
-/// Hands a job to the next group, and waits for its commit.
-async fn committed(state: &State, what: What) -> Option<Settled> {
-    queue(state, what)?.await.ok()
+/// Hands a job to the next group, and waits for its commit. Where it asks for facts, these are looked up, and it is handed to
+/// another one.
+async fn committed(state: &Rc<State>, mut what: What) -> Option<Settled> {
+    loop {
+        match queue(state, what)?.await.ok()? {
+            Settled::Look { what: again, needs } => {
+                what = again;
+                surround::look_up(state, &mut what, needs).await;
+            }
+            settled => return Some(settled),
+        }
+    }
 }
 
 /// Runs a command, and answers it, or parks it.
@@ -265,7 +253,7 @@ pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call
 }
 
 async fn command(
-    state: &State,
+    state: &Rc<State>,
     path: &[String],
     body: Value,
     mut caller: Caller,
@@ -275,15 +263,17 @@ async fn command(
         return Err(AppError::new(ErrorKindOfOurs::User, error)
             .hint("`substrate daemon restart` makes it the same version as this command"));
     };
-    let dir = caller.project_dir.clone().unwrap_or_else(|| caller.cwd.clone());
-    let (settings, project) = state.settings.borrow_mut().around(Path::new(&dir));
+    let who = caller.session.clone().unwrap_or_default();
+    let ((settings, project), _) =
+        surround::around(state, surround::caller_dir(&caller), &who).await;
     caller.project = project.as_ref().to_owned();
     let panicked = || {
         let error = "the command panicked; the daemon's log says where";
         AppError::new(ErrorKindOfOurs::Internal, error)
     };
     if verb.access == Access::Write {
-        let what = What::Verb { verb, caller: Box::new(caller), body, settings };
+        let gathered = Gathered::default();
+        let what = What::Verb { verb, caller: Box::new(caller), body, settings, gathered };
         return match committed(state, what).await {
             Some(Settled::Verb(result)) => result,
             _ => Err(panicked()),
@@ -292,10 +282,14 @@ async fn command(
     let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
-            host::run_verb(db, &machine, &settings, verb, &caller, body).map(|(output, _)| output)
+            let gathered = Gathered::closed();
+            host::run_verb(db, &machine, &settings, &gathered, verb, &caller, body)
         })
     });
-    read.await.unwrap_or_else(|_| Err(panicked()))
+    match read.await.unwrap_or_else(|_| Err(panicked()))? {
+        Ran::Done(output, _) => Ok(output),
+        Ran::Look(_) => Err(panicked()),
+    }
 }
 
 /// The verb of that path.

@@ -8,16 +8,21 @@ use std::sync::mpsc::SyncSender;
 
 use ipc::place;
 use serde_json::Value;
+use substrate_clients::Exports;
 use substrate_core::engine::{HostKind, once};
-use substrate_core::{Caller, DbError, Effect, FeatureError, Output, RequestId, Settings, Verb};
+use substrate_core::{
+    Caller, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
+};
 use substrate_store::{Durability, Tx};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_local;
 
+use super::carry;
 use super::state::{State, count};
 use super::waiting::{self, Woken};
+use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Applied, Prepared, Scope, When};
-use crate::{clock, effects};
+use crate::host::{self, Applied, Gathered, Prepared, Ran, Scope, When};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
@@ -40,6 +45,7 @@ pub(super) enum What {
         caller: Box<Caller>,
         body: Value,
         settings: Arc<Settings>,
+        gathered: Gathered,
     },
     /// Whether the answer to that request reached its client.
     Printed {
@@ -50,9 +56,17 @@ pub(super) enum What {
 
 /// What came of a job that was committed.
 pub(super) enum Settled {
-    Hook { prepared: Box<Prepared>, applied: Applied },
+    Hook {
+        prepared: Box<Prepared>,
+        applied: Applied,
+    },
     Verb(Result<Output, AppError>),
     Printed,
+    /// Nothing was done: the job comes back, to be queued again when this was looked up.
+    Look {
+        what: What,
+        needs: Vec<Need>,
+    },
 }
 
 impl What {
@@ -88,6 +102,8 @@ enum Done {
     Hook(Applied),
     Verb(Result<Output, AppError>, Vec<Effect>),
     Printed(Vec<Effect>),
+    /// Nothing yet: this has to be looked up first.
+    Look(Vec<Need>),
 }
 
 fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
@@ -101,9 +117,17 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
         Ok(()) => {
             let mut keys = Vec::new();
             for (job, done) in group.drain(..).zip(done) {
-                let (settled, effects) = settled(job.what, done);
-                keys.extend(effects::carry_out(&state.home, Some(&state.painter), effects));
-                let _caller_gone = job.settled.send(settled);
+                let (settled, effects, exports) = settled(job.what, done);
+                let (woken, carrying) = carry::carry_out(state, effects, exports);
+                keys.extend(woken);
+                if carrying.is_done() {
+                    let _caller_gone = job.settled.send(settled);
+                } else {
+                    drop(spawn_local(async move {
+                        carrying.done().await;
+                        let _caller_gone = job.settled.send(settled);
+                    }));
+                }
             }
             for one in woken {
                 keys.extend(waiting::tell(state, one));
@@ -131,17 +155,18 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     }
 }
 
-/// What the caller gets, and what must happen besides. What the client reads happens here: before the answer.
-fn settled(what: What, done: Done) -> (Settled, Vec<Effect>) {
+/// What the caller gets, and what must happen before: effects, and what the client reads with the answer.
+fn settled(what: What, done: Done) -> (Settled, Vec<Effect>, Option<Exports>) {
     match (what, done) {
+        (what, Done::Look(needs)) => (Settled::Look { what, needs }, Vec::new(), None),
         (What::Hook(prepared) | What::Kept(prepared), Done::Hook(mut applied)) => {
-            host::export(&applied.answer);
             let effects = std::mem::take(&mut applied.effects);
-            (Settled::Hook { prepared, applied }, effects)
+            let exports = applied.answer.exports.take();
+            (Settled::Hook { prepared, applied }, effects, exports)
         }
-        (_, Done::Verb(result, effects)) => (Settled::Verb(result), effects),
-        (_, Done::Printed(effects)) => (Settled::Printed, effects),
-        (_, Done::Hook(_)) => (Settled::Printed, Vec::new()),
+        (_, Done::Verb(result, effects)) => (Settled::Verb(result), effects, None),
+        (_, Done::Printed(effects)) => (Settled::Printed, effects, None),
+        (_, Done::Hook(_)) => (Settled::Printed, Vec::new(), None),
     }
 }
 
@@ -194,13 +219,17 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
                 return Ok(Done::Hook(Applied::again(given)));
             }
             let Scope { digest, origin } = prepared.decoded.scope();
-            let is_twin = state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
-                || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?;
+            let is_twin = prepared.gathered.is_first()
+                && (state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
+                    || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?);
             if done_already || is_twin {
                 return Ok(Done::Hook(Applied::default()));
             }
             let when = if matches!(what, What::Kept(_)) { When::TooLate } else { When::Now };
             let applied = host::apply(tx, prepared, &state.machine, HostKind::Daemon, when);
+            if !applied.look.is_empty() {
+                return Ok(Done::Look(applied.look));
+            }
             if applied.wait.is_none() {
                 let slot = state.slot.get();
                 state.slot.set(slot + 1);
@@ -209,15 +238,18 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
             }
             Ok(Done::Hook(applied))
         }
-        What::Verb { verb, caller, body, settings } => {
-            let ran = host::run_verb(tx, &state.machine, settings, verb, caller, body.clone());
+        What::Verb { verb, caller, body, settings, gathered } => {
+            let body = body.clone();
+            let ran = host::run_verb(tx, &state.machine, settings, gathered, verb, caller, body);
             Ok(match ran {
-                Ok((output, effects)) => Done::Verb(Ok(output), effects),
+                Ok(Ran::Done(output, effects)) => Done::Verb(Ok(output), effects),
+                Ok(Ran::Look(needs)) => Done::Look(needs),
                 Err(error) => Done::Verb(Err(error), Vec::new()),
             })
         }
         What::Printed { request, reached } => {
-            let settings = state.settings.borrow_mut().at(Path::new("/"));
+            let known = state.settings.borrow().latest(Path::new("/"));
+            let (settings, _) = known.unwrap_or_else(|| state.defaults());
             match host::printed(tx, &state.machine, &settings, *request, *reached) {
                 Ok(effects) => Ok(Done::Printed(effects)),
                 Err(FeatureError::Db(error)) => Err(error),

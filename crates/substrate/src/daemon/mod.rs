@@ -3,9 +3,11 @@
 //! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
 //! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
 
+mod carry;
 mod conn;
 mod control;
 mod group;
+mod hangs;
 mod lock;
 mod log;
 mod lot;
@@ -14,7 +16,9 @@ mod slim;
 mod socket;
 mod start;
 mod state;
+mod surround;
 mod take_over;
+mod threads;
 mod twins;
 mod upkeep;
 mod waiting;

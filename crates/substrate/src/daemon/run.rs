@@ -1,6 +1,7 @@
 //! `substrate daemon run`: from the lock to the last reply.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +13,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
+use super::carry::Carrier;
 use super::lock::Lock;
 use super::lot::Lot;
 use super::state::{Counted, Counts, Ending, How, State};
+use super::threads::Threads;
 use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
@@ -38,6 +41,9 @@ const LAST_REPLIES: Duration = Duration::from_secs(5);
 
 /// How long those who have connected may take to say what they want.
 const LAST_REQUESTS: Duration = Duration::from_millis(500);
+
+/// Threads at the most. A folder that hangs keeps a few of them for itself.
+const MAX_THREADS: usize = 128;
 
 /// How long a write waits for another process (a hook without a daemon, a backup).
 const BUSY: Duration = Duration::from_secs(2);
@@ -76,7 +82,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
     let slot = next_slot(&mut writer)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(16)
+        .max_blocking_threads(MAX_THREADS)
         .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(|error| internal(&error))?;
@@ -89,6 +95,9 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
     let (jobs, queue) = mpsc::unbounded_channel();
+    let mut settings = SettingsFiles::new(home.config());
+    // What everybody falls back on whose own can't be read.
+    settings.at(Path::new("/"));
     let machine = Machine::default();
     let state = Rc::new(State {
         painter: Painter::new(&env),
@@ -98,7 +107,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         program: start::this_program()?,
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
-        settings: RefCell::new(SettingsFiles::new(home.config())),
+        settings: RefCell::new(settings),
         writer: RefCell::new(writer),
         readers: Arc::new(Readers::new(&home.database())),
         jobs,
@@ -107,6 +116,8 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         twins: RefCell::default(),
         lot: RefCell::new(Lot::new(machine.clone())),
         machine,
+        threads: Threads::default(),
+        carrier: Carrier::default(),
         known: RefCell::default(),
         parked: Notify::new(),
         counts: Counts::default(),

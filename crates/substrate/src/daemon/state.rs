@@ -7,17 +7,19 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use substrate_core::Timestamp;
+use substrate_core::{Settings, Timestamp};
 use substrate_store::{Readers, Writer};
 use tokio::sync::{Notify, mpsc};
 
+use super::carry::Carrier;
 use super::control::Status;
 use super::group::Job;
 use super::lock::Lock;
 use super::lot::Lot;
 use super::socket;
+use super::threads::Threads;
 use super::twins::Twins;
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Around, Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
 use crate::tmux::Painter;
@@ -40,6 +42,8 @@ pub(super) struct State {
     pub(super) twins: RefCell<Twins>,
     pub(super) machine: Machine,
     pub(super) painter: Painter,
+    pub(super) threads: Threads,
+    pub(super) carrier: Carrier,
     /// Paths that were looked up lately.
     pub(super) known: RefCell<Known>,
     /// Those who wait.
@@ -127,6 +131,12 @@ impl State {
                 }
             }
         }
+    }
+
+    /// The settings where nothing could be read at all.
+    pub(super) fn defaults(&self) -> Around {
+        let settings = Settings::resolve(&substrate_features::keys(), &[]);
+        (Arc::new(settings), self.home.root().to_string_lossy().into())
     }
 
     pub(super) fn status(&self) -> Status {

@@ -9,8 +9,8 @@ use substrate_core::{Cx, FeatureError, engine};
 use substrate_store::{Durability, Writer};
 
 use super::state::{How, State};
-use super::{conn, socket, take_over, waiting};
-use crate::{clock, effects};
+use super::{carry, conn, socket, surround, take_over, waiting};
+use crate::clock;
 
 /// How often the surroundings are looked at: three calls of `stat`.
 const LOOK: Duration = Duration::from_secs(5);
@@ -53,7 +53,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.
 async fn housekeeping(state: &Rc<State>) {
-    let settings = state.settings.borrow_mut().at(Path::new("/"));
+    let ((settings, _), _) = surround::around(state, Path::new("/"), "").await;
     let engine_done =
         in_transaction(state, |cx| Ok(engine::tick(cx.db, cx.now).map(|()| false)?), &settings);
     log_failure("engine", &engine_done);
@@ -82,7 +82,8 @@ fn in_transaction(
     let effects = cx.effects;
     tx.commit()?;
     drop(writer);
-    waiting::wake(state, effects::carry_out(&state.home, Some(&state.painter), effects));
+    let (keys, _nobody_waits) = carry::carry_out(state, effects, None);
+    waiting::wake(state, keys);
     Ok(more)
 }
 

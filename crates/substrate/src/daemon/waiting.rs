@@ -14,9 +14,10 @@ use super::group::What;
 use super::lot::{self, Parked, Waiting};
 use super::slim::Slim;
 use super::state::{Counted, State};
+use super::{carry, surround};
+use crate::clock;
 use crate::error::{AppError, Kind as ErrorKind};
 use crate::host::{Applied, Decoded};
-use crate::{clock, effects};
 
 /// How often we look whether somebody else has written to the database: hooks and commands without a daemon.
 const LOOK: Duration = Duration::from_secs(1);
@@ -135,12 +136,20 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
     let mut out = Vec::new();
     for effect in effects {
         let Effect::Wake { key } = effect else { continue };
-        for parked in state.lot.borrow_mut().waiters(key) {
+        let waiters = state.lot.borrow_mut().waiters(key);
+        for parked in waiters {
             let Waiting::Hook { slim, .. } = parked.what else { continue };
             if lot::has_hung_up(&parked.stream) {
                 continue;
             }
-            let prepared = conn::surrounded(state, slim.again());
+            let prepared = match surround::from_memory(state, slim.again()) {
+                Ok(prepared) => prepared,
+                // Its settings have to be read first: it is asked after the commit.
+                Err(decoded) => {
+                    back(state, parked.stream, *decoded, &parked.key, parked.until);
+                    continue;
+                }
+            };
             let what = What::Hook(Box::new(prepared));
             out.push(Woken { stream: parked.stream, what, applied: Applied::default() });
         }
@@ -153,7 +162,7 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     let Woken { stream, what, mut applied } = woken;
     let What::Hook(prepared) = what else { return Vec::new() };
     let effects = std::mem::take(&mut applied.effects);
-    let keys = effects::carry_out(&state.home, Some(&state.painter), effects);
+    let (keys, carrying) = carry::carry_out(state, effects, None);
     match applied.wait.take() {
         Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
         None => {
@@ -163,6 +172,7 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
             let state = Rc::clone(state);
             drop(spawn_local(async move {
                 let _open = open;
+                carrying.done().await;
                 conn::answer_hook(&state, &stream, request, applied).await;
             }));
         }
