@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -392,7 +393,10 @@ pub(crate) fn printed(
 
 /// Appends to the session's environment file, before the client reads our answer.
 pub(crate) fn export(exports: &Exports) {
-    let file = std::fs::OpenOptions::new().append(true).create(true).open(&exports.file);
+    // Opening a pipe would wait for its other end.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.append(true).create(true).custom_flags(flags).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
         tracing::error!(file = %exports.file, %error, "exports could not be written");
     }

@@ -46,8 +46,7 @@ mod tests {
         fsx::replace(folder.path().join("a").as_path(), b"1", 0o600).unwrap();
         let file = std::fs::File::options().write(true).open(at("a")).unwrap();
         for days in [-10_000, 10_000] {
-            let said =
-                UNIX_EPOCH + std::time::Duration::from_millis(begun.unsigned_abs());
+            let said = UNIX_EPOCH + std::time::Duration::from_millis(begun.unsigned_abs());
             let day = std::time::Duration::from_secs(86_400 * u64::from(i32::unsigned_abs(days)));
             file.set_modified(if days < 0 { said - day } else { said + day }).unwrap();
             let changed = changed_ms(at("a")).unwrap();
