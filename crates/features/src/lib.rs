@@ -11,6 +11,8 @@ mod guards;
 pub(crate) mod identity;
 pub mod journal;
 pub(crate) mod locks;
+#[cfg(test)]
+mod looks;
 pub(crate) mod mail;
 mod persist;
 mod probe;

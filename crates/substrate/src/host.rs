@@ -3,25 +3,26 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use ipc::{HookRequest, Reply};
 use serde_json::Value;
-use substrate_clients::{Answer, Client, Input};
+use substrate_clients::{Answer, Client, Exports, Input};
 use substrate_core::engine::{HostKind, Surroundings};
 use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
 use substrate_core::wish::WishKind;
 use substrate_core::{
     Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, Feature, FeatureError,
-    Migration, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
+    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
 };
 use substrate_store::Setup;
 
-use crate::clock;
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
+use crate::{clock, gather};
 
 /// A request as an event.
 #[derive(Debug)]
@@ -59,7 +60,42 @@ pub(crate) struct Scope {
 pub(crate) struct Prepared {
     pub(crate) decoded: Decoded,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) gathered: Gathered,
+    /// What went wrong before; it is recorded with the event.
+    pub(crate) troubles: Vec<String>,
+}
+
+/// How often an event or a command may ask for facts inside its transaction.
+const MAX_LOOKS: u8 = 2;
+
+/// What was looked up for an event or a command.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
     pub(crate) facts: Facts,
+    n_looks: u8,
+}
+
+impl Gathered {
+    /// Nothing more will be looked up.
+    pub(crate) fn closed() -> Self {
+        Self { facts: Facts::default(), n_looks: MAX_LOOKS }
+    }
+
+    /// What a transaction asked for. Needs without an answer are not asked for again.
+    pub(crate) fn add(&mut self, needs: Vec<Need>, found: Facts) {
+        self.facts.extend(found);
+        self.facts.close(needs);
+        self.n_looks += 1;
+    }
+
+    /// No transaction has asked for anything yet.
+    pub(crate) const fn is_first(&self) -> bool {
+        self.n_looks == 0
+    }
+
+    const fn may_look(&self) -> bool {
+        self.n_looks < MAX_LOOKS
+    }
 }
 
 /// Every table that the database must have.
@@ -220,12 +256,21 @@ impl Host<'_> {
 }
 
 impl Prepared {
+    pub(crate) fn new(decoded: Decoded, settings: Arc<Settings>) -> Self {
+        Self { decoded, settings, gathered: Gathered::default(), troubles: Vec::new() }
+    }
+
+    /// Looks up at once what a transaction asked for. A daemon does it elsewhere.
+    pub(crate) fn look_up(&mut self, needs: Vec<Need>) {
+        self.gathered.add(needs.clone(), gather::gather(needs));
+    }
+
     /// Everything that the engine wants to know beside the event.
     pub(crate) fn around<'a>(&'a self, machine: &'a Machine, host: Host<'a>) -> Surroundings<'a> {
         Surroundings {
             features: host.features,
             settings: &self.settings,
-            facts: &self.facts,
+            facts: &self.gathered.facts,
             world: machine,
             delivers: match self.decoded.client {
                 Some(client) if host.is_heard => client.delivers,
@@ -236,6 +281,8 @@ impl Prepared {
             host: host.kind,
             request: self.decoded.request,
             begun_us: self.decoded.begun_us,
+            may_look: self.gathered.may_look(),
+            troubles: &self.troubles,
         }
     }
 }
@@ -249,6 +296,8 @@ pub(crate) struct Considered {
     /// A feature wants to know whether the answer was printed.
     pub(crate) receipt: bool,
     pub(crate) effects: Vec<Effect>,
+    /// Nothing happened: this has to be looked up first.
+    pub(crate) look: Vec<Need>,
 }
 
 impl Considered {
@@ -282,6 +331,9 @@ pub(crate) fn consider(
 ) -> Considered {
     let Decoded { event, client, is_unjudged, .. } = &prepared.decoded;
     let outcome = engine::run(&prepared.around(machine, host), db, event);
+    if !outcome.look.is_empty() {
+        return Considered { look: outcome.look, ..Considered::default() };
+    }
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }
@@ -295,6 +347,7 @@ pub(crate) fn consider(
         wait: outcome.verdict.wait,
         receipt: outcome.verdict.receipt,
         effects: outcome.effects,
+        look: Vec::new(),
     }
 }
 
@@ -306,17 +359,39 @@ pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
     (client.encode)(&call, &Verdict { permission: Some(ask), ..Verdict::default() })
 }
 
+/// What came of a verb.
+#[derive(Debug)]
+pub(crate) enum Ran {
+    Done(Output, Vec<Effect>),
+    /// Nothing happened: this has to be looked up first.
+    Look(Vec<Need>),
+}
+
+/// Why a verb's savepoint is rolled back.
+enum NotDone {
+    Look(Vec<Need>),
+    Failed(AppError),
+}
+
+impl<E: Into<AppError>> From<E> for NotDone {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// Runs a verb as its caller, in the open transaction. What fails changes nothing.
 pub(crate) fn run_verb(
     db: &mut dyn Db,
     machine: &Machine,
     settings: &Settings,
+    gathered: &Gathered,
     verb: &Verb,
     caller: &Caller,
     body: Value,
-) -> Result<(Output, Vec<Effect>)> {
-    db.savepoint(|db| {
-        let mut cx = Cx { world: machine, ..Cx::new(clock::now(), db, settings) };
+) -> Result<Ran> {
+    let ran = db.savepoint(|db| {
+        let facts = &gathered.facts;
+        let mut cx = Cx { world: machine, facts, ..Cx::new(clock::now(), db, settings) };
         // Who it is matters only to verbs that ask; then not knowing is why they fail.
         let who = engine::identify(substrate_features::ALL, &mut cx, caller);
         let unknown = match who {
@@ -327,10 +402,19 @@ pub(crate) fn run_verb(
             Err(FeatureError::Db(error)) => return Err(error.into()),
             Err(error) => Some(AppError::new(Kind::User, error.to_string())),
         };
-        let output = (verb.run)(&mut cx, caller, body)
-            .map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
+        let output = (verb.run)(&mut cx, caller, body);
+        let missing = cx.missing.take();
+        if !missing.is_empty() && gathered.may_look() {
+            return Err(NotDone::Look(missing));
+        }
+        let output = output.map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
         Ok((output, cx.effects))
-    })
+    });
+    match ran {
+        Ok((output, effects)) => Ok(Ran::Done(output, effects)),
+        Err(NotDone::Look(needs)) => Ok(Ran::Look(needs)),
+        Err(NotDone::Failed(error)) => Err(error),
+    }
 }
 
 /// Tells the features whether an answer was printed.
@@ -347,9 +431,11 @@ pub(crate) fn printed(
 }
 
 /// Appends to the session's environment file, before the client reads our answer.
-pub(crate) fn export(answer: &Answer) {
-    let Some(exports) = &answer.exports else { return };
-    let file = std::fs::OpenOptions::new().append(true).create(true).open(&exports.file);
+pub(crate) fn export(exports: &Exports) {
+    // Opening a pipe would wait for its other end.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.append(true).create(true).custom_flags(flags).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
         tracing::error!(file = %exports.file, %error, "exports could not be written");
     }

@@ -56,6 +56,8 @@ impl Place {
             host: HostKind::Daemon,
             request: RequestId([1; 16]),
             begun_us: 0,
+            may_look: false,
+            troubles: &[],
         };
         let mut tx = self.writer.begin(Durability::Normal).unwrap();
         let outcome = engine::run(&around, &mut tx, event);

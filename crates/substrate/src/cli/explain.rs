@@ -86,14 +86,22 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let (settings, project) = SettingsFiles::new(context.home.config()).around(decoded.dir());
     decoded.event.project = project.as_ref().to_owned();
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
-    let prepared = Prepared { decoded, settings, facts: gather::gather(needs) };
+    let mut prepared = Prepared::new(decoded, settings);
+    prepared.gathered.facts = gather::gather(needs);
     let mut writer = host::open(&context.home)?;
     let machine = Machine::default();
     let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
-    let around = prepared.around(&machine, host);
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
-    let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+    let outcome = loop {
+        let around = prepared.around(&machine, host);
+        let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+        match outcome.look.is_empty() {
+            true => break outcome,
+            false => prepared.look_up(outcome.look),
+        }
+    };
+    let around = prepared.around(&machine, host);
     let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
     let mut out = answer(&outcome);
     out.append(&mut said);

@@ -9,7 +9,7 @@ use ipc::frame::{HEADER_LEN, VERSION};
 use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use substrate_core::{Access, Caller, Facts, Output, RequestId, Timestamp, Verb, WaitFor, engine};
+use substrate_core::{Access, Caller, Output, RequestId, Timestamp, Verb, WaitFor};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -18,19 +18,17 @@ use super::control::Ask;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, How, State, count};
+use super::surround::{self, surround};
 use super::{take_over, waiting};
+use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Considered, Decoded, Prepared};
-use crate::{clock, gather};
+use crate::host::{self, Considered, Decoded, Gathered, Prepared, Ran};
 
 /// Whoever says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Inputs longer than this are decoded on another thread.
 const LONG: usize = 256 << 10;
-
-/// Facts that are not there after so long are not waited for.
-const GATHER: Duration = Duration::from_millis(300);
 
 /// How long a hook may take to print what it got and say so.
 const PRINTED: Duration = Duration::from_secs(5);
@@ -191,7 +189,12 @@ pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: D
     settle_hook(state, stream, prepared).await;
 }
 
-async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> Option<Prepared> {
+async fn prepare(
+    state: &Rc<State>,
+    body: Vec<u8>,
+    begun_us: u64,
+    at: Timestamp,
+) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         tokio::task::spawn_blocking(move || decode(&body)).await.ok()??
@@ -199,30 +202,6 @@ async fn prepare(state: &State, body: Vec<u8>, begun_us: u64, at: Timestamp) -> 
         decode(&body)?
     };
     Some(surround(state, decoded).await)
-}
-
-/// An event with its settings, its project and the facts that features need.
-async fn surround(state: &State, decoded: Decoded) -> Prepared {
-    let mut prepared = surrounded(state, decoded);
-    let needs = engine::needs(substrate_features::ALL, &prepared.decoded.event, &prepared.settings);
-    if needs.is_empty() {
-        return prepared;
-    }
-    let needs = state.known.borrow().answer(needs, clock::micros(), &mut prepared.facts);
-    if !needs.is_empty() {
-        let looking = tokio::task::spawn_blocking(move || gather::gather(needs));
-        let gathered = timeout(GATHER, looking).await.ok().and_then(Result::ok).unwrap_or_default();
-        state.known.borrow_mut().keep(&gathered, clock::micros());
-        prepared.facts.extend(gathered);
-    }
-    prepared
-}
-
-/// The same without facts.
-pub(super) fn surrounded(state: &State, mut decoded: Decoded) -> Prepared {
-    let (settings, project) = state.settings.borrow_mut().around(decoded.dir());
-    decoded.event.project = project.as_ref().to_owned();
-    Prepared { decoded, settings, facts: Facts::default() }
 }
 
 /// Hands a job to the next group, and waits for its commit.
@@ -262,7 +241,7 @@ pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call
 }
 
 /// `None`: nothing could be committed, and the caller asks again.
-async fn command(state: &State, call: &Call) -> Option<Result<Output, AppError>> {
+async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppError>> {
     let request = call.request();
     let Call { path, body, mut caller, repeated } = call.clone();
     let Some(verb) = find(&path) else {
@@ -270,17 +249,21 @@ async fn command(state: &State, call: &Call) -> Option<Result<Output, AppError>>
         return Some(Err(AppError::new(ErrorKindOfOurs::User, error)
             .hint("`substrate daemon restart` makes it the same version as this command")));
     };
-    let dir = caller.project_dir.clone().unwrap_or_else(|| caller.cwd.clone());
-    let (settings, project) = state.settings.borrow_mut().around(Path::new(&dir));
+    let who = caller.session.clone().unwrap_or_default();
+    let ((settings, project), _) =
+        surround::around(state, surround::caller_dir(&caller), &who).await;
     caller.project = project.as_ref().to_owned();
     if verb.access == Access::Write {
         let (reply, settled) = oneshot::channel();
-        let call = VerbCall { verb, caller, body, settings, request, is_repeated: repeated };
+        let gathered = Gathered::default();
+        let is_repeated = repeated;
+        let call = VerbCall { verb, caller, body, settings, gathered, request, is_repeated };
         return committed(state, Job::Verb { call: Box::new(call), reply }, settled).await;
     }
+    let closed = Gathered::closed();
     let in_memory = state.storage.borrow_mut().read_in_memory(verb, |db| {
-        host::run_verb(db, &state.machine, &settings, verb, &caller, body.clone())
-            .map(|(output, _)| output)
+        let body = body.clone();
+        looked(host::run_verb(db, &state.machine, &settings, &closed, verb, &caller, body))
     });
     if in_memory.is_some() {
         return in_memory;
@@ -288,12 +271,23 @@ async fn command(state: &State, call: &Call) -> Option<Result<Output, AppError>>
     let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
-            host::run_verb(db, &machine, &settings, verb, &caller, body).map(|(output, _)| output)
+            looked(host::run_verb(db, &machine, &settings, &closed, verb, &caller, body))
         })
     });
-    let panicked = "the command panicked; the daemon's log says where";
-    let read = read.await;
-    Some(read.unwrap_or_else(|_| Err(AppError::new(ErrorKindOfOurs::Internal, panicked))))
+    Some(read.await.unwrap_or_else(|_| Err(panicked())))
+}
+
+/// A command that only looks asks for no facts.
+fn looked(ran: Result<Ran, AppError>) -> Result<Output, AppError> {
+    match ran? {
+        Ran::Done(output, _) => Ok(output),
+        Ran::Look(_) => Err(panicked()),
+    }
+}
+
+fn panicked() -> AppError {
+    let error = "the command panicked; the daemon's log says where";
+    AppError::new(ErrorKindOfOurs::Internal, error)
 }
 
 /// The verb of that path.

@@ -6,21 +6,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
-use substrate_core::engine::processed::Group;
+use substrate_clients::Exports;
+use substrate_core::engine::processed::{Group, Processed};
 use substrate_core::{
-    Caller, Db, DbError, Effect, FeatureError, Output, RequestId, Settings, Verb,
+    Caller, Db, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
 };
 use substrate_store::Durability;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_local;
 
 use super::state::{How, State, count};
 use super::storage::{Place, Storage};
-use super::waiters;
 use super::waiting::{self, Woken};
+use super::{carry, surround, waiters};
+use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Considered, Host, Prepared, Scope};
-use crate::{clock, effects};
+use crate::host::{self, Considered, Gathered, Host, Prepared, Ran, Scope};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
@@ -51,6 +53,7 @@ pub(super) struct VerbCall {
     pub(super) caller: Caller,
     pub(super) body: Value,
     pub(super) settings: Arc<Settings>,
+    pub(super) gathered: Gathered,
     /// The same when the caller repeats it.
     pub(super) request: RequestId,
     pub(super) is_repeated: bool,
@@ -61,6 +64,8 @@ enum Done {
     Hook(Considered),
     Verb(Result<Output, AppError>, Vec<Effect>),
     Printed(Vec<Effect>),
+    /// Nothing yet: this has to be looked up first.
+    Look(Vec<Need>),
 }
 
 impl Job {
@@ -98,7 +103,7 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     let mut committed =
         try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
     count(&state.counts.commits);
-    if committed.is_ok() && !storage.is_in_memory() && is_displaced(state, durability) {
+    if committed.is_ok() && is_displaced(state, &storage, durability) {
         // Nobody is answered: whoever asks again reaches the daemon of the home that is there now.
         attempt.woken.into_iter().for_each(|one| waiting::put_back(state, one));
         group.clear();
@@ -120,8 +125,23 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
         return group.clear();
     }
     let mut keys = Vec::new();
-    for (job, done) in group.drain(..).zip(attempt.done) {
-        keys.extend(effects::carry_out(&state.home, Some(&state.painter), answered(job, done)));
+    for (job, mut done) in group.drain(..).zip(attempt.done) {
+        if let Done::Look(needs) = done {
+            drop(spawn_local(look_up(Rc::clone(state), job, needs)));
+            continue;
+        }
+        let (effects, exports) = done.takes_effect();
+        let (woken, carrying) = carry::carry_out(state, effects, exports);
+        keys.extend(woken);
+        if carrying.is_done() {
+            answer(job, done);
+        } else {
+            // What the client reads with the answer is written before it.
+            drop(spawn_local(async move {
+                carrying.done().await;
+                answer(job, done);
+            }));
+        }
     }
     for one in attempt.woken {
         keys.extend(waiting::tell(state, one));
@@ -146,26 +166,40 @@ fn heard(group: &[Job]) -> Vec<bool> {
         .collect()
 }
 
-/// Answers a caller; what must happen besides. What the client reads happens here: before the answer.
-fn answered(job: Job, done: Done) -> Vec<Effect> {
+/// Looks up what a job's transaction asked for, and hands the job to another one.
+async fn look_up(state: Rc<State>, mut job: Job, needs: Vec<Need>) {
+    surround::look_up(&state, &mut job, needs).await;
+    let _we_end = state.jobs.send(job);
+}
+
+impl Done {
+    /// What must happen before anybody is answered: effects, and what the client reads with the answer.
+    fn takes_effect(&mut self) -> (Vec<Effect>, Option<Exports>) {
+        match self {
+            Self::Hook(considered) => {
+                (std::mem::take(&mut considered.effects), considered.answer.exports.take())
+            }
+            Self::Verb(_, effects) | Self::Printed(effects) => (std::mem::take(effects), None),
+            Self::Look(_) => (Vec::new(), None),
+        }
+    }
+}
+
+/// Tells the caller, if it is still there.
+fn answer(job: Job, done: Done) {
     match (job, done) {
-        (Job::Hook { prepared, caller, reply }, Done::Hook(mut considered)) => {
-            host::export(&considered.answer);
-            let effects = std::mem::take(&mut considered.effects);
+        (Job::Hook { prepared, caller, reply }, Done::Hook(considered)) => {
             // The task that waits for this takes the connection back.
             drop(caller);
-            let _caller_gone = reply.send((prepared, considered));
-            effects
+            let _gone = reply.send((prepared, considered));
         }
-        (Job::Verb { reply, .. }, Done::Verb(result, effects)) => {
-            let _caller_gone = reply.send(result);
-            effects
+        (Job::Verb { reply, .. }, Done::Verb(result, _)) => {
+            let _gone = reply.send(result);
         }
-        (Job::Printed { reply, .. }, Done::Printed(effects)) => {
-            let _caller_gone = reply.send(());
-            effects
+        (Job::Printed { reply, .. }, Done::Printed(_)) => {
+            let _gone = reply.send(());
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
@@ -184,11 +218,13 @@ fn try_commit(
     for (job, is_heard) in group.iter().zip(has_caller) {
         // Features are contained by themselves; this is for a bug in what is around them.
         let ran = catch_unwind(AssertUnwindSafe(|| run.job(&mut tx, job, *is_heard)));
-        let done = ran.unwrap_or_else(|_| Ok(panicked(job)))?;
+        let done = ran.unwrap_or_else(|_| Ok(panic_in(job)))?;
         // Whom a command wakes is told by the same commit.
         if let Done::Verb(Ok(_), effects) = &done {
             for mut one in waiting::woken_by(state, effects) {
-                one.considered = run.hook(&mut tx, &one.prepared, true)?;
+                if let Done::Hook(considered) = run.hook(&mut tx, &one.prepared, true)? {
+                    one.considered = considered;
+                }
                 attempt.woken.push(one);
             }
         }
@@ -204,7 +240,7 @@ fn try_commit(
     Ok(())
 }
 
-fn panicked(job: &Job) -> Done {
+fn panic_in(job: &Job) -> Done {
     match job {
         Job::Hook { .. } => Done::Hook(Considered::default()),
         Job::Printed { .. } => Done::Printed(Vec::new()),
@@ -219,14 +255,14 @@ fn panicked(job: &Job) -> Done {
 struct Run<'a> {
     state: &'a State,
     place: &'a Place,
-    processed: &'a mut substrate_core::engine::processed::Processed,
+    processed: &'a mut Processed,
     group: &'a mut Group,
 }
 
 impl Run<'_> {
     fn job(&mut self, tx: &mut dyn Db, job: &Job, is_heard: bool) -> Result<Done, DbError> {
         match job {
-            Job::Hook { prepared, .. } => self.hook(tx, prepared, is_heard).map(Done::Hook),
+            Job::Hook { prepared, .. } => self.hook(tx, prepared, is_heard),
             Job::Verb { call, .. } => self.verb(tx, call),
             Job::Printed { request, reached, .. } => self.printed(tx, *request, *reached),
         }
@@ -237,35 +273,40 @@ impl Run<'_> {
         tx: &mut dyn Db,
         prepared: &Prepared,
         is_heard: bool,
-    ) -> Result<Considered, DbError> {
+    ) -> Result<Done, DbError> {
         let (state, decoded) = (self.state, &prepared.decoded);
         if !is_heard {
             // Not noted as processed: should its caller be there after all, on another connection, it gets an answer.
-            return Ok(host::consider(tx, prepared, &state.machine, Host::LATE));
+            return Ok(Done::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
         }
         if decoded.is_repeated()
             && let Some(reply) = self.processed.answer_to(tx, decoded.request(), self.group)?
         {
-            return Ok(Considered::again(&reply));
+            return Ok(Done::Hook(Considered::again(&reply)));
         }
         let Scope { digest, origin } = decoded.scope();
-        if state.twins.borrow_mut().is_twin(digest, origin, clock::micros()) {
-            return Ok(Considered::default());
+        if prepared.gathered.is_first()
+            && state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
+        {
+            return Ok(Done::Hook(Considered::default()));
         }
         let wishes = self.place.wishes(decoded);
         let considered = host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
+        if !considered.look.is_empty() {
+            return Ok(Done::Look(considered.look));
+        }
         if considered.wait.is_none() {
             self.group.add(decoded.request(), &considered.reply());
         }
         self.group.add_scope(digest, origin);
-        Ok(considered)
+        Ok(Done::Hook(considered))
     }
 
     fn verb(&mut self, tx: &mut dyn Db, call: &VerbCall) -> Result<Done, DbError> {
         if let Some(error) = self.place.refuses_writes() {
             return Ok(Done::Verb(Err(error), Vec::new()));
         }
-        let VerbCall { verb, caller, body, settings, request, is_repeated } = call;
+        let VerbCall { verb, caller, body, settings, gathered, request, is_repeated } = call;
         if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)? {
             let result = serde_json::from_slice(&kept);
             return Ok(Done::Verb(
@@ -274,8 +315,9 @@ impl Run<'_> {
             ));
         }
         let machine = &self.state.machine;
-        match host::run_verb(tx, machine, settings, verb, caller, body.clone()) {
-            Ok((output, effects)) => {
+        match host::run_verb(tx, machine, settings, gathered, verb, caller, body.clone()) {
+            Ok(Ran::Look(needs)) => Ok(Done::Look(needs)),
+            Ok(Ran::Done(output, effects)) => {
                 if output.wait.is_none() {
                     self.group.add(*request, &serde_json::to_vec(&output).unwrap_or_default());
                 }
@@ -286,7 +328,8 @@ impl Run<'_> {
     }
 
     fn printed(&self, tx: &mut dyn Db, request: RequestId, reached: bool) -> Result<Done, DbError> {
-        let settings = self.state.settings.borrow_mut().at(Path::new("/"));
+        let known = self.state.settings.borrow().latest(Path::new("/"));
+        let (settings, _) = known.unwrap_or_else(|| self.state.defaults());
         match host::printed(tx, &self.state.machine, &settings, request, reached) {
             Ok(effects) => Ok(Done::Printed(effects)),
             Err(FeatureError::Db(error)) => Err(error),
@@ -300,6 +343,6 @@ impl Run<'_> {
 
 /// Whether the database that we wrote is not the one that readers open, or the lock guards another home by now. Looked at
 /// before anything is acknowledged, and now and then otherwise.
-fn is_displaced(state: &State, durability: Durability) -> bool {
-    (durability == Durability::Full || state.looks_due()) && state.is_displaced()
+fn is_displaced(state: &State, storage: &Storage, durability: Durability) -> bool {
+    (durability == Durability::Full || state.looks_due()) && state.is_displaced(storage)
 }

@@ -3,9 +3,11 @@
 //! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
 //! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
 
+mod carry;
 mod conn;
 mod control;
 mod group;
+mod hangs;
 mod holder;
 mod large;
 mod lock;
@@ -17,7 +19,9 @@ mod socket;
 mod start;
 mod state;
 mod storage;
+mod surround;
 mod take_over;
+mod threads;
 mod twins;
 mod upkeep;
 mod waiters;

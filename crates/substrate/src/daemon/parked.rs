@@ -232,7 +232,7 @@ mod tests {
             &keys,
         );
         let settings = std::sync::Arc::new(Settings::resolve(&keys, &[&layer]));
-        let prepared = Prepared { decoded, settings, facts: substrate_core::Facts::default() };
+        let prepared = Prepared::new(decoded, settings);
         let mut tx = db.begin(Durability::Normal).unwrap();
         let tx: &mut dyn Db = &mut tx;
         host::consider(tx, &prepared, &Machine::default(), Host::USUAL).answer

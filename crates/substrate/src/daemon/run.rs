@@ -1,6 +1,7 @@
 //! `substrate daemon run`: from the lock to the last reply.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,10 +11,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
+use super::carry::Carrier;
 use super::large::Large;
 use super::lock::Lock;
 use super::state::{Counted, Counts, Ending, How, State};
 use super::storage::Storage;
+use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
@@ -41,6 +44,9 @@ const LAST_REPLIES: Duration = Duration::from_secs(5);
 
 /// How long those who have connected may take to say what they want.
 const LAST_REQUESTS: Duration = Duration::from_millis(500);
+
+/// Threads at the most. A folder that hangs keeps a few of them for itself.
+const MAX_THREADS: usize = 128;
 
 /// A daemon for the requests at hand stays so long after the last of them: hooks often come in pairs.
 const BRIEF: Duration = Duration::from_millis(50);
@@ -81,7 +87,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
     let storage = Storage::open(home)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(16)
+        .max_blocking_threads(MAX_THREADS)
         .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(|error| internal(&error))?;
@@ -96,6 +102,9 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
     let (jobs, queue) = mpsc::unbounded_channel();
+    let mut settings = SettingsFiles::new(home.config());
+    // What every project falls back on whose own settings can't be read.
+    settings.at(Path::new("/"));
     let machine = Machine::default();
     let state = Rc::new(State {
         painter: Painter::new(&env),
@@ -105,7 +114,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         program: start::this_program()?,
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
-        settings: RefCell::new(SettingsFiles::new(home.config())),
+        settings: RefCell::new(settings),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
         readers: Arc::new(Readers::new(&home.database())),
@@ -115,6 +124,8 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         waiters: RefCell::new(Waiters::new(machine.clone())),
         looked_us: Cell::new(0),
         machine,
+        threads: Threads::default(),
+        carrier: Carrier::default(),
         known: RefCell::default(),
         parked: Notify::new(),
         counts: Counts::default(),

@@ -8,20 +8,22 @@ use std::process::ChildStderr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use substrate_core::Timestamp;
+use substrate_core::{Settings, Timestamp};
 use substrate_store::Readers;
 use tokio::sync::{Notify, mpsc};
 
+use super::carry::Carrier;
 use super::control::Status;
 use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
 use super::socket;
 use super::storage::Storage;
+use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use crate::clock;
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Around, Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
 use crate::tmux::Painter;
@@ -47,6 +49,8 @@ pub(super) struct State {
     pub(super) twins: RefCell<Twins>,
     pub(super) machine: Machine,
     pub(super) painter: Painter,
+    pub(super) threads: Threads,
+    pub(super) carrier: Carrier,
     /// Paths that were looked up lately.
     pub(super) known: RefCell<Known>,
     /// Those who wait.
@@ -137,17 +141,21 @@ impl State {
 
     /// Whether the home at our path is another one by now: it was removed, moved or replaced, or the database in it was.
     /// What is written then reaches nobody who reads.
-    pub(super) fn is_displaced(&self) -> bool {
+    pub(super) fn is_displaced(&self, storage: &Storage) -> bool {
         self.looked_us.set(clock::micros());
         let ours = self.lock.identity();
-        ours.is_none()
-            || lock::identity(&self.home.lock()) != ours
-            || self.storage.try_borrow().is_ok_and(|storage| storage.is_displaced())
+        ours.is_none() || lock::identity(&self.home.lock()) != ours || storage.is_displaced()
     }
 
     /// Whether it is time to look at the home again.
     pub(super) fn looks_due(&self) -> bool {
         clock::micros().saturating_sub(self.looked_us.get()) > LOOK_US
+    }
+
+    /// The settings where nothing could be read at all.
+    pub(super) fn defaults(&self) -> Around {
+        let settings = Settings::resolve(&substrate_features::keys(), &[]);
+        (Arc::new(settings), self.home.root().to_string_lossy().into())
     }
 
     pub(super) fn status(&self) -> Status {

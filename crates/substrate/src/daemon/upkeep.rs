@@ -8,9 +8,9 @@ use substrate_core::{Cx, FeatureError, engine};
 use substrate_store::{Durability, daily};
 
 use super::state::{How, State};
-use super::{lock, take_over, waiting};
+use super::{carry, lock, surround, take_over, waiting};
+use crate::clock;
 use crate::error::AppError;
-use crate::{clock, effects};
 
 /// How often the surroundings are looked at: a few calls of `stat`.
 const LOOK: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
             }
             () = state.look_for_socket.notified() => {}
         }
-        if state.is_displaced() {
+        if state.is_displaced(&state.storage.borrow()) {
             return state.end(How::Displaced);
         }
         state.find_socket();
@@ -74,7 +74,7 @@ fn back_up(state: &State) {
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.
 async fn housekeeping(state: &Rc<State>) {
-    let settings = state.settings.borrow_mut().at(Path::new("/"));
+    let ((settings, _), _) = surround::around(state, Path::new("/"), "").await;
     let engine_done =
         in_transaction(state, |cx| Ok(engine::tick(cx.db, cx.now).map(|()| false)?), &settings);
     log_failure("engine", &engine_done);
@@ -105,7 +105,8 @@ fn in_transaction(
     let effects = cx.effects;
     tx.commit()?;
     drop(storage);
-    waiting::wake(state, effects::carry_out(&state.home, Some(&state.painter), effects));
+    let (keys, _nobody_waits) = carry::carry_out(state, effects, None);
+    waiting::wake(state, keys);
     Ok(more)
 }
 

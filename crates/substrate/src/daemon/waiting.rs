@@ -13,9 +13,10 @@ use super::conn::{self, Call};
 use super::parked::ParkedEvent;
 use super::state::{Counted, State};
 use super::waiters::{self, Parked, Waiting};
+use super::{carry, surround};
+use crate::clock;
 use crate::error::{AppError, Kind as ErrorKind};
 use crate::host::{Considered, Decoded, Prepared};
-use crate::{clock, effects};
 
 /// How often those who hung up, and those whose client is gone, are let go.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -130,13 +131,21 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
     let mut out = Vec::new();
     for effect in effects {
         let Effect::Wake { key } = effect else { continue };
-        for parked in state.waiters.borrow_mut().beside(key) {
+        let beside = state.waiters.borrow_mut().beside(key);
+        for parked in beside {
             let Waiting::Hook { event, .. } = parked.what else { continue };
             if waiters::has_hung_up(&parked.stream) {
                 continue;
             }
-            let prepared = Box::new(conn::surrounded(state, event.again()));
-            out.push(Woken { stream: parked.stream, prepared, considered: Considered::default() });
+            match surround::from_memory(state, event.again()) {
+                Ok(prepared) => out.push(Woken {
+                    stream: parked.stream,
+                    prepared: Box::new(prepared),
+                    considered: Considered::default(),
+                }),
+                // Its settings have to be read first: it is asked after the commit.
+                Err(decoded) => back(state, parked.stream, *decoded, &parked.key, parked.until),
+            }
         }
     }
     out
@@ -146,7 +155,7 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
 pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     let Woken { stream, prepared, mut considered } = woken;
     let effects = std::mem::take(&mut considered.effects);
-    let keys = effects::carry_out(&state.home, Some(&state.painter), effects);
+    let (keys, carrying) = carry::carry_out(state, effects, None);
     match considered.wait.take() {
         Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
         None => {
@@ -156,6 +165,7 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
             let state = Rc::clone(state);
             drop(spawn_local(async move {
                 let _open = open;
+                carrying.done().await;
                 conn::answer_hook(&state, &stream, request, considered).await;
             }));
         }

@@ -14,7 +14,7 @@ use substrate_store::{Durability, Writer};
 use super::trace;
 use crate::config::{Home, SettingsFiles};
 use crate::error::{AppError, Result};
-use crate::host::{self, Considered, Decoded, Host, Prepared};
+use crate::host::{self, Considered, Decoded, Gathered, Host, Prepared};
 use crate::machine::Machine;
 use crate::{clock, gather, ui};
 
@@ -67,8 +67,10 @@ fn considered(home: Option<&Home>, body: &[u8], wishes: &[Wish]) -> Result<Consi
     let (settings, project) = SettingsFiles::new(config).around(decoded.dir());
     decoded.event.project = project.as_ref().to_owned();
     let features = substrate_features::WITHOUT_DAEMON;
-    let facts = gather::gather(engine::needs(features, &decoded.event, &settings));
-    let prepared = Prepared { decoded, settings, facts };
+    let needs = engine::needs(features, &decoded.event, &settings);
+    let mut prepared = Prepared::new(decoded, settings);
+    prepared.gathered = Gathered::closed();
+    prepared.gathered.facts = gather::gather(needs);
     // What guards remember from call to call does not outlive this one.
     let mut memory = Writer::in_memory(&host::schema(), clock::now())?;
     let mut tx = memory.begin(Durability::Normal)?;
@@ -93,7 +95,7 @@ fn wishes(decoded: &Decoded, why: &Why) -> Vec<Wish> {
                 "Files are not leased right now: Substrate's daemon can't run ({}). Other agents may edit the same files; `substrate doctor` says what to do.",
                 error.message
             );
-            vec![Wish::Context { text: text.clone(), more: None }, Wish::Notice { text }]
+            vec![Wish::context(text.clone(), None), Wish::Notice { text }]
         }
     }
 }

@@ -23,6 +23,8 @@ mod guard;
 #[cfg(test)]
 mod guards;
 #[cfg(test)]
+mod hanging;
+#[cfg(test)]
 mod hook_reference;
 #[cfg(test)]
 mod hooks;
@@ -66,6 +68,8 @@ mod reminders;
 mod restore;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod same_file;
 #[cfg(test)]
 mod scratchpad;
 #[cfg(test)]
