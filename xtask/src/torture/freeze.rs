@@ -19,7 +19,7 @@ use crate::stats::{Times, ms};
 const NEXT: Duration = Duration::from_secs(3);
 
 /// A stopped daemon is gone within this time, however busy the machine is.
-const REPLACED: Duration = Duration::from_secs(30);
+const REPLACED: Duration = Duration::from_secs(15);
 
 /// Hooks before and after, for the usual speed.
 const N_HOOKS: usize = 11;

@@ -32,7 +32,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     std::fs::create_dir(sandbox.path("project").join(".git"))?;
     let ring = Ring::default();
     let mut rng = setting.rng();
-    let (n_kills, mut records) = std::thread::scope(|scope| {
+    let (n_kills, records) = std::thread::scope(|scope| {
         let agents: Vec<_> = (0..N_AGENTS)
             .map(|at| {
                 let (sandbox, ring, seed) = (&sandbox, &ring, setting.seed + at as u64);
@@ -61,18 +61,17 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     report.figure("kills", n_kills);
     let n_won = ring.n_won.into_inner();
     report.promise("rounds that were won", n_won, n_won >= n_rounds);
-    records.sort_by_key(|record| record.began);
-    read(&records, report);
+    let kept = read(&records, report);
     report.none("leases that were left", n_left);
     report.no("files that a new agent can't have at the end", &refused);
-    for line in sandbox.complaints()? {
-        report.evidence(line);
+    if !kept || n_left + refused.len() > 0 {
+        sandbox.complaints()?.into_iter().for_each(|line| report.evidence(line));
     }
     Ok(())
 }
 
-/// What the hooks' own moments say.
-fn read(records: &[Record], report: &mut Report) {
+/// What the hooks' own moments say; whether the leases were right.
+fn read(records: &[Record], report: &mut Report) -> bool {
     let of = |act: Act, verdict: Verdict| {
         records.iter().filter(move |record| record.act == act && record.verdict == verdict)
     };
@@ -84,6 +83,7 @@ fn read(records: &[Record], report: &mut Report) {
     let words = |record: &Record| format!("{:?} of {}", record.act, record.actor);
     report.no("hooks that failed or asked the user", &failed.map(words).collect::<Vec<_>>());
     report.hooks(records.iter().map(|record| record.ended - record.began));
+    found == history::locks::Locks::default()
 }
 
 /// One agent: edits a file if it may, and stops, which gives the file back.

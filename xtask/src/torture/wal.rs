@@ -29,6 +29,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     sandbox.start_daemon()?;
     let mut seen = Seen::default();
     let usual = usual_start(&sandbox, &mut seen)?;
+    sandbox.start_daemon()?;
     let mut most = 0;
     let limit = Limit { n_events: usize::MAX - 8, time };
     let pumped = pump(&sandbox, limit, |_| {
