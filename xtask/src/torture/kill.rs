@@ -17,7 +17,7 @@ const WORKERS: [By; 8] =
 const BACK: Duration = Duration::from_secs(20);
 
 pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
-    let n_kills = setting.rounds(8, 60);
+    let n_kills = setting.rounds(12, 60);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let mut rng = setting.rng();
     let mut n_killed = 0;

@@ -38,7 +38,7 @@ struct Ring {
 }
 
 pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
-    let n_kills = setting.rounds(6, 40);
+    let n_kills = setting.rounds(8, 40);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let ring = Ring::default();
     let mut receivers: Vec<Receiver<'_>> =

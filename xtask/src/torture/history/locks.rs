@@ -19,11 +19,11 @@ pub(in crate::torture) fn read(records: &[Record]) -> Locks {
         let mut held: Vec<Tenure<'_>> = Vec::new();
         for record in of_actor {
             match (record.act, record.verdict, record.about.first()) {
-                (Act::Before, Verdict::Allowed, Some(file)) => {
-                    if !held.iter().any(|tenure| tenure.what == file) {
-                        let (from, to) = (record.ended, Moment::MAX);
-                        held.push(Tenure { what: file, actor: &record.actor, from, to });
-                    }
+                (Act::Before, Verdict::Allowed, Some(file))
+                    if !held.iter().any(|tenure| tenure.what == file) =>
+                {
+                    let (from, to) = (record.ended, Moment::MAX);
+                    held.push(Tenure { what: file, actor: &record.actor, from, to });
                 }
                 (Act::Before, Verdict::Refused, Some(file)) => {
                     if let Some(tenure) = held.iter().find(|tenure| tenure.what == file) {
