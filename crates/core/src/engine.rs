@@ -26,16 +26,20 @@ use crate::world::World;
 
 mod contain;
 mod cycle;
-pub mod once;
+pub mod processed;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] =
-    &[cycle::MIGRATION, once::MIGRATION, once::SCOPES, cycle::HELD];
+pub const MIGRATIONS: &[Migration] = &[
+    cycle::MIGRATION,
+    processed::ANSWERS,
+    processed::SCOPE_SEEN,
+    cycle::HELD,
+    processed::MIGRATION,
+];
 
 /// Forgets what the engine itself no longer needs.
 pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
-    cycle::forget(db, now)?;
-    once::forget(db, now)
+    cycle::forget(db, now)
 }
 
 /// What the host brings: everything that is not pure.
@@ -46,12 +50,18 @@ pub struct Surroundings<'a> {
     pub facts: &'a Facts,
     pub world: &'a dyn World,
     pub delivers: DeliveryTable,
+    /// What the host itself wishes, before all features.
+    pub wishes: &'a [Wish],
     /// A monotonic clock in microseconds, for the cost of each feature.
     pub micros: fn() -> u64,
     pub host: HostKind,
     pub request: RequestId,
     /// When the request arrived, on the clock of `micros`.
     pub begun_us: u64,
+    /// Whether the host can still look facts up, and have the event considered again.
+    pub may_look: bool,
+    /// What went wrong before the event came here; recorded.
+    pub troubles: &'a [String],
 }
 
 /// Which process runs the engine.
@@ -93,6 +103,8 @@ pub struct Outcome {
     pub request: RequestId,
     /// What shall happen after the commit.
     pub effects: Vec<Effect>,
+    /// Facts that have to be looked up first. Then nothing was written, and nothing else here counts.
+    pub look: Vec<Need>,
 }
 
 impl Outcome {
@@ -128,10 +140,39 @@ pub fn needs(features: &[&Feature], event: &Event, settings: &Settings) -> Vec<N
     out
 }
 
-/// Runs one event through the features and merges their wishes.
+/// Runs one event through the features and merges their wishes. Where a feature asks for facts that nobody has looked up
+/// yet, all is taken back.
 pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome {
+    let looks =
+        |feature: &&Feature| feature.looks.is_some_and(|looks| looks(event, around.settings));
+    if !around.may_look || !around.features.iter().any(looks) {
+        return considered(around, db, event, false);
+    }
+    let undo = |db: &mut dyn Db| {
+        db.execute("rollback to event_step", &[])?;
+        db.execute("release event_step", &[])
+    };
+    let saved = db.execute("savepoint event_step", &[]).is_ok();
+    let mut out = considered(around, db, event, saved);
+    let ended = match out.look.is_empty() {
+        true if saved => db.execute("release event_step", &[]),
+        true => Ok(0),
+        false => undo(db),
+    };
+    if let Err(error) = ended {
+        out.failures.push(Failure::of_engine(&error));
+    }
+    out
+}
+
+fn considered(
+    around: &Surroundings<'_>,
+    db: &mut dyn Db,
+    event: &Event,
+    may_look: bool,
+) -> Outcome {
     let mut out = Outcome {
-        wishes: Vec::new(),
+        wishes: around.wishes.iter().map(|wish| Wished::new("host", wish.clone())).collect(),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,
@@ -139,7 +180,9 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         host: around.host,
         request: around.request,
         effects: Vec::new(),
+        look: Vec::new(),
     };
+    out.failures.extend(around.troubles.iter().map(|trouble| Failure::of_host(trouble)));
     let mut cycle = cycle::load(db, event).unwrap_or_else(|error| {
         out.failures.push(Failure::of_engine(&error));
         StopCycle { is_lost: true, ..StopCycle::default() }
@@ -158,10 +201,12 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
         }
         let Some(consider) = feature.consider else { continue };
         let considered = contained(around, db, event, &known, |cx| {
-            consider(cx, event).map(|wishes| (wishes, std::mem::take(&mut cx.troubles)))
+            let wishes = consider(cx, event)?;
+            Ok((wishes, std::mem::take(&mut cx.troubles), cx.missing.take()))
         });
         match considered {
-            Ok(((wishes, troubles), effects)) => {
+            Ok(((wishes, troubles, missing), effects)) => {
+                out.look.extend(missing.into_iter().filter(|_| may_look));
                 out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
                 out.wishes.extend(wishes.into_iter().map(|wish| Wished::new(feature.name, wish)));
                 out.effects.extend(effects);
@@ -169,6 +214,9 @@ pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
         }
         out.costs.push((feature.name, (around.micros)().saturating_sub(begun)));
+    }
+    if !out.look.is_empty() {
+        return out;
     }
     let told = answer(around, event, &cycle, &mut out);
     // Whoever waits has not been answered: the turn's count goes on where it was.
@@ -293,6 +341,11 @@ struct Known {
 impl Failure {
     fn of_engine(error: &DbError) -> Self {
         Self { feature: "engine", ..Self::of_error(error) }
+    }
+
+    fn of_host(trouble: &str) -> Self {
+        let message = trouble.to_owned();
+        Self { feature: "engine", panicked: false, message }
     }
 
     /// The caller says whose it is.

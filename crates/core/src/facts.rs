@@ -12,6 +12,13 @@ pub enum Need {
     File { path: String, max: usize },
     /// The same, but nothing where the path is a link: a file that comes with a project must be no way to read others.
     PlainFile { path: String, max: usize },
+    /// The same, but nothing where any step of the path is a link: what a link leads to was resolved when the path was
+    /// noted, and may be anything by now.
+    RealFile { path: String, max: usize },
+    /// When that file or folder was last changed.
+    Changed { path: String },
+    /// Whether that artifact of a task could be added to (`Effect::Artifact`), as far as one can see.
+    Artifact { root: String, dir: String, name: String },
     /// The last `max` bytes of a file, as text, from the beginning of a line: costs the same however long the file is.
     Tail { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
@@ -84,6 +91,18 @@ pub struct DayFile {
     pub text: Option<String>,
     /// It is no file at all, but a folder of that name.
     pub is_folder: bool,
+    /// When it was last changed, in milliseconds since 1970.
+    pub changed_ms: Option<i64>,
+}
+
+/// When something was last changed, in milliseconds since 1970: its content, or that it came to its place, and not what
+/// somebody says about it (`touch -d`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// `None` when it is not there.
+    pub itself: Option<i64>,
+    /// Where it is not there: when the nearest folder changed that it would be in.
+    pub folder: Option<i64>,
 }
 
 /// Whether something can be written into a folder.
@@ -110,6 +129,15 @@ pub struct Place {
     pub is_ignored: bool,
     /// It is a folder. Only commands ask for that.
     pub is_folder: bool,
+    /// The project of that tree, as `Event::project`; empty where there is none.
+    pub project: String,
+    /// Which file it is, whatever its name: the same for all hard links to it, and after a folder was renamed. `None` where
+    /// it is not there yet, or the file system can't tell a file from a later one with the same number.
+    pub file: Option<String>,
+    /// It has other names (hard links) as well.
+    pub has_other_names: bool,
+    /// When it was last changed, in milliseconds since 1970; `None` where it is not there.
+    pub changed_ms: Option<i64>,
 }
 
 /// What was found. A need that failed or came too late is simply absent.
@@ -130,9 +158,26 @@ pub enum Found {
     Place(Place),
     Tree(Tree),
     Skills(Vec<Skill>),
+    Changed(Changed),
+    /// Whether it can be done.
+    Possible(bool),
+    /// It was looked for, and not found in time.
+    Nothing,
 }
 
 impl Facts {
+    /// Whatever was found out about it; `None` when it was not looked for.
+    pub fn get(&self, need: &Need) -> Option<&Found> {
+        self.found.get(need)
+    }
+
+    /// These were looked for: what was not found by now won't be.
+    pub fn close(&mut self, needs: impl IntoIterator<Item = Need>) {
+        for need in needs {
+            self.found.entry(need).or_insert(Found::Nothing);
+        }
+    }
+
     pub fn insert(&mut self, need: Need, found: Found) {
         self.found.insert(need, found);
     }

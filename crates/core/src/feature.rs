@@ -1,5 +1,6 @@
 //! A feature is plain data: its name, its tables, what it wants at an event, its commands.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::db::{Db, DbError};
 use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
-use crate::facts::{Facts, Need};
+use crate::facts::{Changed, Facts, Found, Need};
 use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
@@ -29,6 +30,8 @@ pub struct Feature {
     pub keys: &'static [Key],
     /// What must be looked up before `consider` runs.
     pub gather: Option<fn(&Event, &Settings) -> Vec<Need>>,
+    /// Whether `consider` may ask for facts by `Cx::look`, since only the database says which.
+    pub looks: Option<fn(&Event, &Settings) -> bool>,
     /// Whose agent acts. One feature knows, and the others find its answer in `Cx::who`.
     pub identify: Option<Identify>,
     /// What the feature wants done about the event.
@@ -62,6 +65,7 @@ impl Feature {
         migrations: &[],
         keys: &[],
         gather: None,
+        looks: None,
         identify: None,
         consider: None,
         record: None,
@@ -96,6 +100,8 @@ pub struct Cx<'a> {
     pub effects: Vec<Effect>,
     /// What went wrong although the feature could answer; recorded as its failure.
     pub troubles: Vec<String>,
+    /// What was asked for and not looked up yet.
+    pub missing: RefCell<Vec<Need>>,
 }
 
 impl<'a> Cx<'a> {
@@ -112,7 +118,43 @@ impl<'a> Cx<'a> {
             n_held: 0,
             effects: Vec::new(),
             troubles: Vec::new(),
+            missing: RefCell::default(),
         }
+    }
+
+    /// A fact that only the database made known to be needed. Where nobody has looked yet, everything that was done is taken
+    /// back, the host looks it up outside the transaction, and the event or command is considered again from its beginning.
+    pub fn look(&self, need: Need) -> Option<&'a Found> {
+        let found = self.facts.get(&need);
+        if found.is_none() {
+            let mut missing = self.missing.borrow_mut();
+            if !missing.contains(&need) {
+                missing.push(need);
+            }
+        }
+        found
+    }
+
+    /// The first `max` bytes of a file, if no step of its path is a link.
+    pub fn real_file(&self, path: &str, max: usize) -> Option<&'a str> {
+        match self.look(Need::RealFile { path: path.to_owned(), max })? {
+            Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// When a file was last changed; `None` when nobody knows.
+    pub fn changed(&self, path: &str) -> Option<Changed> {
+        match self.look(Need::Changed { path: path.to_owned() })? {
+            Found::Changed(changed) => Some(*changed),
+            _ => None,
+        }
+    }
+
+    /// Whether an artifact of a task could be added to. What nobody knows is tried.
+    pub fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
+        let (root, dir, name) = (root.to_owned(), dir.to_owned(), name.to_owned());
+        !matches!(self.look(Need::Artifact { root, dir, name }), Some(Found::Possible(false)))
     }
 
     /// Whoever waits for that agent's mail looks again.

@@ -35,4 +35,4 @@ pub use verb::{Access, Caller, Format, Local, Output, Verb, VerbError, WaitFor};
 pub use verdict::{Delivery, Verdict};
 pub use who::{Asking, Who};
 pub use wish::{Fate, Part, Wish, WishKind, Wished};
-pub use world::{WorkingTree, World};
+pub use world::World;

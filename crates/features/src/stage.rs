@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use substrate_core::engine::{self, HostKind, Surroundings};
-use substrate_core::facts::{Found, Place, Room};
+use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
     Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Need, Outcome, Output, RequestId,
-    SafeId, Settings, Timestamp, VerbError, WishKind, WorkingTree, World,
+    SafeId, Settings, Timestamp, VerbError, WishKind, World,
 };
-use substrate_store::{Durability, Writer, prepare};
+use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
@@ -34,6 +34,8 @@ pub(crate) struct Machine {
     pub(crate) beside: HashSet<String>,
     /// When files were last changed.
     pub(crate) files: HashMap<String, i64>,
+    /// Which file a path is, where that matters.
+    pub(crate) same_file: HashMap<String, String>,
     /// How far its clock is ahead of UTC.
     pub(crate) offset_s: i32,
     /// What is in files.
@@ -42,31 +44,51 @@ pub(crate) struct Machine {
     pub(crate) unwritable: HashSet<String>,
 }
 
+/// As often as the host looks.
+const MAX_LOOKS: usize = 2;
+
+impl Machine {
+    fn place(&self, path: &str, cwd: &str) -> Place {
+        let found = place(path, cwd);
+        let file = self.same_file.get(&found.path).cloned();
+        Place { changed_ms: self.files.get(&found.path).copied(), file, ..found }
+    }
+
+    /// Answers what was asked for in a transaction.
+    fn find(&self, needs: &[Need], facts: &mut Facts) {
+        for need in needs {
+            let found = match need {
+                Need::RealFile { path, max } => {
+                    let text = self.texts.get(path);
+                    text.map(|text| Found::Text(substrate_core::text::cut(text, *max).to_owned()))
+                }
+                Need::Changed { path } => {
+                    let itself = self.files.get(path).copied();
+                    let folders = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+                    let folder = folders.filter_map(|folder| self.files.get(folder)).next();
+                    let folder = folder.copied().filter(|_| itself.is_none());
+                    Some(Found::Changed(Changed { itself, folder }))
+                }
+                Need::Artifact { root, dir, name } => {
+                    let folder = format!("{root}/{dir}");
+                    let has = |path: &str| self.unwritable.contains(path);
+                    Some(Found::Possible(!has(&folder) && !has(&format!("{folder}/{name}"))))
+                }
+                Need::Place { path, cwd } => Some(Found::Place(self.place(path, cwd))),
+                _ => None,
+            };
+            facts.insert(need.clone(), found.unwrap_or(Found::Nothing));
+        }
+    }
+}
+
 impl World for Machine {
     fn process_began(&self, pid: u32) -> Option<i64> {
         self.processes.get(&pid).copied()
     }
 
-    fn changed_ms(&self, path: &str) -> Option<i64> {
-        self.files.get(path).copied()
-    }
-
     fn offset_s(&self, _at: Timestamp) -> i32 {
         self.offset_s
-    }
-
-    fn tree_of(&self, folder: &str) -> Option<WorkingTree> {
-        let Place { root, .. } = place("-", folder);
-        (!root.is_empty()).then(|| WorkingTree { project: root.clone(), root })
-    }
-
-    fn beginning(&self, path: &str, max: usize) -> Option<String> {
-        self.texts.get(path).map(|text| substrate_core::text::cut(text, max).to_owned())
-    }
-
-    fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
-        let folder = format!("{root}/{dir}");
-        !self.unwritable.contains(&folder) && !self.unwritable.contains(&format!("{folder}/{name}"))
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
@@ -80,10 +102,15 @@ impl Stage {
         let off = if toml.contains("persist") { "" } else { "\n[persist]\nmode = \"off\"\n" };
         let toml = &format!("{toml}{off}");
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
         schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
-        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let setup = Setup {
+            schema: &schema,
+            now: Timestamp(0),
+            backups: folder.path(),
+            patience: Duration::from_secs(5),
+        };
+        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
         Self {
             folder,
             writer,
@@ -141,16 +168,37 @@ impl Stage {
     fn run(&mut self, event: &Event, writes: bool) -> Outcome {
         self.n_requests = self.n_requests.wrapping_add(1);
         self.look_up(event);
+        let mut facts = self.facts.clone();
+        for _ in 0..MAX_LOOKS {
+            let outcome = self.considered(event, writes, &facts, true);
+            if outcome.look.is_empty() {
+                return outcome;
+            }
+            self.machine.find(&outcome.look, &mut facts);
+        }
+        self.considered(event, writes, &facts, false)
+    }
+
+    fn considered(
+        &mut self,
+        event: &Event,
+        writes: bool,
+        facts: &Facts,
+        may_look: bool,
+    ) -> Outcome {
         let around = Surroundings {
             features: crate::ALL,
             settings: &self.settings,
-            facts: &self.facts,
+            facts,
             world: &self.machine,
             delivers,
+            wishes: &[],
             micros: || 0,
             host: HostKind::Daemon,
             request: RequestId([self.n_requests; 16]),
             begun_us: 0,
+            may_look,
+            troubles: &[],
         };
         if !writes {
             // As when a frozen daemon holds the database.
@@ -172,10 +220,8 @@ impl Stage {
                 continue;
             }
             let Need::Place { path, cwd } = &need else { continue };
-            if self.facts.place(path, cwd).is_none() {
-                let found = Found::Place(place(path, cwd));
-                self.facts.insert(need, found);
-            }
+            let found = Found::Place(self.machine.place(path, cwd));
+            self.facts.insert(need, found);
         }
     }
 
@@ -208,19 +254,28 @@ impl Stage {
         let verb =
             crate::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path);
         let verb = verb.unwrap_or_else(|| panic!("no verb {path:?}"));
-        let mut tx = self.writer.begin(Durability::Normal).unwrap();
-        let mut cx = Cx {
-            facts: &self.facts,
-            world: &self.machine,
-            ..Cx::new(self.now, &mut tx, &self.settings)
-        };
-        cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
-        let out = (verb.run)(&mut cx, caller, body);
-        self.effects = std::mem::take(&mut cx.effects);
-        if out.is_ok() {
-            tx.commit().unwrap();
+        let mut facts = self.facts.clone();
+        loop {
+            let mut tx = self.writer.begin(Durability::Normal).unwrap();
+            let mut cx = Cx {
+                facts: &facts,
+                world: &self.machine,
+                ..Cx::new(self.now, &mut tx, &self.settings)
+            };
+            cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
+            let out = (verb.run)(&mut cx, caller, body.clone());
+            let missing = cx.missing.take();
+            if !missing.is_empty() {
+                drop(tx);
+                self.machine.find(&missing, &mut facts);
+                continue;
+            }
+            self.effects = std::mem::take(&mut cx.effects);
+            if out.is_ok() {
+                tx.commit().unwrap();
+            }
+            return out;
         }
-        out
     }
 
     /// Something in a transaction of its own.
@@ -276,7 +331,8 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
         if let Some(relative) = path.strip_prefix(&format!("{root}/")) {
             let (root, relative) = (root.to_owned(), relative.to_owned());
             let is_ignored = relative.starts_with("target/");
-            return Place { path, root, relative, is_ignored, is_folder: false };
+            let project = root.clone();
+            return Place { path, root, relative, is_ignored, project, ..Place::default() };
         }
     }
     Place { relative: path.clone(), path, ..Place::default() }

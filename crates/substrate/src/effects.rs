@@ -16,59 +16,73 @@ use crate::config::{Home, is_worked_in};
 use crate::fsx;
 use crate::tmux::Painter;
 
-/// Carries effects out, and returns the keys whose waiters must look again. Only a daemon has a painter: what is not painted
-/// now is painted by the next one.
-pub(crate) fn carry_out(
-    home: &Home,
-    painter: Option<&Painter>,
-    effects: Vec<Effect>,
-) -> Vec<String> {
-    let mut woken = Vec::new();
+/// Does what needs only memory: the keys whose waiters must look again, and the effects that write files.
+pub(crate) fn split(painter: &Painter, effects: Vec<Effect>) -> (Vec<String>, Vec<Effect>) {
+    let (mut woken, mut files) = (Vec::new(), Vec::new());
     for effect in effects {
         match effect {
             Effect::Wake { key } => woken.push(key),
-            Effect::Keep { path, text } => {
-                if let Err(error) = keep(home, &path, &text) {
-                    tracing::error!(path, %error, "file could not be kept");
-                }
-            }
-            Effect::Forget { path } => {
-                if let Some(file) = below(home, &path) {
-                    let _maybe_gone = std::fs::remove_file(file);
-                }
-            }
-            Effect::Paint { pane, look } => {
-                if let Some(painter) = painter {
-                    painter.want(pane, look);
-                }
-            }
-            Effect::Mirror { root, path, text, append } => {
-                if let Err(error) = mirror(&root, &path, &text, append) {
-                    tracing::warn!(root, path, %error, "file could not be mirrored");
-                }
-            }
-            // What only happens to be worked in, such as somebody's home, is left as it is.
-            Effect::SessionLog { root, .. } | Effect::ProjectFolders { root }
-                if !is_worked_in(Path::new(&root)) => {}
-            Effect::SessionLog { root, path, line } => {
-                if let Err(error) = logs::append(&root, &path, &line) {
-                    tracing::warn!(root, path, %error, "session log could not be written");
-                }
-            }
-            Effect::ProjectFolders { root } => {
-                if let Err(error) = logs::make_folders(&root) {
-                    tracing::warn!(root, %error, "folders could not be made");
-                }
-            }
-            Effect::RotateLogs { root, before } => rotate(root, before),
-            Effect::Artifact { root, dir, name, text, fresh } => {
-                if let Err(error) = artifact::add(&root, &dir, &name, &text, fresh) {
-                    tracing::warn!(root, dir, name, %error, "artifact could not be written");
-                }
-            }
+            Effect::Paint { pane, look } => painter.want(pane, look),
+            effect => files.push(effect),
         }
     }
-    woken
+    (woken, files)
+}
+
+/// The folder that an effect writes below; effects of one folder happen one after the other.
+pub(crate) fn folder<'a>(home: &'a Home, effect: &'a Effect) -> &'a Path {
+    match effect {
+        Effect::Mirror { root, .. }
+        | Effect::SessionLog { root, .. }
+        | Effect::ProjectFolders { root }
+        | Effect::RotateLogs { root, .. }
+        | Effect::Artifact { root, .. } => Path::new(root),
+        Effect::Keep { .. }
+        | Effect::Forget { .. }
+        | Effect::Wake { .. }
+        | Effect::Paint { .. } => home.root(),
+    }
+}
+
+/// Carries out one effect that writes files. May hang with the file system that it writes to.
+pub(crate) fn write(home: &Home, effect: Effect) {
+    match effect {
+        Effect::Keep { path, text } => {
+            if let Err(error) = keep(home, &path, &text) {
+                tracing::error!(path, %error, "file could not be kept");
+            }
+        }
+        Effect::Forget { path } => {
+            if let Some(file) = below(home, &path) {
+                let _maybe_gone = std::fs::remove_file(file);
+            }
+        }
+        Effect::Mirror { root, path, text, append } => {
+            if let Err(error) = mirror(&root, &path, &text, append) {
+                tracing::warn!(root, path, %error, "file could not be mirrored");
+            }
+        }
+        // What only happens to be worked in, such as somebody's home, is left as it is.
+        Effect::SessionLog { root, .. } | Effect::ProjectFolders { root }
+            if !is_worked_in(Path::new(&root)) => {}
+        Effect::SessionLog { root, path, line } => {
+            if let Err(error) = logs::append(&root, &path, &line) {
+                tracing::warn!(root, path, %error, "session log could not be written");
+            }
+        }
+        Effect::ProjectFolders { root } => {
+            if let Err(error) = logs::make_folders(&root) {
+                tracing::warn!(root, %error, "folders could not be made");
+            }
+        }
+        Effect::RotateLogs { root, before } => rotate(root, before),
+        Effect::Artifact { root, dir, name, text, fresh } => {
+            if let Err(error) = artifact::add(&root, &dir, &name, &text, fresh) {
+                tracing::warn!(root, dir, name, %error, "artifact could not be written");
+            }
+        }
+        Effect::Wake { .. } | Effect::Paint { .. } => {}
+    }
 }
 
 /// Whether `Effect::Artifact` could be carried out there.

@@ -1,5 +1,6 @@
 //! Looking up the facts that features need, before any transaction is open.
 
+mod changed;
 mod daily;
 mod directives;
 mod git;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
+
+use crate::effects;
 
 pub(crate) use places::place;
 
@@ -63,24 +66,32 @@ impl Known {
     }
 }
 
-/// Whether the words of a path already say which file it is: no link, and no way back out of one.
+/// Whether the words of a path already say which file it is: no link, and no way back out of one. What is not there yet, or
+/// has several names, may be another file in a moment.
 fn is_direct(need: &Need, found: &Found) -> bool {
     match (need, found) {
         (Need::Place { path, cwd }, Found::Place(place)) => {
-            Path::new(cwd).join(path) == Path::new(&place.path)
+            place.changed_ms.is_some()
+                && !place.has_other_names
+                && Path::new(cwd).join(path) == Path::new(&place.path)
         }
         _ => false,
     }
 }
 
-/// Looks everything up; what fails is left out.
+/// Looks everything up; what fails is known not to be found.
 pub(crate) fn gather(needs: Vec<Need>) -> Facts {
+    gather_step_by_step(needs, |_| {})
+}
+
+/// The same, and says which need comes next.
+pub(crate) fn gather_step_by_step(needs: Vec<Need>, next: impl Fn(usize)) -> Facts {
     let deadline = Instant::now() + PATIENCE;
     let mut facts = Facts::default();
-    for need in needs {
-        if let Some(found) = look_up(&need, deadline) {
-            facts.insert(need, found);
-        }
+    for (n, need) in needs.into_iter().enumerate() {
+        next(n);
+        let found = look_up(&need, deadline).unwrap_or(Found::Nothing);
+        facts.insert(need, found);
     }
     facts
 }
@@ -89,6 +100,11 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     match need {
         Need::File { path, max } => beginning(path, *max).map(Found::Text),
         Need::PlainFile { path, max } => opened(path, *max, OFlags::NOFOLLOW).map(Found::Text),
+        Need::RealFile { path, max } => beginning_without_links(path, *max).map(Found::Text),
+        Need::Changed { path } => Some(Found::Changed(changed::changed(path))),
+        Need::Artifact { root, dir, name } => {
+            Some(Found::Possible(effects::takes_artifact(root, dir, name)))
+        }
         Need::Tail { path, max } => tail(path, *max).map(Found::Text),
         Need::Folder { path, max } => {
             let entries = std::fs::read_dir(path).ok()?;
@@ -137,7 +153,7 @@ pub(crate) fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
 }
 
 /// The same, of a path that holds no link by now: one that was resolved earlier still means the same file.
-pub(crate) fn beginning_without_links(path: &str, max: usize) -> Option<String> {
+fn beginning_without_links(path: &str, max: usize) -> Option<String> {
     let is_same = std::fs::canonicalize(path).is_ok_and(|found| found == Path::new(path));
     is_same.then(|| opened(path, max, OFlags::NOFOLLOW)).flatten()
 }
@@ -277,19 +293,23 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_remembered_unless_it_went_through_a_link() {
+    fn a_path_is_remembered_unless_it_may_be_another_file_in_a_moment() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("v1")).unwrap();
         std::os::unix::fs::symlink("v1", root.join("cur")).unwrap();
+        crate::fsx::replace(&root.join("v1/a"), b"", 0o600).unwrap();
+        crate::fsx::replace(&root.join("v1/b"), b"", 0o600).unwrap();
+        std::fs::hard_link(root.join("v1/b"), root.join("v1/c")).unwrap();
         let need =
             |path: &str| Need::Place { path: path.to_owned(), cwd: root.display().to_string() };
-        let needs = vec![need("./v1/a"), need("v1/new"), need("cur/a"), need("cur/../b")];
+        let needs: Vec<Need> =
+            ["./v1/a", "v1/new", "cur/a", "cur/../b", "v1/c"].map(need).into_iter().collect();
         let mut known = Known::default();
         known.keep(&gather(needs.clone()), 0);
         let asked = known.answer(needs, 1, &mut Facts::default());
-        assert_eq!(asked, [need("cur/a"), need("cur/../b")]);
-        assert_eq!(known.answer(vec![need("v1/new")], FRESH_US, &mut Facts::default()).len(), 1);
+        assert_eq!(asked, ["v1/new", "cur/a", "cur/../b", "v1/c"].map(need));
+        assert_eq!(known.answer(vec![need("./v1/a")], FRESH_US, &mut Facts::default()).len(), 1);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The machine as features may see it while a transaction is open.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use substrate_core::{Timestamp, WorkingTree, World};
+use substrate_core::{Timestamp, World};
 
-use crate::{clock, config};
+use crate::clock;
 
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
@@ -54,27 +53,8 @@ impl World for Machine {
         began(pid)
     }
 
-    fn changed_ms(&self, path: &str) -> Option<i64> {
-        let found = std::fs::symlink_metadata(path).ok()?;
-        Some(found.ctime().saturating_mul(1_000).saturating_add(found.ctime_nsec() / 1_000_000))
-    }
-
-    fn tree_of(&self, folder: &str) -> Option<WorkingTree> {
-        let root = config::root_of(&std::fs::canonicalize(folder).ok()?);
-        let project = config::project_of(&root).display().to_string();
-        Some(WorkingTree { root: root.display().to_string(), project })
-    }
-
     fn offset_s(&self, at: Timestamp) -> i32 {
         clock::tz_offset_s(at)
-    }
-
-    fn beginning(&self, path: &str, max: usize) -> Option<String> {
-        crate::gather::beginning_without_links(path, max)
-    }
-
-    fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
-        crate::effects::takes_artifact(root, dir, name)
     }
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
@@ -106,7 +86,6 @@ fn began(pid: u32) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fsx;
 
     #[test]
     fn a_process_that_runs_began_and_one_that_does_not_did_not() {
@@ -114,30 +93,6 @@ mod tests {
         assert!(began.is_some_and(|began| began >= 0));
         assert_eq!(began, super::began(std::process::id()));
         assert_eq!(super::began(u32::MAX), None);
-    }
-
-    #[test]
-    fn a_change_is_when_it_happened_whatever_the_file_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name).display().to_string();
-        let machine = Machine::default();
-        let now = || clock::now().0;
-        let begun = now();
-        fsx::replace(folder.path().join("a").as_path(), b"1", 0o600).unwrap();
-        let file = std::fs::File::options().write(true).open(at("a")).unwrap();
-        for days in [-10_000, 10_000] {
-            let said =
-                std::time::UNIX_EPOCH + std::time::Duration::from_millis(begun.unsigned_abs());
-            let day = std::time::Duration::from_secs(86_400 * u64::from(i32::unsigned_abs(days)));
-            file.set_modified(if days < 0 { said - day } else { said + day }).unwrap();
-            let changed = machine.changed_ms(&at("a")).unwrap();
-            assert!(changed >= begun - 50 && changed <= now() + 50, "{changed} {begun}");
-        }
-        let before = machine.changed_ms(&at("a")).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        std::fs::rename(at("a"), at("b")).unwrap();
-        assert!(machine.changed_ms(&at("b")).unwrap() > before, "it came to its place");
-        assert_eq!(machine.changed_ms(&at("a")), None);
     }
 
     #[test]

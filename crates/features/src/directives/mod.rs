@@ -32,6 +32,7 @@ pub(crate) const FEATURE: Feature = Feature {
         profiles: &[("engine", "true"), ("all", "true")],
     }],
     gather: Some(policy::gather),
+    looks: Some(policy::looks),
     consider: Some(policy::consider),
     record: Some(policy::record),
     tick: Some(policy::tick),

@@ -37,6 +37,11 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     touched(event).map(|file| need(event, file)).collect()
 }
 
+/// Only directions that the actor does not know are read.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    settings.on("directives.on") && touched(event).next().is_some()
+}
+
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("directives.on") || cx.who.is_none() {
         return Ok(Vec::new());
@@ -180,9 +185,9 @@ fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
     let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
         let _infallible = write!(out, "\nFrom `{}`:", one_line(&path, 300));
-        let text = cx.world.beginning(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
+        let text = cx.real_file(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
         match text {
-            Some(text) => quote(&mut out, &journal::redacted(&text, MAX_FILE, false)),
+            Some(text) => quote(&mut out, &journal::redacted(text, MAX_FILE, false)),
             None => out.push_str(" (nothing that can be read)"),
         }
         parts.push(Part { what: path.into(), id: 0, end: out.len() });

@@ -66,6 +66,7 @@ pub(crate) const FEATURE: Feature = Feature {
             profiles: &[],
         },
     ],
+    looks: Some(policy::looks),
     consider: Some(policy::consider),
     record: Some(record::record),
     printed: Some(pending::printed),

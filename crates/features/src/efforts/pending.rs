@@ -44,8 +44,8 @@ pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> 
 
 /// The beginning of a file, without secrets; nothing of what is no text.
 pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
-    let text = cx.world.beginning(path, MAX_READ).filter(|text| !is_binary(text))?;
-    Some(journal::redacted(&text, MAX_READ, journal::names_dotenv(path)).into_owned())
+    let text = cx.real_file(path, MAX_READ).filter(|text| !is_binary(text))?;
+    Some(journal::redacted(text, MAX_READ, journal::names_dotenv(path)).into_owned())
 }
 
 /// The files that are told with what waits for the effort.

@@ -1,6 +1,8 @@
 //! What an actor with an effort is told, and when. An actor without one is told nothing and counted nowhere.
 
-use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, StartSource, Wish};
+use substrate_core::{
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Settings, StartSource, Wish,
+};
 
 use super::ops_windows::{self, Standing};
 use crate::directives;
@@ -12,6 +14,19 @@ const N_LOGGED: i64 = 3;
 
 /// Files that a window begins with.
 const MAX_PRELOADED: usize = 3;
+
+/// Whether an event may tell files: which these are says the effort.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    settings.on("efforts.on")
+        && matches!(event.actor, Actor::Main { .. })
+        && matches!(
+            event.kind,
+            EventKind::SessionStart
+                | EventKind::PreToolUse
+                | EventKind::PostToolUse
+                | EventKind::UserPromptSubmit
+        )
+}
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("efforts.on") || cx.who.is_none() || event.session.is_none() {

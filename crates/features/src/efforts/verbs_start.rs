@@ -66,7 +66,7 @@ impl VerbArgs for Start {
         let (worker, session) = target::agent(cx, caller)?;
         let agent = worker.who.agent;
         let task = self.task(cx, caller)?;
-        if !cx.world.takes_artifact(&task.root, &task.relative, "0.md") {
+        if !cx.takes_artifact(&task.root, &task.relative, "0.md") {
             return Err(VerbError::user(
                 format!("`{}` can't be a task's folder", one_line(&task.relative, 120)),
                 "it is a file, a link, or not yours to write: name another one, e.g. `--task tasks/login`",

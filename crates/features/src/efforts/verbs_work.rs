@@ -115,7 +115,7 @@ impl VerbArgs for Log {
         }
         let entry = words::entry(cx.now, &who, &effort.phase, &text);
         let name = words::log_name(&effort);
-        let is_written = cx.world.takes_artifact(&effort.task.root, &effort.task.relative, &name);
+        let is_written = cx.takes_artifact(&effort.task.root, &effort.task.relative, &name);
         log_file(cx, &effort, entry);
         let file = one_line(&format!("{}/{name}", effort.task.relative), 240);
         let text = match is_written {
@@ -217,7 +217,7 @@ impl VerbArgs for Preload {
         let effort = target::own(cx, caller, &worker, self.effort)?;
         let mut preload = effort.config.preload.clone();
         for file in &self.files {
-            if cx.world.changed_ms(file).is_none() {
+            if cx.changed(file).is_some_and(|found| found.itself.is_none()) {
                 return Err(VerbError::user(
                     format!("there is no file `{}`", one_line(file, 200)),
                     "name files that are there",

@@ -1,14 +1,14 @@
 //! Changes that no edit announced: a file that somebody else holds and that changed while a shell command ran. Both sides
 //! are told, once. Nobody knows who did it, so nobody is blamed, and nothing is said where the holder was at work itself.
 
-use substrate_core::{Cx, DbError, Detail, Event, Timestamp, Wish};
+use substrate_core::{Cx, DbError, Detail, Event, EventKind, Settings, Timestamp, ToolClass, Wish};
 
-use super::lending;
 use super::life::{Claim, Lives};
-use super::ops::{self, Lease};
+use super::ops::{self, Lease, Seen};
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::words::{self, How};
+use super::{files, lending};
 use crate::{journal, mail};
 
 /// Held files that are looked at after a command.
@@ -20,17 +20,27 @@ const UNKNOWN_MS: i64 = 120_000;
 /// How late a hook may come after the command has ended.
 const LATE_MS: i64 = 2_000;
 
+/// A command that failed may have changed files before it did.
+pub(super) fn is_after_shell(event: &Event) -> bool {
+    matches!(event.kind, EventKind::PostToolUse | EventKind::PostToolUseFailure)
+        && event.tool().is_some_and(|call| call.class == ToolClass::Shell)
+}
+
+/// Which files are looked at says who holds them.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    settings.word("locks.mode") != "off" && is_after_shell(event)
+}
+
 pub(super) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let Some(me) = Owner::of_event(cx, event) else { return Ok(Vec::new()) };
     // Most of the time nobody else holds anything, and no file is looked at.
     if !ops::others_hold(cx.db, &me)? {
         return Ok(Vec::new());
     }
-    let Some(tree) = cx.world.tree_of(&event.cwd) else { return Ok(Vec::new()) };
     let began = began(event);
     let mut lives = Lives::default();
     let mut out = Vec::new();
-    for (lease, seen) in ops::others_in_root(cx.db, &tree.root, &me, MAX_LOOKED_AT)? {
+    for (lease, seen) in held_here(cx, event, &me)? {
         let Some(change) = change(cx, &lease, seen, began) else { continue };
         if lives.until(cx, &lease.claim)?.is_none() {
             continue;
@@ -43,6 +53,22 @@ pub(super) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, D
         let how = if change.stamp.is_some() { How::Changed } else { How::Removed };
         let file = (&*lease.path, &*lease.relative);
         out.push(tell(cx, &me, &lease.claim, file, &event.cwd, how)?);
+    }
+    Ok(out)
+}
+
+/// Others' newest leases in the tree that the command ran in. That tree is the project's folder, or a folder that the command
+/// ran in or below: only where somebody holds something in one of these, it is looked up which.
+fn held_here(cx: &mut Cx<'_>, event: &Event, me: &Owner) -> Result<Vec<Seen>, DbError> {
+    let above = || std::iter::once(event.cwd.as_str()).chain(folders(&event.cwd));
+    let project = Some(event.project.as_str()).filter(|project| above().all(|it| it != *project));
+    let mut out = Vec::new();
+    for root in above().chain(project) {
+        out.extend(ops::others_in_root(cx.db, root, me, MAX_LOOKED_AT)?);
+    }
+    if !out.is_empty() && files::knows_here(cx, event) {
+        let here = files::root_here(cx, event);
+        out.retain(|(lease, _)| Some(&lease.root) == here.as_ref());
     }
     Ok(out)
 }
@@ -71,12 +97,10 @@ fn change(cx: &Cx<'_>, lease: &Lease, seen: Option<i64>, began: Timestamp) -> Op
     if lease.claim.is_provisional {
         return None;
     }
-    let stamp = cx.world.changed_ms(&lease.path);
-    let at = match stamp {
-        // A file that is gone says nothing, but the folder that it was in does.
-        None => folders(&lease.path).find_map(|folder| cx.world.changed_ms(folder))?,
-        Some(stamp) => stamp,
-    };
+    let found = cx.changed(&lease.path)?;
+    let stamp = found.itself;
+    // A file that is gone says nothing, but the folder that it was in does.
+    let at = stamp.or(found.folder)?;
     let own = lease.modified.max(lease.claim.acquired);
     let at = Timestamp(at);
     (stamp != seen && at > own && at > began).then_some(Change { at, stamp })

@@ -127,6 +127,11 @@ pub(super) fn root_of(cx: &Cx<'_>, event: &Event, swept: &sweep::Sweep) -> Optio
     made.is_none_or(|made| below(&made.path, &root).is_none()).then_some(root)
 }
 
+/// Whether it was looked up which tree that is; asks for it otherwise.
+pub(super) fn knows_here(cx: &Cx<'_>, event: &Event) -> bool {
+    cx.look(need(event, ANY)).is_some()
+}
+
 /// The working tree that the event happens in, or else the project's folder, where that was looked up.
 pub(super) fn root_here(cx: &Cx<'_>, event: &Event) -> Option<String> {
     let place = rooted(cx.facts.place(ANY, &event.cwd)?, &event.project);

@@ -80,9 +80,8 @@ fn taken_from_others(
     me: &Owner,
     taken: &Taken,
 ) -> Result<Vec<Lease>, DbError> {
-    let Some(path) = cx.facts.place(&taken.path, &event.cwd).map(from_top) else {
-        return Ok(Vec::new());
-    };
+    let Some(place) = cx.facts.place(&taken.path, &event.cwd) else { return Ok(Vec::new()) };
+    let path = from_top(place);
     if let Reach::Glob { glob, as_git, is_deep } = &taken.reach {
         let mut found = ops::others_below(cx.db, &path, me, MAX_LOOKED_AT)?;
         if !found.is_empty() {
@@ -93,11 +92,13 @@ fn taken_from_others(
         return Ok(found);
     }
     let mut found = Vec::new();
-    // Whoever may edit a file that its parent lends may also remove it.
-    if let Some(lease) = ops::one(cx.db, &path)?
-        && (lease.claim.is_provisional || !lending::waits_for(cx, &lease.claim.owner, me)?)
-    {
-        found.push(lease);
+    // A file that came here from elsewhere is still the same; one name of several goes without the file.
+    let file = place.file.as_deref().filter(|_| path == place.path && !place.has_other_names);
+    for lease in ops::same(cx.db, &path, file)? {
+        // Whoever may edit a file that its parent lends may also remove it.
+        if lease.claim.is_provisional || !lending::waits_for(cx, &lease.claim.owner, me)? {
+            found.push(lease);
+        }
     }
     if taken.reach == Reach::Below {
         found.extend(ops::others_below(cx.db, &path, me, MAX_LOOKED_AT)?);

@@ -85,6 +85,7 @@ pub(crate) const FEATURE: Feature = Feature {
         },
     ],
     gather: Some(files::gather),
+    looks: Some(bypass::looks),
     consider: Some(policy::consider),
     record: Some(record::record),
     if_unrecorded: Some(policy::if_unrecorded),

@@ -1,5 +1,6 @@
 //! The SQL of leases.
 
+use substrate_core::facts::Place;
 use substrate_core::{Db, DbError, Row, Timestamp};
 
 use super::life::Claim;
@@ -13,6 +14,8 @@ pub(super) struct Lease {
     /// The path below `root`.
     pub(super) relative: String,
     pub(super) project: String,
+    /// Which file it is, whatever its name (`Place::file`).
+    pub(super) file: Option<String>,
     /// When its owner last changed the file, as far as that was seen.
     pub(super) modified: Timestamp,
     pub(super) claim: Claim,
@@ -21,11 +24,14 @@ pub(super) struct Lease {
 macro_rules! columns {
     () => {
         "path, root, relative, project, session, actor, agent, sub, pid, began, reason, acquired_ms,
-         confirmed_ms, modified_ms, expires_ms, ttl_ms"
+         confirmed_ms, modified_ms, expires_ms, ttl_ms, file"
     };
 }
 
 pub(super) const ONE: &str = concat!("select ", columns!(), " from leases where path = $1");
+/// By its path or as the same file under another name: two seeks.
+pub(super) const SAME: &str =
+    concat!("select ", columns!(), " from leases where path = $1 or file = $2");
 pub(super) const OTHERS_BELOW: &str = concat!(
     "select ",
     columns!(),
@@ -68,6 +74,14 @@ pub(super) fn one(db: &mut dyn Db, path: &str) -> Result<Option<Lease>, DbError>
     db.first(ONE, &[path.into()], lease)
 }
 
+/// The leases on a file, under that name or another.
+pub(super) fn same(db: &mut dyn Db, path: &str, file: Option<&str>) -> Result<Vec<Lease>, DbError> {
+    match file {
+        Some(file) => db.rows(SAME, &[path.into(), file.into()], lease),
+        None => Ok(one(db, path)?.into_iter().collect()),
+    }
+}
+
 /// Others' leases below a folder.
 pub(super) fn others_below(
     db: &mut dyn Db,
@@ -102,7 +116,7 @@ pub(super) fn others_in_root(
 ) -> Result<Vec<Seen>, DbError> {
     let (session, actor) = (me.session.as_str(), me.actor.as_str());
     let params = [root.into(), session.into(), actor.into(), limit.into()];
-    db.rows(OTHERS_IN_ROOT, &params, |row| Ok((lease(row)?, row.opt_int(16)?)))
+    db.rows(OTHERS_IN_ROOT, &params, |row| Ok((lease(row)?, row.opt_int(17)?)))
 }
 
 /// The newest leases of a working tree.
@@ -148,20 +162,21 @@ pub(super) fn expired(db: &mut dyn Db, now: Timestamp, n: i64) -> Result<Vec<Lea
 
 /// Takes the file, from whomever had it. `seen` is its stamp.
 pub(super) fn take(db: &mut dyn Db, lease: &Lease, seen: Option<i64>) -> Result<(), DbError> {
-    let Lease { path, root, relative, project, modified, claim } = lease;
+    let Lease { path, root, relative, project, file, modified, claim } = lease;
     let owner = &claim.owner;
     let confirmed = (!claim.is_provisional).then_some(modified.0);
     db.execute(
         concat!(
             "insert into leases (",
             columns!(),
-            ", seen_ms) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+            ", seen_ms) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
              on conflict (path) do update set root = excluded.root, relative = excluded.relative,
                project = excluded.project, session = excluded.session, actor = excluded.actor,
                agent = excluded.agent, sub = excluded.sub, pid = excluded.pid, began = excluded.began,
                reason = excluded.reason, acquired_ms = excluded.acquired_ms,
                confirmed_ms = excluded.confirmed_ms, modified_ms = excluded.modified_ms,
-               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, seen_ms = excluded.seen_ms"
+               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, file = excluded.file,
+               seen_ms = excluded.seen_ms"
         ),
         &[
             path.as_str().into(),
@@ -180,6 +195,7 @@ pub(super) fn take(db: &mut dyn Db, lease: &Lease, seen: Option<i64>) -> Result<
             modified.0.into(),
             claim.expires.0.into(),
             claim.ttl_ms.into(),
+            file.as_deref().into(),
             seen.into(),
         ],
     )?;
@@ -193,20 +209,28 @@ pub(super) fn prolong(db: &mut dyn Db, path: &str, expires: Timestamp) -> Result
     Ok(())
 }
 
-/// The owner's edit has happened; `seen` is the file's stamp since.
+/// The owner's edit has happened; `place` is what was found since. Who replaces a file makes it another one.
 pub(super) fn confirm(
     db: &mut dyn Db,
     path: &str,
     now: Timestamp,
     ttl_ms: i64,
-    seen: Option<i64>,
+    place: &Place,
 ) -> Result<(), DbError> {
+    let (seen, file) = (place.changed_ms, place.file.as_deref());
     // A time that was asked for is not made shorter by an edit.
     db.execute(
-        "update leases set confirmed_ms = coalesce(confirmed_ms, $2), modified_ms = $2, seen_ms = $5,
+        "update leases set confirmed_ms = coalesce(confirmed_ms, $2), modified_ms = $2, seen_ms = $5, file = $6,
            expires_ms = case when expires_ms > $3 then expires_ms else $3 end,
            ttl_ms = case when confirmed_ms is null then $4 else ttl_ms end where path = $1",
-        &[path.into(), now.0.into(), now.plus_ms(ttl_ms).0.into(), ttl_ms.into(), seen.into()],
+        &[
+            path.into(),
+            now.0.into(),
+            now.plus_ms(ttl_ms).0.into(),
+            ttl_ms.into(),
+            seen.into(),
+            file.into(),
+        ],
     )?;
     Ok(())
 }
@@ -255,6 +279,7 @@ fn lease(row: &dyn Row) -> Result<Lease, DbError> {
         root: row.text(1)?,
         relative: row.text(2)?,
         project: row.text(3)?,
+        file: row.opt_text(16)?,
         modified: Timestamp(row.int(13)?),
         claim: Claim {
             owner: Owner {

@@ -25,10 +25,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event)?,
         (EventKind::PreToolUse, Some(ToolClass::Shell)) => git::before_shell(cx, event)?,
         (EventKind::PostToolUse, Some(ToolClass::Edit)) => after_edit(cx, event)?,
-        // A command that failed may have changed files before it did.
-        (EventKind::PostToolUse | EventKind::PostToolUseFailure, Some(ToolClass::Shell)) => {
-            bypass::after_shell(cx, event)?
-        }
+        _ if bypass::is_after_shell(event) => bypass::after_shell(cx, event)?,
         (EventKind::SessionStart, _) => briefing(cx, event)?,
         _ => Vec::new(),
     })
@@ -71,8 +68,7 @@ fn after_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     for place in files::named(cx, event) {
         match standing::of(cx, &me, &place)? {
             Standing::Own(lease) => {
-                let seen = cx.world.changed_ms(&lease.path);
-                ops::confirm(cx.db, &lease.path, cx.now, ttl_ms, seen)?;
+                ops::confirm(cx.db, &lease.path, cx.now, ttl_ms, &place)?;
                 mirror::changed(cx, &lease.root)?;
             }
             Standing::Free { before } if files::is_leased(cx.settings, &place) => {
@@ -101,7 +97,9 @@ pub(super) fn take(
         path: place.path.clone(),
         root: place.root.clone(),
         relative: place.relative.clone(),
-        project: event.project.clone(),
+        // A file belongs to the project of its own tree, wherever the one who takes it works.
+        project: if place.project.is_empty() { &event.project } else { &place.project }.clone(),
+        file: place.file.clone(),
         modified: cx.now,
         claim: Claim {
             owner: me.with_process(cx)?,
@@ -112,16 +110,17 @@ pub(super) fn take(
             ttl_ms: ttl_ms.unwrap_or(PROVISIONAL_MS),
         },
     };
-    taken(cx, &lease, before)
+    taken(cx, &lease, place.changed_ms, before)
 }
 
-/// Writes the lease, with all that follows from it.
-pub(super) fn taken(cx: &mut Cx<'_>, lease: &Lease, before: Option<&Lease>) -> Result<(), DbError> {
-    // A file belongs to the project of its own tree, wherever the one who takes it works.
-    let project = cx.world.tree_of(&lease.root).map(|tree| tree.project);
-    let project = project.unwrap_or_else(|| lease.project.clone());
-    let lease = &Lease { project, ..lease.clone() };
-    ops::take(cx.db, lease, cx.world.changed_ms(&lease.path))?;
+/// Writes the lease, with all that follows from it. `seen` is the stamp of its file.
+pub(super) fn taken(
+    cx: &mut Cx<'_>,
+    lease: &Lease,
+    seen: Option<i64>,
+    before: Option<&Lease>,
+) -> Result<(), DbError> {
+    ops::take(cx.db, lease, seen)?;
     let me = &lease.claim.owner;
     let who = me.address(cx)?;
     let other = before.filter(|before| !before.claim.owner.is_same(me));

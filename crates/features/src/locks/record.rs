@@ -76,6 +76,9 @@ pub(super) fn wanted(
     (path, relative): (&str, &str),
     root: Option<&str>,
 ) -> Result<(), DbError> {
+    // The holder knows the file by the name it holds.
+    let other = holder.other_name.as_ref().map(|(path, relative)| (&**path, &**relative));
+    let (path, relative) = other.unwrap_or((path, relative));
     let who = me.address(cx)?;
     let is_new = ops_history::waits(cx.db, path, me, holder.claim.acquired, cx.now)?;
     if let Some(root) = root {

@@ -1,8 +1,8 @@
-//! The tables of leases. An event looks a file up by its path, so that ten thousand leases cost what ten cost.
+//! The tables of leases. An event looks a file up by its path and by its number, so that ten thousand leases cost what ten cost.
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[FIRST, SECOND];
+pub(super) const MIGRATIONS: &[Migration] = &[FIRST, SECOND, THIRD];
 
 const FIRST: Migration = Migration {
     about: "leases on files, reserved globs, who waits for whom, and what happened to a file",
@@ -79,4 +79,10 @@ const SECOND: Migration = Migration {
             primary key (session, use_id)
           );
           create index lease_agent_calls_began on lease_agent_calls (began_ms);",
+};
+
+const THIRD: Migration = Migration {
+    about: "which file a lease is on, whatever its name",
+    sql: "alter table leases add column file text;
+          create index leases_file on leases (file) where file is not null;",
 };

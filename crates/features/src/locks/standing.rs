@@ -27,6 +27,8 @@ pub(super) struct Holder {
     pub(super) claim: Claim,
     /// The reserved glob that the file is in.
     pub(super) glob: Option<(i64, String)>,
+    /// The file's other name, under which it is held: its path, and the same below its tree.
+    pub(super) other_name: Option<(String, String)>,
     /// When that ends if the holder is not heard of again.
     pub(super) until: Timestamp,
 }
@@ -34,13 +36,21 @@ pub(super) struct Holder {
 impl Holder {
     /// What those wait for who want the file.
     pub(super) fn wake_key(&self, path: &str) -> String {
-        self.glob.as_ref().map_or_else(|| words::wake_key(path), |(id, _)| words::glob_key(*id))
+        match (&self.glob, &self.other_name) {
+            (Some((id, _)), _) => words::glob_key(*id),
+            (None, Some((other, _))) => words::wake_key(other),
+            (None, None) => words::wake_key(path),
+        }
     }
 }
 
-/// One look-up by the path; a second one for reserved globs where nobody has the file.
+/// One look-up by the path and the file; a second one for reserved globs where nobody has the file. Whoever holds the very
+/// path is never refused; another name of the file (a hard link, a renamed folder) is held only against others.
 pub(super) fn of(cx: &mut Cx<'_>, me: &Owner, place: &Place) -> Result<Standing, DbError> {
-    let lease = ops::one(cx.db, &place.path)?;
+    let found = ops::same(cx.db, &place.path, place.file.as_deref())?;
+    let (mut named, elsewhere): (Vec<Lease>, Vec<Lease>) =
+        found.into_iter().partition(|lease| lease.path == place.path);
+    let lease = named.pop();
     if let Some(lease) = &lease {
         let claim = &lease.claim;
         if claim.owner.is_same(me) {
@@ -48,17 +58,31 @@ pub(super) fn of(cx: &mut Cx<'_>, me: &Owner, place: &Place) -> Result<Standing,
             if !is_late && !me.came_back(cx, &claim.owner)? {
                 return Ok(Standing::Own(lease.clone()));
             }
-        } else if let Some(until) = life::until(cx, claim)?
-            // What is being edited at this very moment is not lent.
-            && (claim.is_provisional || !lending::waits_for(cx, &claim.owner, me)?)
+        } else if let Some(until) = kept_until(cx, me, claim)? {
+            let claim = claim.clone();
+            return Ok(Standing::Taken(Holder { claim, glob: None, other_name: None, until }));
+        }
+    }
+    for Lease { claim, path, relative, .. } in elsewhere {
+        if !claim.owner.is_same(me)
+            && let Some(until) = kept_until(cx, me, &claim)?
         {
-            return Ok(Standing::Taken(Holder { claim: claim.clone(), glob: None, until }));
+            let other_name = Some((path, relative));
+            return Ok(Standing::Taken(Holder { claim, glob: None, other_name, until }));
         }
     }
     Ok(match reserved_by_other(cx, me, place)? {
         Some(holder) => Standing::Taken(holder),
         None => Standing::Free { before: lease },
     })
+}
+
+/// Until when somebody else's claim keeps `me` off a file, if it does.
+fn kept_until(cx: &mut Cx<'_>, me: &Owner, claim: &Claim) -> Result<Option<Timestamp>, DbError> {
+    let Some(until) = life::until(cx, claim)? else { return Ok(None) };
+    // What is being edited at this very moment is not lent.
+    let is_lent = !claim.is_provisional && lending::waits_for(cx, &claim.owner, me)?;
+    Ok((!is_lent).then_some(until))
 }
 
 /// Somebody else's glob that keeps `me` off the file. Whoever shares a glob may edit in it.
@@ -83,7 +107,7 @@ fn reserved_by_other(
         if lending::waits_for(cx, &claim.owner, me)? {
             continue;
         }
-        let holder = Holder { claim, glob: Some((id, glob)), until };
+        let holder = Holder { claim, glob: Some((id, glob)), other_name: None, until };
         if is_shared {
             shared.get_or_insert(holder)
         } else {

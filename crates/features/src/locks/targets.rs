@@ -19,6 +19,13 @@ pub(super) struct Target {
     pub(super) relative: String,
     #[serde(default)]
     pub(super) is_glob: bool,
+    /// As in `Place`, where the caller's own process looked.
+    #[serde(default)]
+    pub(super) project: String,
+    #[serde(default)]
+    pub(super) file: Option<String>,
+    #[serde(default)]
+    pub(super) changed_ms: Option<i64>,
 }
 
 impl Target {
@@ -27,6 +34,9 @@ impl Target {
             path: self.path.clone(),
             root: self.root.clone(),
             relative: self.relative.clone(),
+            project: self.project.clone(),
+            file: self.file.clone(),
+            changed_ms: self.changed_ms,
             ..Place::default()
         }
     }
@@ -61,12 +71,13 @@ pub(super) fn known(typed: &[String], found: &[Target], caller: &Caller) -> Vec<
 
 fn target(typed: &str, mut place: impl FnMut(&str) -> Place) -> Target {
     if !globs::is_glob(typed) {
-        let Place { path, root, relative, is_folder, .. } = place(typed);
+        let found = place(typed);
         // Whoever names a folder means what is in it.
-        return match is_folder {
-            true => target(&format!("{typed}/"), place),
-            false => Target { path, root, relative, is_glob: false },
-        };
+        if found.is_folder {
+            return target(&format!("{typed}/"), place);
+        }
+        let Place { path, root, relative, project, file, changed_ms, .. } = found;
+        return Target { path, root, relative, is_glob: false, project, file, changed_ms };
     }
     // The folders before the first mark are resolved, the rest stays as it is.
     let mark = typed.find(['*', '?', '{']).unwrap_or(typed.len());
@@ -80,7 +91,7 @@ fn target(typed: &str, mut place: impl FnMut(&str) -> Place) -> Target {
     } else {
         with_escaped(&with(&at.relative))
     };
-    Target { path: with(&at.path), root: at.root, relative, is_glob: true }
+    Target { path: with(&at.path), root: at.root, relative, is_glob: true, ..Target::default() }
 }
 
 /// The folders of a glob are names: `app/[id]/**` is about the folder `[id]`.

@@ -144,16 +144,17 @@ fn take(cx: &mut Cx<'_>, claim: &Claim, target: &Target, project: &str) -> Resul
         Standing::Own(lease) => Some(lease),
         Standing::Free { before } => before,
     };
-    let Target { path, root, relative, .. } = target.clone();
+    let Target { path, root, relative, project: own, file, changed_ms, .. } = target.clone();
     let lease = Lease {
         path,
         root,
         relative,
-        project: project.to_owned(),
+        project: if own.is_empty() { project.to_owned() } else { own },
+        file,
         modified: cx.now,
         claim: claim.clone(),
     };
-    Ok(policy::taken(cx, &lease, before.as_ref())?)
+    Ok(policy::taken(cx, &lease, changed_ms, before.as_ref())?)
 }
 
 fn reserve(
@@ -335,7 +336,7 @@ impl Release {
         let plain = format!("./{}", globset::escape(&target.relative));
         let mut other: Option<Claim> = None;
         let (n_leases, n_reserved) = (leases.len(), reserved.len());
-        if let Some(lease) = ops::one(cx.db, &target.path)? {
+        for lease in ops::same(cx.db, &target.path, target.file.as_deref())? {
             match is_mine(&lease.claim) {
                 true => leases.push(lease),
                 false => other = Some(lease.claim),

@@ -86,7 +86,7 @@ impl VerbArgs for Show {
         } else {
             let mut globs = ops_globs::in_root(cx.db, &target.root)?;
             globs.retain(|glob| globs::matches(&glob.glob, &target.relative));
-            (ops::one(cx.db, &target.path)?.into_iter().collect(), globs)
+            (ops::same(cx.db, &target.path, target.file.as_deref())?, globs)
         };
         for lease in &leases {
             shown.extend(render::lease(cx, &mut lives, lease)?);

@@ -35,7 +35,7 @@ pub(super) fn other(
     let mut lives = Lives::default();
     for lease in leases.into_iter().filter(|lease| !lease.claim.owner.is_same(me)) {
         if let Some(until) = lives.until(cx, &lease.claim)? {
-            let holder = Holder { claim: lease.claim, glob: None, until };
+            let holder = Holder { claim: lease.claim, glob: None, other_name: None, until };
             return Ok(Some((holder, lease.path, lease.relative)));
         }
     }
@@ -44,7 +44,8 @@ pub(super) fn other(
         let is_mine = one.claim.owner.is_same(me) || (one.is_shared && shares);
         if !is_mine && let Some(until) = lives.until(cx, &one.claim)? {
             let path = format!("{}/{}", one.root, one.glob);
-            let holder = Holder { claim: one.claim, glob: Some((one.id, one.glob.clone())), until };
+            let glob = Some((one.id, one.glob.clone()));
+            let holder = Holder { claim: one.claim, glob, other_name: None, until };
             return Ok(Some((holder, path, one.glob)));
         }
     }

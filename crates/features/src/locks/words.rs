@@ -38,12 +38,13 @@ pub(super) fn reason(text: &str) -> String {
 
 /// `src/lib.rs` is leased by NobleLion, taken 3m ago: they edit it.
 pub(super) fn held(cx: &mut Cx<'_>, relative: &str, holder: &Holder) -> Result<String, DbError> {
-    let Holder { claim, glob, .. } = holder;
+    let Holder { claim, glob, other_name, .. } = holder;
     let who = claim.owner.address(cx)?;
     let taken = Ago(cx.now.since(claim.acquired));
-    let by = match glob {
-        Some((_, glob)) => format!("reserved by {who} (`{}`)", path(glob)),
-        None => format!("leased by {who}"),
+    let by = match (glob, other_name) {
+        (Some((_, glob)), _) => format!("reserved by {who} (`{}`)", path(glob)),
+        (None, Some((_, other))) => format!("leased by {who} as `{}`", path(other)),
+        (None, None) => format!("leased by {who}"),
     };
     let what = doing(claim, glob.is_some());
     Ok(format!("`{}` is {by}, taken {taken} ago: {what}.", path(relative)))

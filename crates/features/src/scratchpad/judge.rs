@@ -38,13 +38,11 @@ pub(super) enum Unknown {
     Unreadable(String),
 }
 
-/// What was looked up, and whether a file of it counts: the folder and the file are given.
+/// What was looked up, and the days whose files count.
 #[derive(Clone, Copy)]
 pub(super) struct Looked<'a, 'b> {
     pub(super) at: &'b [Option<&'a Daily>],
     pub(super) days: &'b Days,
-    /// When a file was changed.
-    pub(super) changed: &'b dyn Fn(&str) -> Option<i64>,
 }
 
 /// Judges a scratchpad that must have all sections.
@@ -82,11 +80,11 @@ impl Lack {
 fn judged<'a>(looked: Looked<'a, '_>, lacks: impl Fn(&str) -> Option<Lack>) -> Finding<'a> {
     let mut best: Option<(&'a Daily, &'a DayFile, Lack)> = None;
     let mut unreadable = None;
-    let Looked { at, days, changed } = looked;
+    let Looked { at, days } = looked;
     for found in at.iter().copied().flatten() {
         for file in found.files.iter().rev() {
             let path = format!("{}/{}.md", found.folder, file.day);
-            if !days.hold(&file.day, || changed(&path)) {
+            if !days.hold(&file.day, file.changed_ms) {
                 continue;
             }
             let lack = match &file.text {
@@ -130,6 +128,7 @@ mod tests {
             day: (*day).to_owned(),
             text: text.map(str::to_owned),
             is_folder: false,
+            changed_ms: None,
         };
         Daily { folder: folder.to_owned(), files: files.iter().map(file).collect() }
     }
@@ -146,7 +145,7 @@ mod tests {
     }
 
     fn looked<'a, 'b>(at: &'b [Option<&'a Daily>], days: &'b Days) -> Looked<'a, 'b> {
-        Looked { at, days, changed: &|_| None }
+        Looked { at, days }
     }
 
     #[rstest]

@@ -48,6 +48,7 @@ pub(crate) const FEATURE: Feature = Feature {
         },
     ],
     gather: Some(policy::gather),
+    looks: Some(policy::looks),
     consider: Some(policy::consider),
     record: Some(policy::record),
     tick: Some(policy::tick),

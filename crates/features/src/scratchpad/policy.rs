@@ -58,6 +58,11 @@ fn to_end(event: &Event, folder: &str) -> Vec<Need> {
     needs
 }
 
+/// Whose scratchpads have to be looked for at the end says who worked in the session.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    matches!(asked(event, settings), Some(Asked::Closes))
+}
+
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     Ok(match asked(event, cx.settings) {
         Some(Asked::Opens { is_fresh: true }) => opening(cx, event).into_iter().collect(),
@@ -178,7 +183,7 @@ fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, Fe
     let days = Days::new(start, today.clone(), started);
     let needs = whereabouts::to_judge(event, folder);
     let looked: Vec<Option<&Daily>> = needs.iter().map(|need| cx.facts.daily(need)).collect();
-    let wish = match judged(cx, &looked, &days, judge::complete) {
+    let wish = match judge::complete(Looked { at: &looked, days: &days }) {
         Finding::Good => {
             if let (Some(session), Some(_)) = (&event.session, &known) {
                 ops::wrote(cx.db, session, event.actor.key())?;
@@ -202,15 +207,6 @@ fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, Fe
         ops::note_unheard(cx.db, session, event.actor.key(), text)?;
     }
     Ok(Some(wish))
-}
-
-fn judged<'a>(
-    cx: &Cx<'a>,
-    looked: &[Option<&'a Daily>],
-    days: &Days,
-    judge: impl Fn(Looked<'a, '_>) -> Finding<'a>,
-) -> Finding<'a> {
-    judge(Looked { at: looked, days, changed: &|path| cx.world.changed_ms(path) })
 }
 
 /// Holds the actor, unless it is known that it could not write the file anyway.
@@ -249,7 +245,7 @@ fn uncoordinated(
     let Some(last) = wrote.map(|kind| kind.last).max() else { return Ok(None) };
     let since = accountable_since(cx, session, last)?;
     let days = Days::new(day::here(cx.world, since), today.clone(), Some(since));
-    let lack = match judged(cx, &looked, &days, judge::written) {
+    let lack = match judge::written(Looked { at: &looked, days: &days }) {
         Finding::Good => return Ok(None),
         Finding::Absent => None,
         Finding::Lacking { lack, .. } => Some(lack),
@@ -269,7 +265,7 @@ fn has_written(cx: &Cx<'_>, looked: &[Option<&Daily>], kind: &Kind, today: &str)
         || roots.into_iter().any(|root| {
             [today, &start].into_iter().any(|day| {
                 let path = format!("{root}/{}/{}/{day}.md", whereabouts::BASE, kind.folder);
-                cx.world.changed_ms(&path).is_some()
+                cx.changed(&path).is_some_and(|found| found.itself.is_some())
             })
         })
 }

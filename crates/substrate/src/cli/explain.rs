@@ -1,7 +1,6 @@
 //! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
 
 use std::io::Read as _;
-use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::HookRequest;
@@ -12,15 +11,12 @@ use substrate_core::{EventKind, Fate, Format, Wished};
 use substrate_store::Durability;
 
 use super::Context;
+use crate::config::SettingsFiles;
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::host::{self, When};
-use crate::in_process::surround;
+use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
-use crate::{clock, proc, ui};
-
-/// How long to wait for others who write.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::{clock, gather, proc, ui};
 
 pub(super) fn command() -> Command {
     Command::new("hook")
@@ -86,13 +82,26 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let request = HookRequest::read(&request)
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     context.home.ensure()?;
-    let prepared = surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
-    let mut writer = host::open(&context.home, PATIENCE)?;
+    let mut decoded = host::decode(&request, clock::now(), clock::micros());
+    let (settings, project) = SettingsFiles::new(context.home.config()).around(decoded.dir());
+    decoded.event.project = project.as_ref().to_owned();
+    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
+    let mut prepared = Prepared::new(decoded, settings);
+    prepared.gathered.facts = gather::gather(needs);
+    let mut writer = host::open(&context.home)?;
     let machine = Machine::default();
-    let around = prepared.around(&machine, HostKind::InProcess("explain"), When::Now);
+    let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
-    let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+    let outcome = loop {
+        let around = prepared.around(&machine, host);
+        let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
+        match outcome.look.is_empty() {
+            true => break outcome,
+            false => prepared.look_up(outcome.look),
+        }
+    };
+    let around = prepared.around(&machine, host);
     let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
     let mut out = answer(&outcome);
     out.append(&mut said);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use substrate_core::facts::{Daily, DayFile};
 use substrate_core::text::one_line;
-use substrate_core::{Format, Need, Timestamp, Verb, World as _};
+use substrate_core::{Format, Need, Timestamp, Verb};
 use substrate_features::scratchpad::{
     self as pads, BASE, COORDINATOR, COORDINATOR_LINES, Days, EGO, EGO_LINES, MAX_BYTES,
     MAX_JUDGED, N_LATEST,
@@ -21,7 +21,6 @@ use super::call::Line;
 use super::local::ThisProcess;
 use super::{Context, verbs};
 use crate::error::{AppError, Kind, Result};
-use crate::machine::Machine;
 use crate::{clock, fsx, gather, ui};
 
 /// How many days are looked at.
@@ -194,8 +193,7 @@ fn check(context: &Context, place: &Place) -> Result<()> {
     let own = Some(place.tree.as_str()).filter(|tree| !tree.is_empty() && *tree != place.root);
     for root in [place.root.as_str()].into_iter().chain(own) {
         let files = files(root, &place.folder, MAX_DAYS, MAX_JUDGED)?;
-        let changed = |day: &str| Machine::default().changed_ms(&place.file(root, day));
-        let counts = |file: &&DayFile| days.hold(&file.day, || changed(&file.day));
+        let counts = |file: &&DayFile| days.hold(&file.day, file.changed_ms);
         for file in files.iter().rev().filter(counts) {
             let path = place.file(root, &file.day);
             let text = file.text.as_deref().ok_or_else(|| unreadable(&path))?;

@@ -21,14 +21,15 @@ const MAX_PROJECTS: usize = 256;
 /// A settings file longer than this is not one.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The settings of every project that was asked for lately.
+/// The settings of every project that was asked for lately. Only `Look::run` touches files, so that a daemon can do it on a
+/// thread: a project may be on a mount that hangs.
 #[derive(Debug)]
 pub(crate) struct SettingsFiles {
     user: PathBuf,
     projects: HashMap<PathBuf, Known>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     root: PathBuf,
     project: Arc<str>,
@@ -40,6 +41,9 @@ struct Known {
 /// What changes when a file does. `None`: there is no file.
 type Stamp = Option<(u64, i64, i64, u64)>;
 
+/// The settings in force in a folder, and which project it is.
+pub(crate) type Around = (Arc<Settings>, Arc<str>);
+
 impl SettingsFiles {
     pub(crate) fn new(user: PathBuf) -> Self {
         Self { user, projects: HashMap::new() }
@@ -50,34 +54,91 @@ impl SettingsFiles {
         self.around(dir).0
     }
 
-    /// The settings in force in that folder, and which project it is.
-    pub(crate) fn around(&mut self, dir: &Path) -> (Arc<Settings>, Arc<str>) {
+    /// The settings in force in that folder, and which project it is. Looks at files.
+    pub(crate) fn around(&mut self, dir: &Path) -> Around {
         let now = clock::micros();
-        if let Some(known) = self.projects.get_mut(dir) {
-            if now.saturating_sub(known.looked_us) < FRESH_US {
-                return known.both();
-            }
-            known.looked_us = now;
-            if stamps(&self.user, &known.root) == known.stamps {
-                return known.both();
+        match self.fresh(dir, now) {
+            Some(around) => around,
+            None => {
+                let looked = self.look(dir, now).run();
+                self.keep(looked, now)
             }
         }
-        let root = root_of(dir);
-        let stamps = stamps(&self.user, &root);
-        let settings = Arc::new(read(&self.user, &root));
-        if self.projects.len() >= MAX_PROJECTS {
-            self.projects.clear();
-        }
-        let project = project_of(&root).display().to_string().into();
-        let known = Known { root, project, looked_us: now, stamps, settings };
+    }
+
+    /// The same, if somebody looked a moment ago.
+    pub(crate) fn fresh(&self, dir: &Path, now_us: u64) -> Option<Around> {
+        let known = self.projects.get(dir)?;
+        (now_us.saturating_sub(known.looked_us) < FRESH_US).then(|| known.both())
+    }
+
+    /// The same as it was when somebody last looked.
+    pub(crate) fn latest(&self, dir: &Path) -> Option<Around> {
+        self.projects.get(dir).map(Known::both)
+    }
+
+    /// The working tree of that folder, if somebody ever looked.
+    pub(crate) fn root(&self, dir: &Path) -> Option<&Path> {
+        self.projects.get(dir).map(|known| known.root.as_path())
+    }
+
+    /// A look to be run. Others who ask meanwhile get what is known, and don't look as well.
+    pub(crate) fn look(&mut self, dir: &Path, now_us: u64) -> Look {
+        let known = self.projects.get_mut(dir).map(|known| {
+            known.looked_us = now_us;
+            known.clone()
+        });
+        Look { user: self.user.clone(), dir: dir.to_owned(), known }
+    }
+
+    /// Remembers what a look has found.
+    pub(crate) fn keep(&mut self, looked: Looked, now_us: u64) -> Around {
+        let Looked { dir, known } = looked;
         let both = known.both();
-        self.projects.insert(dir.to_owned(), known);
+        if self.projects.len() >= MAX_PROJECTS && !self.projects.contains_key(&dir) {
+            let others = self.projects.iter().filter(|(dir, _)| dir.as_os_str() != "/");
+            let oldest =
+                others.min_by_key(|(_, known)| known.looked_us).map(|(dir, _)| dir.clone());
+            oldest.and_then(|oldest| self.projects.remove(&oldest));
+        }
+        self.projects.insert(dir, Known { looked_us: now_us, ..known });
         both
     }
 }
 
+/// A look at the settings files of a folder.
+#[derive(Debug)]
+pub(crate) struct Look {
+    user: PathBuf,
+    dir: PathBuf,
+    known: Option<Known>,
+}
+
+/// What it found.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    dir: PathBuf,
+    known: Known,
+}
+
+impl Look {
+    /// Looks at the files, and reads them if they have changed.
+    pub(crate) fn run(self) -> Looked {
+        let Self { user, dir, known } = self;
+        let root = root_of(&dir);
+        let stamps = stamps(&user, &root);
+        let same = known.filter(|known| known.root == root && known.stamps == stamps);
+        let known = same.unwrap_or_else(|| {
+            let settings = Arc::new(read(&user, &root));
+            let project = project_of(&root).display().to_string().into();
+            Known { root, project, looked_us: 0, stamps, settings }
+        });
+        Looked { dir, known }
+    }
+}
+
 impl Known {
-    fn both(&self) -> (Arc<Settings>, Arc<str>) {
+    fn both(&self) -> Around {
         (Arc::clone(&self.settings), Arc::clone(&self.project))
     }
 }
@@ -142,5 +203,36 @@ mod tests {
             tell.send(SettingsFiles::new(root.join("config.toml")).at(&root).problems.len())
         });
         assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok(1));
+    }
+    #[test]
+    fn a_look_is_remembered_and_who_asks_meanwhile_does_not_look_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = SettingsFiles::new(folder.path().join("config.toml"));
+        let dir = folder.path();
+        assert!(files.latest(dir).is_none() && files.fresh(dir, 0).is_none());
+        let looked = files.look(dir, 0).run();
+        files.keep(looked, 0);
+        assert!(files.fresh(dir, FRESH_US - 1).is_some() && files.fresh(dir, FRESH_US).is_none());
+        assert!(files.latest(dir).is_some());
+        let look = files.look(dir, FRESH_US);
+        assert!(files.fresh(dir, FRESH_US + 1).is_some(), "it is under way");
+        crate::fsx::replace(&dir.join(".substrate.toml"), b"locks.mirror = true\n", 0o600).unwrap();
+        let (settings, _) = files.keep(look.run(), FRESH_US);
+        assert!(settings.on("locks.mirror"));
+    }
+
+    #[test]
+    fn only_the_oldest_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = SettingsFiles::new(folder.path().join("config.toml"));
+        let dirs: Vec<PathBuf> =
+            (0..=MAX_PROJECTS).map(|n| folder.path().join(n.to_string())).collect();
+        for (n, dir) in [PathBuf::from("/")].iter().chain(&dirs).enumerate() {
+            let looked = files.look(dir, 0).run();
+            files.keep(looked, u64::try_from(n).unwrap());
+        }
+        assert!(files.latest(Path::new("/")).is_some(), "what everybody falls back on");
+        assert!(files.latest(&dirs[0]).is_none() && files.latest(&dirs[2]).is_some());
+        assert!(files.latest(&dirs[MAX_PROJECTS]).is_some());
     }
 }

@@ -3,23 +3,33 @@
 //! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
 //! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
 
+mod carry;
 mod conn;
 mod control;
 mod group;
+mod hangs;
+mod holder;
+mod large;
 mod lock;
 mod log;
-mod lot;
+mod parked;
+mod reach;
 mod run;
-mod slim;
 mod socket;
 mod start;
 mod state;
+mod storage;
+mod surround;
 mod take_over;
+mod threads;
 mod twins;
 mod upkeep;
+mod waiters;
 mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
+pub(crate) use lock::{Lock, holder};
+pub(crate) use reach::{Heard, Reach};
 pub(crate) use run::{RunOptions, run};
-pub(crate) use start::{is_held, start, this_program, wait_until_up};
+pub(crate) use start::{Stay, is_held, start, this_program};

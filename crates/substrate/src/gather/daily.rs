@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 use substrate_core::Need;
 use substrate_core::facts::{Daily, DayFile};
 
+use super::changed::stamp;
 use crate::config::root_of;
 
 /// How such a file is named, a digit for each `0`.
@@ -31,8 +32,10 @@ pub(super) fn daily(need: &Need) -> Option<Daily> {
     let latest = days.split_off(days.len().saturating_sub(*n));
     let file = |day: String| {
         let path = folder.join(format!("{day}.md"));
-        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-        DayFile { text: end(&path, *max_bytes).ok(), day, is_folder }
+        let found = path.symlink_metadata().ok();
+        let is_folder = found.as_ref().is_some_and(std::fs::Metadata::is_dir);
+        let changed_ms = found.as_ref().map(stamp);
+        DayFile { text: end(&path, *max_bytes).ok(), day, is_folder, changed_ms }
     };
     Some(Daily {
         files: latest.into_iter().map(file).collect(),

@@ -1,13 +1,14 @@
 //! Which file a path means: links, `.` and `..` resolved, whether the file is there or not; and whether git ignores it.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use substrate_core::facts::Place;
 
-use super::beginning;
-use crate::config::{common_dir, root_of};
+use super::{beginning, changed};
+use crate::config::{common_dir, project_of, root_of};
 
 /// How many links that lead nowhere are followed, one after the other.
 const MAX_LINKS: usize = 40;
@@ -22,15 +23,23 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
     let root = root_of(folder);
     let has_tree = root.join(".git").exists();
     let text = |path: &Path| path.display().to_string();
+    let found = std::fs::symlink_metadata(&real).ok();
+    let as_found = Place {
+        path: text(&real),
+        file: found.as_ref().and_then(changed::file),
+        has_other_names: found.as_ref().is_some_and(|found| found.is_file() && found.nlink() > 1),
+        changed_ms: found.as_ref().map(changed::stamp),
+        ..Place::default()
+    };
     match real.strip_prefix(&root) {
         Ok(relative) if has_tree => Place {
-            path: text(&real),
             relative: text(relative),
             is_ignored: is_ignored(&root, relative),
+            project: text(&project_of(&root)),
             root: text(&root),
-            ..Place::default()
+            ..as_found
         },
-        _ => Place { path: text(&real), relative: text(&real), ..Place::default() },
+        _ => Place { relative: text(&real), ..as_found },
     }
 }
 

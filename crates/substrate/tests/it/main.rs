@@ -23,6 +23,8 @@ mod guard;
 #[cfg(test)]
 mod guards;
 #[cfg(test)]
+mod hanging;
+#[cfg(test)]
 mod hook_reference;
 #[cfg(test)]
 mod hooks;
@@ -63,7 +65,11 @@ mod real_client_scratchpad;
 #[cfg(test)]
 mod reminders;
 #[cfg(test)]
+mod restore;
+#[cfg(test)]
 mod run;
+#[cfg(test)]
+mod same_file;
 #[cfg(test)]
 mod scratchpad;
 #[cfg(test)]

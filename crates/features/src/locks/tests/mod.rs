@@ -7,6 +7,7 @@ mod globs;
 mod lending;
 mod mirrors;
 mod model;
+mod names;
 mod plans;
 mod release;
 mod shells;

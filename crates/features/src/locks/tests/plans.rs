@@ -8,6 +8,8 @@ use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 
 #[rstest]
 #[case::one(ops::ONE, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
+#[case::same_path(ops::SAME, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
+#[case::same_file(ops::SAME, "leases USING INDEX leases_file (file=?)")]
 #[case::below(
     ops::OTHERS_BELOW,
     "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)"
@@ -47,9 +49,9 @@ fn ten_thousand_leases_change_nothing() {
             cx.db
                 .execute(
                     "insert into leases (path, root, relative, project, session, actor, agent, sub, pid, began,
-                       reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms)
+                       reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms, file)
                      select 'x' || $1, root, 'x' || $1, project, session, actor, agent, sub, pid,
-                       began, reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms
+                       began, reason, acquired_ms, confirmed_ms, modified_ms, expires_ms, ttl_ms, 'f' || $1
                      from leases where path = '/repo/a.rs'",
                     &[i.into()],
                 )

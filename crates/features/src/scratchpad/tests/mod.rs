@@ -97,7 +97,8 @@ impl Story {
             let day = path.strip_prefix(&format!("{folder}/"))?.strip_suffix(".md")?;
             let text = (!self.locked.contains(path)).then(|| text.clone());
             let day = Some(day).filter(|day| *day <= until.as_str())?;
-            Some(DayFile { day: day.to_owned(), text, is_folder: false })
+            let changed_ms = self.stage.machine.files.get(path).copied();
+            Some(DayFile { day: day.to_owned(), text, is_folder: false, changed_ms })
         };
         let mut files: Vec<DayFile> = self.files.iter().filter_map(file).collect();
         let files = files.split_off(files.len().saturating_sub(*n));

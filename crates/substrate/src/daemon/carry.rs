@@ -1,0 +1,153 @@
+//! Effects that write files, after the commit and beside the loop: one thread per folder, in order. A reply waits for its own
+//! effects, unless their folder hangs.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::rc::Rc;
+
+use substrate_clients::Exports;
+use substrate_core::Effect;
+use tokio::sync::oneshot;
+use tokio::task::spawn_local;
+
+use super::state::State;
+use super::threads;
+use crate::{effects, host};
+
+/// Loads that wait for a folder that hangs; then the oldest are dropped.
+const MAX_WAITING: usize = 1_000;
+
+/// What is on its way to each folder. A folder has an entry while a thread works for it.
+#[derive(Default)]
+pub(super) struct Carrier {
+    folders: RefCell<HashMap<Box<str>, Folder>>,
+}
+
+#[derive(Default)]
+struct Folder {
+    waiting: VecDeque<Load>,
+    hangs: bool,
+}
+
+/// What one request wants written to one folder, and who waits for it.
+struct Load {
+    chores: Vec<Chore>,
+    done: oneshot::Sender<()>,
+}
+
+enum Chore {
+    Effect(Effect),
+    Export(Exports),
+}
+
+/// What a reply has to wait for.
+#[must_use]
+pub(super) struct Carrying(Vec<oneshot::Receiver<()>>);
+
+impl Carrying {
+    pub(super) const fn is_done(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Until all is written, or nobody waits for it any more.
+    pub(super) async fn done(self) {
+        for one in self.0 {
+            let _or_given_up = one.await;
+        }
+    }
+}
+
+/// Carries effects out: what needs only memory at once, the rest on threads. The keys whose waiters must look again, and what
+/// the reply has to wait for.
+pub(super) fn carry_out(
+    state: &Rc<State>,
+    effects: Vec<Effect>,
+    exports: Option<Exports>,
+) -> (Vec<String>, Carrying) {
+    let (keys, files) = effects::split(&state.painter, effects);
+    let mut loads: Vec<(Box<str>, Vec<Chore>)> = Vec::new();
+    let mut add = |folder: &Path, chore: Chore| {
+        let folder = folder.to_string_lossy();
+        match loads.iter_mut().find(|(other, _)| **other == *folder) {
+            Some((_, chores)) => chores.push(chore),
+            None => loads.push((folder.into(), vec![chore])),
+        }
+    };
+    if let Some(exports) = exports {
+        let file = exports.file.clone();
+        add(Path::new(&file).parent().unwrap_or(Path::new("/")), Chore::Export(exports));
+    }
+    for effect in files {
+        add(&effects::folder(&state.home, &effect).to_owned(), Chore::Effect(effect));
+    }
+    let carrying = loads.into_iter().filter_map(|(folder, chores)| send(state, folder, chores));
+    (keys, Carrying(carrying.collect()))
+}
+
+/// Hands a load to the thread of its folder. Nobody waits for a folder that hangs.
+fn send(state: &Rc<State>, folder: Box<str>, chores: Vec<Chore>) -> Option<oneshot::Receiver<()>> {
+    let (done, told) = oneshot::channel();
+    let mut folders = state.carrier.folders.borrow_mut();
+    let is_new = !folders.contains_key(&folder);
+    let here = folders.entry(folder.clone()).or_default();
+    here.waiting.push_back(Load { chores, done });
+    if here.waiting.len() > MAX_WAITING {
+        here.waiting.pop_front();
+        tracing::warn!(folder, "too much waits to be written; the oldest is dropped");
+    }
+    let hangs = here.hangs;
+    if is_new {
+        drop(spawn_local(work(Rc::clone(state), folder)));
+    }
+    (!hangs).then_some(told)
+}
+
+/// Works for one folder until nothing waits for it.
+async fn work(state: Rc<State>, folder: Box<str>) {
+    while let Some(loads) = next(&state, &folder) {
+        let (chores, waiting): (Vec<Vec<Chore>>, Vec<oneshot::Sender<()>>) =
+            loads.into_iter().map(|Load { chores, done }| (chores, done)).unzip();
+        let home = state.home.clone();
+        let (mut task, progress) = threads::spawn(move || {
+            for chore in chores.into_iter().flatten() {
+                match chore {
+                    Chore::Effect(effect) => effects::write(&home, effect),
+                    Chore::Export(exports) => host::export(&exports),
+                }
+            }
+        });
+        let done = threads::patiently(&mut task, &progress).await;
+        // Whoever waits goes on in either case.
+        drop(waiting);
+        if done.is_err() {
+            tracing::warn!(folder, "a folder does not take what is written to it");
+            set_hangs(&state, &folder, true);
+            let _came_back_late = task.await;
+            set_hangs(&state, &folder, false);
+        }
+    }
+}
+
+/// What waits for the folder; nobody works for it any more when that is nothing.
+fn next(state: &State, folder: &str) -> Option<VecDeque<Load>> {
+    let mut folders = state.carrier.folders.borrow_mut();
+    let loads = std::mem::take(&mut folders.get_mut(folder)?.waiting);
+    if loads.is_empty() {
+        folders.remove(folder);
+        return None;
+    }
+    Some(loads)
+}
+
+fn set_hangs(state: &State, folder: &str, hangs: bool) {
+    let mut folders = state.carrier.folders.borrow_mut();
+    let Some(here) = folders.get_mut(folder) else { return };
+    here.hangs = hangs;
+    if hangs {
+        // Those who came meanwhile go on as well.
+        for load in &mut here.waiting {
+            load.done = oneshot::channel().0;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which looks at files are under way, and which of them hang. Where one hangs, no further ones are begun: a mount that never
+//! answers costs a few threads, and not all of them.
+
+use std::collections::HashMap;
+
+/// Looks below one folder at the same time. More would only wait for the same disk, and hang with it.
+const MAX_AT_ONCE: usize = 4;
+
+/// The looks that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Hangs {
+    looks: HashMap<u64, Look>,
+    n_ever: u64,
+}
+
+#[derive(Debug)]
+struct Look {
+    folders: Vec<Box<str>>,
+    who: Box<str>,
+    hangs: bool,
+}
+
+/// Whether a look may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum May {
+    Begin,
+    /// When another one has ended.
+    Wait,
+    /// It would hang as well.
+    Not,
+}
+
+impl Hangs {
+    /// Whether `who` may look below that folder. An actor whose own look hangs there begins no second one; the others do, until
+    /// all places are taken by looks that hang.
+    pub(super) fn may(&self, folder: &str, who: &str) -> May {
+        let is_here = |look: &&Look| look.folders.iter().any(|other| **other == *folder);
+        let (mut n, mut n_hang) = (0, 0);
+        for look in self.looks.values().filter(is_here) {
+            if look.hangs && *look.who == *who {
+                return May::Not;
+            }
+            n += 1;
+            n_hang += usize::from(look.hangs);
+        }
+        match n {
+            n if n < MAX_AT_ONCE => May::Begin,
+            n if n == n_hang => May::Not,
+            _ => May::Wait,
+        }
+    }
+
+    /// One begins. Its number.
+    pub(super) fn begin(&mut self, folders: Vec<Box<str>>, who: &str) -> u64 {
+        self.n_ever += 1;
+        self.looks.insert(self.n_ever, Look { folders, who: who.into(), hangs: false });
+        self.n_ever
+    }
+
+    /// It did not come back in time from that folder; the others that it was for are free.
+    pub(super) fn hangs(&mut self, id: u64, folder: Option<Box<str>>) {
+        if let Some(look) = self.looks.get_mut(&id) {
+            look.hangs = true;
+            look.folders =
+                folder.map_or_else(|| std::mem::take(&mut look.folders), |one| vec![one]);
+        }
+    }
+
+    /// It came back.
+    pub(super) fn end(&mut self, id: u64) {
+        self.looks.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(hangs: &mut Hangs, folder: &str, who: &str) -> u64 {
+        hangs.begin(vec![folder.into()], who)
+    }
+
+    #[test]
+    fn who_hangs_begins_no_second_look_and_others_do() {
+        let mut table = Hangs::default();
+        let id = begin(&mut table, "/p", "lion");
+        assert_eq!(table.may("/p", "lion"), May::Begin, "it may come back any moment");
+        table.hangs(id, None);
+        assert_eq!(table.may("/p", "lion"), May::Not);
+        assert_eq!(table.may("/p", "otter"), May::Begin, "perhaps only that one file hangs");
+        assert_eq!(table.may("/q", "lion"), May::Begin);
+        table.end(id);
+        assert_eq!(table.may("/p", "lion"), May::Begin);
+    }
+
+    #[test]
+    fn a_folder_has_a_few_places_and_when_all_hang_nobody_waits_for_one() {
+        let mut table = Hangs::default();
+        let ids: Vec<u64> =
+            (0..MAX_AT_ONCE).map(|n| begin(&mut table, "/p", &n.to_string())).collect();
+        assert_eq!(table.may("/p", "one more"), May::Wait);
+        assert_eq!(table.may("/q", "one more"), May::Begin);
+        for (n, id) in ids.iter().enumerate() {
+            assert_eq!(table.may("/p", "one more"), May::Wait, "{n} hang");
+            table.hangs(*id, None);
+        }
+        assert_eq!(table.may("/p", "one more"), May::Not);
+        table.end(ids[0]);
+        assert_eq!(table.may("/p", "one more"), May::Begin);
+    }
+
+    #[test]
+    fn only_the_folder_that_hangs_is_closed() {
+        let mut table = Hangs::default();
+        let id = table.begin(vec!["/p".into(), "/mnt/dead".into()], "lion");
+        table.hangs(id, Some("/mnt/dead".into()));
+        assert_eq!(table.may("/p", "lion"), May::Begin);
+        assert_eq!(table.may("/mnt/dead", "lion"), May::Not);
+    }
+}
