@@ -23,7 +23,9 @@ fn explaining_tells_who_wished_what_and_changes_nothing() {
     assert_eq!((&told["allow"], &told["verdict"]), (&json!(false), &json!("deny")), "{told}");
     assert!(told["reason"].as_str().unwrap().contains("not here"), "{told}");
     let probe = &told["features"][0];
-    assert_eq!((&probe["feature"], &probe["wishes"][0]["wish"]), (&json!("probe"), &json!("deny")));
+    assert_eq!(probe["feature"], "probe");
+    let wish = &probe["wishes"][0];
+    assert_eq!((&wish["wish"], &wish["fate"]), (&json!("deny"), &json!("whole")));
     assert!(probe["costUs"].is_u64() && told["spentUs"].is_u64(), "{told}");
     let told = explained(&env, "UserPromptSubmit", &plain("s1", "UserPromptSubmit"));
     assert_eq!((&told["allow"], &told["reason"]), (&json!(true), &json!(null)), "{told}");
