@@ -153,7 +153,7 @@ impl<'a> Line<'a> {
                 Ran::Done(output, after) => {
                     // A daemon that has waiters notices by itself that somebody else has written.
                     let _keys = effects::carry_out(&self.context.home, after);
-                    return Ok(output);
+                    return Ok(*output);
                 }
             }
         }

@@ -287,7 +287,7 @@ async fn command(
         })
     });
     match read.await.unwrap_or_else(|_| Err(panicked()))? {
-        Ran::Done(output, _) => Ok(output),
+        Ran::Done(output, _) => Ok(*output),
         Ran::Look(_) => Err(panicked()),
     }
 }

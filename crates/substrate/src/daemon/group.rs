@@ -242,7 +242,7 @@ fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
             let body = body.clone();
             let ran = host::run_verb(tx, &state.machine, settings, gathered, verb, caller, body);
             Ok(match ran {
-                Ok(Ran::Done(output, effects)) => Done::Verb(Ok(output), effects),
+                Ok(Ran::Done(output, effects)) => Done::Verb(Ok(*output), effects),
                 Ok(Ran::Look(needs)) => Done::Look(needs),
                 Err(error) => Done::Verb(Err(error), Vec::new()),
             })

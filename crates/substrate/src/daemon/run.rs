@@ -80,12 +80,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
     writer.leave_checkpoints()?;
     let checkpoint = upkeep::checkpointer(Writer::open(&home.database(), BUSY)?);
     let slot = next_slot(&mut writer)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(MAX_THREADS)
-        .thread_keep_alive(Duration::from_secs(1))
-        .build()
-        .map_err(|error| internal(&error))?;
+    let runtime = runtime().map_err(|error| internal(&error))?;
     let listener = match options {
         RunOptions::TakeOver => take_over::inherited_listener(),
         RunOptions::Foreground | RunOptions::Detached => socket::bind(home),
@@ -95,9 +90,6 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
     let (jobs, queue) = mpsc::unbounded_channel();
-    let mut settings = SettingsFiles::new(home.config());
-    // What everybody falls back on whose own can't be read.
-    settings.at(Path::new("/"));
     let machine = Machine::default();
     let state = Rc::new(State {
         painter: Painter::new(&env),
@@ -107,7 +99,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         program: start::this_program()?,
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
-        settings: RefCell::new(settings),
+        settings: RefCell::new(settings(home)),
         writer: RefCell::new(writer),
         readers: Arc::new(Readers::new(&home.database())),
         jobs,
@@ -160,6 +152,21 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
     tracing::info!(how = ?state.ending.how.get(), "daemon ended");
     runtime.shutdown_background();
     Ok(())
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_THREADS)
+        .thread_keep_alive(Duration::from_secs(1))
+        .build()
+}
+
+/// With those of no project, which count wherever a project's own can't be read.
+fn settings(home: &Home) -> SettingsFiles {
+    let mut settings = SettingsFiles::new(home.config());
+    settings.at(Path::new("/"));
+    settings
 }
 
 /// Nobody goes on in our place.
