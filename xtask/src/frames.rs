@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ipc::{Conn, ConnError, HookRequest, Kind, Reply};
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer may take: somewhat longer than a hook waits for a starved daemon.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Everything of a request but its id and its payload.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Caller {
         id[8..12].copy_from_slice(&std::process::id().to_le_bytes());
         HookRequest {
             id,
-            deadline_ms: 2_000,
+            deadline_ms: 10_000,
             args,
             cwd: b"/home/dev/app",
             env: &self.env,

@@ -70,14 +70,21 @@ pub(crate) fn rows(database: &Path) -> Result<Vec<(String, String, Option<String
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Compares.
+/// Compares the journal with what was sent.
 pub(crate) fn compare(database: &Path, sent: &Sent) -> Result<Found> {
+    let rows = rows(database)?;
+    let n_in_process = rows.iter().filter(|(_, host, _)| host == "in-process").count();
+    let found = tally(rows.into_iter().map(|(marker, ..)| marker), sent);
+    Ok(Found { n_in_process, ..found })
+}
+
+/// Compares the markers that are there with those that were sent.
+pub(crate) fn tally(there: impl IntoIterator<Item = String>, sent: &Sent) -> Found {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut found = Found::default();
-    for (marker, host, _) in rows(database)? {
+    for marker in there {
         *counts.entry(marker).or_default() += 1;
         found.n_rows += 1;
-        found.n_in_process += usize::from(host == "in-process");
     }
     for marker in &sent.answered {
         match counts.remove(marker) {
@@ -92,5 +99,24 @@ pub(crate) fn compare(database: &Path, sent: &Sent) -> Result<Found> {
         }
     }
     found.unknown = counts.into_keys().collect();
-    Ok(found)
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sent, tally};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn answered_is_there_once_and_unanswered_at_most_once() {
+        let sent = Sent { answered: words("a b c"), unanswered: words("d e f") };
+        let found = tally(words("a b d b e e x"), &sent);
+        assert_eq!(found.lost, ["c"]);
+        assert_eq!(found.doubled, ["b", "e"]);
+        assert_eq!(found.unknown, ["x"]);
+        assert!(tally(words("c a b f"), &sent).is_exact());
+    }
 }

@@ -36,8 +36,10 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
   bench locks [--locks N]           the verdict on an edit with many leases against few
   bench                             all of them
-  torture [NAME] [--short] [--rounds N] [--seed N]
-                                    cold-start, kill, freeze, socket, fuzz, upgrade, disk";
+  torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
+                                    cold-start, kill, freeze, socket, fuzz, upgrade, disk, displaced, wal, memory,
+                                    mail, locks, work; with N busy loops per core and one that calls fsync.
+                                    Without `--load`, `--short` runs each of them quiet and with 4 per core";
 
 fn main() -> ExitCode {
     let mut args = Args::of_this_process();
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Some("bench") => bench::run(args),
         Some("torture") => torture::run(args),
         Some("__echo") => bench::echo(args),
+        Some("__busy") => torture::busy(args),
+        Some("__fsync") => torture::fsync(args),
         _ => {
             say!("{USAGE}");
             return ExitCode::from(2);

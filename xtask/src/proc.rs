@@ -1,9 +1,11 @@
 //! Starting processes: never with the environment of whoever runs us.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -96,30 +98,65 @@ pub(crate) fn feed(command: &mut Command, stdin: &[u8]) -> Result<Ran> {
     })
 }
 
-/// Reads stdout to its end and waits.
+/// Reads stdout to its end and waits. A process that outlasts `HANGS` is killed, and its status says so.
 pub(crate) fn finish(mut child: Child, begun: Instant) -> Result<Ran> {
-    let mut stdout = Vec::new();
-    if let Some(mut pipe) = child.stdout.take() {
-        let mut chunk = [0; 4096];
-        loop {
-            if !readable(&pipe, HANGS.saturating_sub(begun.elapsed())) {
-                child.kill()?;
-                break;
-            }
-            match pipe.read(&mut chunk)? {
-                0 => break,
-                n => stdout.extend_from_slice(&chunk[..n]),
-            }
-        }
+    let pipes = child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    let (mut texts, ended) = read_all(pipes.into_iter().collect(), begun + HANGS)?;
+    if !ended {
+        child.kill()?;
     }
     let status = child.wait()?;
-    Ok(Ran { status, stdout, took: begun.elapsed() })
+    Ok(Ran { status, stdout: texts.pop().unwrap_or_default(), took: begun.elapsed() })
 }
 
-fn readable(pipe: &impl std::os::fd::AsFd, patience: Duration) -> bool {
-    let limit = Timespec::try_from(patience).ok();
-    let fd = pipe.as_fd();
-    !matches!(poll(&mut [PollFd::new(&fd, PollFlags::IN)], limit.as_ref()), Ok(0))
+/// What a program printed and how it ended. Fails if it takes longer than that.
+pub(crate) fn bounded(command: &mut Command, patience: Duration) -> Result<Output> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let begun = Instant::now();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("`{name}`"))?;
+    let stdout = child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    let stderr = child.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    let (mut texts, ended) =
+        read_all(stdout.into_iter().chain(stderr).collect(), begun + patience)?;
+    if !ended {
+        child.kill()?;
+        child.wait()?;
+        bail!("`{name}` did not end within {patience:?}");
+    }
+    let status = child.wait()?;
+    let stderr = texts.pop().unwrap_or_default();
+    Ok(Output { status, stdout: texts.pop().unwrap_or_default(), stderr })
+}
+
+/// Everything that comes out of those pipes, and whether all were closed in time.
+fn read_all(pipes: Vec<File>, until: Instant) -> Result<(Vec<Vec<u8>>, bool)> {
+    let mut texts = vec![Vec::new(); pipes.len()];
+    let mut open: Vec<(usize, File)> = pipes.into_iter().enumerate().collect();
+    let mut chunk = [0; 4096];
+    while !open.is_empty() {
+        let rest = until.saturating_duration_since(Instant::now());
+        let mut polled: Vec<PollFd<'_>> =
+            open.iter().map(|(_, pipe)| PollFd::new(pipe, PollFlags::IN)).collect();
+        if matches!(poll(&mut polled, Timespec::try_from(rest).ok().as_ref()), Ok(0)) {
+            return Ok((texts, false));
+        }
+        let ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut still = Vec::new();
+        for ((at, mut pipe), ready) in open.into_iter().zip(ready) {
+            let n = if ready { pipe.read(&mut chunk)? } else { usize::MAX };
+            match n {
+                0 => {}
+                usize::MAX => still.push((at, pipe)),
+                n => {
+                    texts[at].extend_from_slice(&chunk[..n]);
+                    still.push((at, pipe));
+                }
+            }
+        }
+        open = still;
+    }
+    Ok((texts, true))
 }
 
 /// Sends a signal to one process that we started.

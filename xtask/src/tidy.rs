@@ -93,11 +93,21 @@ fn sources(root: &Path) -> Result<Vec<String>> {
         if !text.starts_with("//!") {
             out.push(format!("{name}: does not say what it is for (`//!`)"));
         }
+        out.extend(reads_the_answer(&name, &text));
         for word in forbidden.iter().filter(|word| text.contains(**word)) {
             out.push(format!("{name}: has `{word}`"));
         }
     }
     Ok(out)
+}
+
+/// A feature learns from its wishes' fates what was said. Only the journal keeps the words of the answer.
+fn reads_the_answer(name: &str, text: &str) -> Option<String> {
+    let is_feature = name.starts_with("crates/features/src/")
+        && !name.contains("/tests")
+        && name != "crates/features/src/journal/record.rs";
+    let reads = ["verdict.context", "verdict.notice"].into_iter().find(|it| text.contains(it))?;
+    is_feature.then(|| format!("{name}: reads `{reads}`; `Outcome::told` says what is in it"))
 }
 
 fn documents(root: &Path) -> Result<Vec<String>> {
@@ -194,6 +204,16 @@ mod tests {
     #[test]
     fn the_tree_is_tidy() {
         assert_eq!(problems(workspace()).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_feature_that_searches_the_answer_is_found() {
+        let text = "outcome.verdict.context.contains(mine)";
+        let is_found = |name: &str| reads_the_answer(&format!("crates/{name}"), text).is_some();
+        assert!(is_found("features/src/mail/policy.rs"));
+        assert!(!is_found("features/src/mail/tests/words.rs"));
+        assert!(!is_found("features/src/skills/tests.rs"));
+        assert!(!is_found("clients/src/claude_code/encode.rs"));
     }
 
     #[test]

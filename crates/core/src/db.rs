@@ -17,7 +17,8 @@ pub trait Db {
         each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
     ) -> Result<(), DbError>;
 
-    /// The bytes that the whole database uses, free pages not counted.
+    /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for no more
+    /// than the pages do.
     fn size_bytes(&mut self) -> Result<i64, DbError>;
 }
 
@@ -42,6 +43,12 @@ impl<'a> From<&'a str> for Param<'a> {
     }
 }
 
+impl<'a> From<&'a [u8]> for Param<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Self::Blob(value)
+    }
+}
+
 impl<'a, T: Into<Self>> From<Option<T>> for Param<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -54,10 +61,12 @@ pub trait Row {
     fn text(&self, column: usize) -> Result<String, DbError>;
     fn opt_int(&self, column: usize) -> Result<Option<i64>, DbError>;
     fn opt_text(&self, column: usize) -> Result<Option<String>, DbError>;
+    fn blob(&self, column: usize) -> Result<Vec<u8>, DbError>;
+    fn opt_blob(&self, column: usize) -> Result<Option<Vec<u8>>, DbError>;
 }
 
 /// What went wrong, with enough to act on.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum DbError {
     #[error("the disk is full")]
@@ -68,8 +77,21 @@ pub enum DbError {
     Busy,
     #[error("the database cannot be written")]
     ReadOnly,
+    /// The disk failed, a file has reached its allowed size, or it is gone.
+    #[error("the disk failed: {detail}")]
+    Io { detail: String },
     #[error("database: {detail}")]
     Other { detail: String },
+}
+
+impl DbError {
+    /// The disk or the file is at fault, not the statement: it fails for every request until that is mended.
+    pub const fn is_storage(&self) -> bool {
+        match self {
+            Self::Full | Self::Corrupt { .. } | Self::ReadOnly | Self::Io { .. } => true,
+            Self::Busy | Self::Other { .. } => false,
+        }
+    }
 }
 
 impl dyn Db + '_ {

@@ -15,27 +15,31 @@ use crate::event::Event;
 use crate::facts::{Facts, Need};
 use crate::feature::{Cx, Feature, FeatureError, Migration};
 use crate::ids::RequestId;
-use crate::merge::{self, StopCycle};
+use crate::merge::{self, StopCycle, Told};
 use crate::settings::Settings;
 use crate::time::Timestamp;
 use crate::verb::Caller;
 use crate::verdict::{DeliveryTable, Verdict};
 use crate::who::{Asking, Who};
-use crate::wish::Wish;
+use crate::wish::{Fate, Part, Wish, Wished};
 use crate::world::World;
 
 mod contain;
 mod cycle;
-pub mod once;
+pub mod processed;
 
 /// The engine's own tables.
-pub const MIGRATIONS: &[Migration] =
-    &[cycle::MIGRATION, once::MIGRATION, once::SCOPES, cycle::HELD];
+pub const MIGRATIONS: &[Migration] = &[
+    cycle::MIGRATION,
+    processed::ANSWERS,
+    processed::SCOPE_SEEN,
+    cycle::HELD,
+    processed::MIGRATION,
+];
 
 /// Forgets what the engine itself no longer needs.
 pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
-    cycle::forget(db, now)?;
-    once::forget(db, now)
+    cycle::forget(db, now)
 }
 
 /// What the host brings: everything that is not pure.
@@ -46,6 +50,8 @@ pub struct Surroundings<'a> {
     pub facts: &'a Facts,
     pub world: &'a dyn World,
     pub delivers: DeliveryTable,
+    /// What the host itself wishes, before all features.
+    pub wishes: &'a [Wish],
     /// A monotonic clock in microseconds, for the cost of each feature.
     pub micros: fn() -> u64,
     pub host: HostKind,
@@ -86,7 +92,7 @@ impl HostKind {
 /// What came of an event.
 #[derive(Debug)]
 pub struct Outcome {
-    pub wishes: Vec<(&'static str, Wish)>,
+    pub wishes: Vec<Wished>,
     pub verdict: Verdict,
     /// Microseconds that each feature took to consider the event.
     pub costs: Vec<(&'static str, u64)>,
@@ -101,13 +107,23 @@ pub struct Outcome {
     pub look: Vec<Need>,
 }
 
+impl Outcome {
+    /// What that feature wished, and what became of it.
+    pub fn of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Wished> {
+        self.wishes.iter().filter(move |wished| wished.feature == feature)
+    }
+
+    /// The parts of that feature's words that are in the answer.
+    pub fn told<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Part> {
+        self.of(feature).flat_map(Wished::told)
+    }
+}
+
 /// A feature that could not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub feature: &'static str,
     pub panicked: bool,
-    /// Nobody's fault: another process held the database for too long.
-    pub was_busy: bool,
     pub message: String,
 }
 
@@ -156,7 +172,7 @@ fn considered(
     may_look: bool,
 ) -> Outcome {
     let mut out = Outcome {
-        wishes: Vec::new(),
+        wishes: around.wishes.iter().map(|wish| Wished::new("host", wish.clone())).collect(),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,
@@ -191,13 +207,8 @@ fn considered(
         match considered {
             Ok(((wishes, troubles, missing), effects)) => {
                 out.look.extend(missing.into_iter().filter(|_| may_look));
-                out.failures.extend(troubles.into_iter().map(|message| Failure {
-                    feature: feature.name,
-                    panicked: false,
-                    was_busy: false,
-                    message,
-                }));
-                out.wishes.extend(wishes.into_iter().map(|wish| (feature.name, wish)));
+                out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
+                out.wishes.extend(wishes.into_iter().map(|wish| Wished::new(feature.name, wish)));
                 out.effects.extend(effects);
             }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
@@ -207,51 +218,71 @@ fn considered(
     if !out.look.is_empty() {
         return out;
     }
-    let merged = merge::merge(event, &out.wishes, around.delivers, &cycle);
-    out.verdict = merged.verdict;
+    let told = answer(around, event, &cycle, &mut out);
     // Whoever waits has not been answered: the turn's count goes on where it was.
     if out.verdict.wait.is_none()
-        && let Err(error) = cycle::save(db, event, &cycle, &merged.told)
+        && let Err(error) = cycle::save(db, event, &cycle, &told)
     {
         out.failures.push(Failure::of_engine(&error));
-        // Nobody would know that it was held: what lasts must not hold it for ever.
+        // The blocks were not recorded, so those that last are dropped: they could hold this actor forever.
         cycle.is_lost = true;
-        out.verdict = merge::merge(event, &out.wishes, around.delivers, &cycle).verdict;
+        answer(around, event, &cycle, &mut out);
     }
     out.spent_us = (around.micros)().saturating_sub(around.begun_us);
     for feature in around.features {
         let Some(record) = feature.record else { continue };
-        match contained(around, db, event, &known, |cx| record(cx, event, &out)) {
-            Ok(((), effects)) => out.effects.extend(effects),
+        let recorded = contained(around, db, event, &known, |cx| {
+            record(cx, event, &out).map(|()| std::mem::take(&mut cx.troubles))
+        });
+        match recorded {
+            Ok((troubles, effects)) => {
+                out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
+                out.effects.extend(effects);
+            }
             Err(failure) => {
-                let was_busy = failure.was_busy;
                 out.failures.push(Failure { feature: feature.name, ..failure });
-                let instead = feature.when_busy.filter(|_| was_busy).and_then(|instead| {
+                let instead = feature.if_unrecorded.and_then(|instead| {
                     let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
                     said.ok().and_then(|(wish, _)| wish)
                 });
-                withdraw(around, event, &cycle, &mut out, feature.name, instead);
+                if withdraw(&mut out, feature.name, instead) {
+                    answer(around, event, &cycle, &mut out);
+                }
             }
         }
     }
     out
 }
 
-/// Whoever wants to know what was printed, and could not note what it says, must not say it: nobody would know.
-fn withdraw(
+/// Merges the wishes. What was in an earlier answer to the event, and is not in this one, is withdrawn.
+fn answer(
     around: &Surroundings<'_>,
     event: &Event,
     cycle: &StopCycle,
     out: &mut Outcome,
-    feature: &'static str,
-    instead: Option<Wish>,
-) {
-    let is_told = out.wishes.contains(&(feature, Wish::Receipt));
-    if is_told || instead.is_some() {
-        out.wishes.retain(|(name, _)| *name != feature);
-        out.wishes.extend(instead.map(|wish| (feature, wish)));
-        out.verdict = merge::merge(event, &out.wishes, around.delivers, cycle).verdict;
+) -> Vec<Told> {
+    let merged = merge::merge(event, &out.wishes, around.delivers, cycle);
+    for (wished, fate) in out.wishes.iter_mut().zip(merged.fates) {
+        let is_gone = wished.fate.is_told() && !fate.is_told();
+        wished.fate = if is_gone { Fate::Withdrawn } else { fate };
     }
+    out.verdict = merged.verdict;
+    merged.told
+}
+
+/// A feature that wants a receipt, but could not note what it says, must not say it: it would say it again and again.
+/// `true`: the answer is another one now.
+fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> bool {
+    if instead.is_none() && !out.of(feature).any(|wished| wished.wish == Wish::Receipt) {
+        return false;
+    }
+    for wished in out.wishes.iter_mut().filter(|wished| wished.feature == feature) {
+        if wished.fate != Fate::NotDeliverable {
+            wished.fate = Fate::Withdrawn;
+        }
+    }
+    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish)));
+    true
 }
 
 /// Tells the features whether the answer to that request reached the client. What can't be told is left: then the
@@ -309,31 +340,26 @@ struct Known {
 
 impl Failure {
     fn of_engine(error: &DbError) -> Self {
-        Self { feature: "engine", ..Self::of_db(error) }
+        Self { feature: "engine", ..Self::of_error(error) }
     }
 
     fn of_host(trouble: &str) -> Self {
         let message = trouble.to_owned();
-        Self { feature: "engine", panicked: false, was_busy: false, message }
+        Self { feature: "engine", panicked: false, message }
     }
 
     /// The caller says whose it is.
-    fn of_db(error: &DbError) -> Self {
-        let was_busy = matches!(error, DbError::Busy);
-        Self { feature: "", panicked: false, was_busy, message: error.to_string() }
+    fn of_error(error: &impl ToString) -> Self {
+        Self { feature: "", panicked: false, message: error.to_string() }
     }
 
-    fn of_feature(error: &FeatureError) -> Self {
-        match error {
-            FeatureError::Db(error) => Self::of_db(error),
-            FeatureError::Other(message) => {
-                Self { feature: "", panicked: false, was_busy: false, message: message.clone() }
-            }
-        }
+    /// The feature could answer all the same.
+    const fn trouble(feature: &Feature, message: String) -> Self {
+        Self { feature: feature.name, panicked: false, message }
     }
 
     fn of_panic(payload: &(dyn Any + Send)) -> Self {
-        Self { feature: "", panicked: true, was_busy: false, message: panic_message(payload) }
+        Self { feature: "", panicked: true, message: panic_message(payload) }
     }
 }
 
@@ -355,10 +381,10 @@ fn contained<T>(
     };
     let result = match catch_unwind(AssertUnwindSafe(|| body(&mut cx))) {
         Ok(Ok(value)) => Ok((value, std::mem::take(&mut cx.effects))),
-        Ok(Err(error)) => Err(Failure::of_feature(&error)),
+        Ok(Err(error)) => Err(Failure::of_error(&error)),
         Err(payload) => Err(Failure::of_panic(payload.as_ref())),
     };
-    part.end(result.is_ok()).map_err(|error| Failure::of_db(&error))?;
+    part.end(result.is_ok()).map_err(|error| Failure::of_error(&error))?;
     result
 }
 

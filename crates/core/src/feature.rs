@@ -38,9 +38,8 @@ pub struct Feature {
     pub consider: Option<Consider>,
     /// Told what came of the event, in the same transaction, after the verdict is known.
     pub record: Option<Record>,
-    /// What to say instead when the database was too busy for `record`: a guard that could not note what it allows must
-    /// not allow it.
-    pub when_busy: Option<fn(&Cx<'_>, &Event) -> Option<Wish>>,
+    /// What to answer instead when `record` failed: a guard that could not note what it allows must not allow it.
+    pub if_unrecorded: Option<IfUnrecorded>,
     /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
     pub printed: Option<Printed>,
     /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
@@ -54,6 +53,7 @@ pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureEr
 pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
+pub type IfUnrecorded = fn(&mut Cx<'_>, &Event) -> Option<Wish>;
 pub type Explain = fn(&mut Cx<'_>, &Event) -> Result<Value, FeatureError>;
 pub type Tick = fn(&mut Cx<'_>) -> Result<bool, FeatureError>;
 
@@ -69,7 +69,7 @@ impl Feature {
         identify: None,
         consider: None,
         record: None,
-        when_busy: None,
+        if_unrecorded: None,
         printed: None,
         explain: None,
         tick: None,

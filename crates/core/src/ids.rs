@@ -36,9 +36,18 @@ impl fmt::Display for SafeId {
     }
 }
 
-/// The id that a hook process gave its request, so that a late answer and a hand-over are processed once.
+/// The id of a request. It stays the same whenever the request is sent again, so that it is processed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub [u8; 16]);
+
+impl RequestId {
+    /// The id of a request that is known by a text.
+    pub fn of(text: &str) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
+        Self(id)
+    }
+}
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -34,5 +34,5 @@ pub use tool::{ToolCall, ToolClass};
 pub use verb::{Access, Caller, Format, Local, Output, Verb, VerbError, WaitFor};
 pub use verdict::{Delivery, Verdict};
 pub use who::{Asking, Who};
-pub use wish::{Wish, WishKind};
+pub use wish::{Fate, Part, Wish, WishKind, Wished};
 pub use world::World;

@@ -4,7 +4,7 @@ use crate::event::{Detail, Event};
 use crate::ids::checksum;
 use crate::text::cut;
 use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict, Wait};
-use crate::wish::{Block, Cause, Insists, Wish};
+use crate::wish::{Block, Cause, Fate, Insists, Wish, Wished};
 
 /// The characters that all injected text together may take; the clients' own limit is a little higher.
 pub const CONTEXT_BUDGET: usize = 9_000;
@@ -43,18 +43,20 @@ impl StopCycle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told(pub String);
 
-/// The verdict, and what must be remembered of it.
+/// The verdict, what became of each wish, and what must be remembered.
 #[derive(Debug)]
 pub struct Merged {
     pub verdict: Verdict,
+    /// In the order of the wishes.
+    pub fates: Vec<Fate>,
     /// The blocks that are in the verdict.
     pub told: Vec<Told>,
 }
 
-/// Merges the wishes of all features, in the order in which the features are listed.
+/// Merges the wishes of all features, in the order in which the features are listed. A wish that was withdrawn stays so.
 pub fn merge(
     event: &Event,
-    wishes: &[(&'static str, Wish)],
+    wishes: &[Wished],
     delivers: DeliveryTable,
     cycle: &StopCycle,
 ) -> Merged {
@@ -63,24 +65,26 @@ pub fn merge(
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut notices: Vec<&str> = Vec::new();
     let (mut denials, mut questions) = (Vec::new(), Vec::new());
-    for (feature, wish) in wishes {
-        if delivers(event.kind, wish.kind()) == Delivery::NotDeliverable {
-            verdict.undeliverable.push((feature, wish.kind()));
-            continue;
+    let is_lost = |wished: &Wished| match wished.fate {
+        Fate::Withdrawn => Some(Fate::Withdrawn),
+        _ if delivers(event.kind, wished.wish.kind()) == Delivery::NotDeliverable => {
+            Some(Fate::NotDeliverable)
         }
+        _ => None,
+    };
+    for Wished { feature, wish, .. } in wishes.iter().filter(|wished| is_lost(wished).is_none()) {
         match wish {
-            Wish::Context { text, more } => {
-                let section = Section { feature, text: text.trim(), more: more.as_deref() };
-                if !section.text.is_empty()
-                    && !sections.iter().any(|other| other.text == section.text)
-                {
-                    sections.push(section);
+            Wish::Context { text, more, .. } => {
+                let text = text.trim();
+                if !text.is_empty() && !sections.iter().any(|other| other.text == text) {
+                    let more = more.as_deref();
+                    sections.push(Section { feature, text, more, fate: Fate::Dropped });
                 }
             }
             Wish::Deny { rule, reason, next } => denials.push(format!("{reason} [{rule}] {next}")),
             Wish::Ask { rule, reason } => questions.push(format!("{reason} [{rule}]")),
+            Wish::Block(block) if is_blank(&block.reason) => {}
             Wish::Block(block) => blocks.push(block),
-            Wish::Notice { text } if notices.contains(&text.as_str()) => {}
             Wish::Notice { text } => notices.push(text),
             Wish::Export { name, value } => {
                 verdict.exports.retain(|(other, _)| other != name);
@@ -96,12 +100,40 @@ pub fn merge(
     let held = holding(event, &blocks, cycle);
     verdict.block = joined(ended_once(&held).into_iter());
     verdict.notice = joined(notices.into_iter());
-    verdict.context = fitted(&sections, CONTEXT_BUDGET);
+    verdict.context = fitted(&mut sections, CONTEXT_BUDGET);
     if verdict.block.is_some() {
         verdict.wait = None;
     }
     verdict.receipt &= !verdict.is_silent();
-    Merged { verdict, told: held.iter().map(|block| told(block)).collect() }
+    let fate = |wished| is_lost(wished).unwrap_or_else(|| fate(wished, &verdict, &held, &sections));
+    let fates = wishes.iter().map(fate).collect();
+    Merged { fates, told: held.iter().map(|block| told(block)).collect(), verdict }
+}
+
+/// What became of a wish that could have been said.
+fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section<'_>]) -> Fate {
+    let is_in = match &wished.wish {
+        Wish::Context { text, .. } => {
+            let n_blank = text.len() - text.trim_start().len();
+            let section = sections.iter().find(|section| section.text == text.trim());
+            return match section.map(|section| section.fate) {
+                Some(Fate::Cut { kept }) => Fate::Cut { kept: n_blank + kept },
+                fate => fate.unwrap_or(Fate::Dropped),
+            };
+        }
+        Wish::Deny { .. } => matches!(verdict.permission, Some(Permission::Deny { .. })),
+        Wish::Ask { .. } => matches!(verdict.permission, Some(Permission::Ask { .. })),
+        Wish::Block(block) => held.contains(&block),
+        Wish::Notice { text } => !is_blank(text),
+        Wish::Export { name, value } => {
+            verdict.exports.iter().any(|(other, said)| other == name && said == value)
+        }
+        Wish::Wait { key, until } => {
+            verdict.wait.as_ref().is_some_and(|wait| wait.key == *key && wait.until == *until)
+        }
+        Wish::Receipt => verdict.receipt,
+    };
+    if is_in { Fate::Whole } else { Fate::Dropped }
 }
 
 fn permission(denials: &[String], questions: &[String]) -> Option<Permission> {
@@ -159,21 +191,26 @@ fn ended_once<'a>(held: &[&'a Block]) -> Vec<&'a str> {
 fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut kept: Vec<&str> = Vec::new();
     for text in texts {
-        if !text.trim().is_empty() && !kept.contains(&text) {
+        if !is_blank(text) && !kept.contains(&text) {
             kept.push(text);
         }
     }
     (!kept.is_empty()).then(|| kept.join("\n\n"))
 }
 
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 struct Section<'a> {
     feature: &'a str,
     text: &'a str,
     more: Option<&'a str>,
+    fate: Fate,
 }
 
-/// The sections under their features' names, cut from the back to the budget.
-fn fitted(sections: &[Section<'_>], budget: usize) -> Option<String> {
+/// The sections under their features' names, cut from the back to the budget. Each learns what became of it.
+fn fitted(sections: &mut [Section<'_>], budget: usize) -> Option<String> {
     let mut out = String::new();
     for section in sections {
         let head =
@@ -184,12 +221,15 @@ fn fitted(sections: &[Section<'_>], budget: usize) -> Option<String> {
         if section.text.len() <= room {
             out.push_str(&head);
             out.push_str(section.text);
+            section.fate = Fate::Whole;
             continue;
         }
-        if room > tail.len() {
+        let kept = cut(section.text, room.saturating_sub(tail.len()));
+        if !kept.is_empty() {
             out.push_str(&head);
-            out.push_str(cut(section.text, room - tail.len()));
+            out.push_str(kept);
             out.push_str(&tail);
+            section.fate = Fate::Cut { kept: kept.len() };
         }
         break;
     }

@@ -17,8 +17,6 @@ pub struct Verdict {
     pub wait: Option<Wait>,
     /// Somebody wants to know whether this reached the client.
     pub receipt: bool,
-    /// Wishes that the client would not have delivered at this event, with the feature that had them.
-    pub undeliverable: Vec<(&'static str, WishKind)>,
 }
 
 /// What is waited for, and until when at most.

@@ -1,4 +1,6 @@
-//! What one feature wants done about an event: pure data.
+//! What one feature wants done about an event, and what became of it: pure data.
+
+use std::borrow::Cow;
 
 use crate::time::Timestamp;
 
@@ -7,7 +9,7 @@ use crate::time::Timestamp;
 pub enum Wish {
     /// Text for the model, on a channel that the client delivers.
     /// `more` is the command that shows the whole of it, should it be cut.
-    Context { text: String, more: Option<String> },
+    Context { text: String, more: Option<String>, parts: Vec<Part> },
     /// Refuse the tool call. A refusal names its rule, its reason and a next step that itself passes.
     Deny { rule: String, reason: String, next: String },
     /// Let a person decide about the tool call.
@@ -30,6 +32,41 @@ pub struct Block {
     pub cause: Cause,
     pub reason: String,
     pub insists: Insists,
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a wish's text that its feature keeps account of: a message, a file, a reminder. `Outcome::told` gives back
+/// those that are in the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is, in the feature's own words and numbers.
+    pub what: Cow<'static, str>,
+    pub id: i64,
+    /// Where it ends in the text, in bytes.
+    pub end: usize,
+}
+
+/// A wish, who had it, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wished {
+    pub feature: &'static str,
+    pub wish: Wish,
+    pub fate: Fate,
+}
+
+/// What became of a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// All of it is in the answer. What several wishes say alike is said once, and counts for each of them.
+    Whole,
+    /// Only the beginning is: so many bytes of its text.
+    Cut { kept: usize },
+    /// Nothing of it is: another wish, the budget or the client's cap left no place for it, or it has no words.
+    Dropped,
+    /// The client would have ignored it.
+    NotDeliverable,
+    /// It was in the answer, or could have been, until a later step failed.
+    Withdrawn,
 }
 
 /// The causes of a block, in the order in which they are told.
@@ -112,7 +149,67 @@ impl WishKind {
     }
 }
 
+impl Fate {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Cut { .. } => "cut",
+            Self::Dropped => "dropped",
+            Self::NotDeliverable => "not deliverable",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// Whether the answer has at least a part of it.
+    pub const fn is_told(self) -> bool {
+        matches!(self, Self::Whole | Self::Cut { .. })
+    }
+
+    /// Whether the answer has the text up to there.
+    const fn reaches(self, end: usize) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Cut { kept } => end <= kept,
+            Self::Dropped | Self::NotDeliverable | Self::Withdrawn => false,
+        }
+    }
+}
+
+impl Wished {
+    /// Nothing has become of it yet.
+    pub const fn new(feature: &'static str, wish: Wish) -> Self {
+        Self { feature, wish, fate: Fate::Dropped }
+    }
+
+    /// The parts of it that are in the answer.
+    pub fn told(&self) -> impl Iterator<Item = &Part> {
+        self.wish.parts().iter().filter(|part| self.fate.reaches(part.end))
+    }
+}
+
 impl Wish {
+    /// Text for the model that no account is kept of.
+    pub const fn context(text: String, more: Option<String>) -> Self {
+        Self::Context { text, more, parts: Vec::new() }
+    }
+
+    /// A reason to go on that no account is kept of.
+    pub const fn block(cause: Cause, reason: String, insists: Insists) -> Self {
+        Self::Block(Block { cause, reason, insists, parts: Vec::new() })
+    }
+
+    pub fn parts(&self) -> &[Part] {
+        match self {
+            Self::Context { parts, .. } | Self::Block(Block { parts, .. }) => parts,
+            Self::Deny { .. }
+            | Self::Ask { .. }
+            | Self::Notice { .. }
+            | Self::Export { .. }
+            | Self::Wait { .. }
+            | Self::Receipt => &[],
+        }
+    }
+
     pub const fn kind(&self) -> WishKind {
         match self {
             Self::Context { .. } => WishKind::Context,

@@ -53,8 +53,16 @@ pub const ALL: &[&Feature] = &[
     &journal::FEATURE,
 ];
 
-/// For what happened so long ago that it only has to be written down.
+/// For an event whose caller has gone: it changes nothing but the journal.
 pub const RECORD_ONLY: &[&Feature] = &[&journal::FEATURE];
+
+/// What goes on in memory while the database can't be written: guards and leases, and who it is about. The others would
+/// promise what they can't keep.
+pub const WITHOUT_DISK: &[&Feature] =
+    &[&probe::FEATURE, &identity::FEATURE, &locks::FEATURE, &guards::FEATURE];
+
+/// What needs only the event and the settings: for a hook that can have no daemon.
+pub const WITHOUT_DAEMON: &[&Feature] = &[&probe::FEATURE, &guards::FEATURE];
 
 /// The settings that belong to no feature.
 pub const COMMON_KEYS: &[Key] = &[

@@ -1,7 +1,5 @@
 //! Facts that a transaction asks for: everything is taken back, and happens once.
 
-use std::time::Duration;
-
 use substrate_core::engine::{self, HostKind, Outcome, Surroundings};
 use substrate_core::facts::Found;
 use substrate_core::world::Nowhere;
@@ -9,7 +7,7 @@ use substrate_core::{
     Cx, Db, Delivery, Event, EventKind, Facts, Feature, FeatureError, Need, RequestId, Settings,
     Timestamp, Wish,
 };
-use substrate_store::{Durability, Writer, prepare};
+use substrate_store::{Durability, Writer};
 
 const LOOKS: Feature = Feature {
     name: "looks",
@@ -33,14 +31,12 @@ fn note(cx: &mut Cx<'_>, what: &str) -> Result<(), FeatureError> {
 fn consider(cx: &mut Cx<'_>, _: &Event) -> Result<Vec<Wish>, FeatureError> {
     note(cx, "considered")?;
     let text = cx.real_file("/a", 10).unwrap_or("nothing").to_owned();
-    Ok(vec![Wish::Context { text, more: None }])
+    Ok(vec![Wish::context(text, None)])
 }
 
 /// What came of an event, and what it has noted.
 fn happens(kind: EventKind, facts: &Facts, may_look: bool) -> (Outcome, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
-    prepare(&mut writer, &[("engine", engine::MIGRATIONS)], Timestamp(0), folder.path()).unwrap();
+    let mut writer = Writer::in_memory(&[("engine", engine::MIGRATIONS)], Timestamp(0)).unwrap();
     let settings = Settings::resolve(&[], &[]);
     let around = Surroundings {
         features: &[&BEFORE, &LOOKS],
@@ -48,6 +44,7 @@ fn happens(kind: EventKind, facts: &Facts, may_look: bool) -> (Outcome, Vec<Stri
         facts,
         world: &Nowhere,
         delivers: |_, _| Delivery::Delivered,
+        wishes: &[],
         micros: || 0,
         host: HostKind::Daemon,
         request: RequestId([1; 16]),

@@ -11,7 +11,7 @@ use substrate_core::{
     Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Need, Outcome, Output, RequestId,
     SafeId, Settings, Timestamp, VerbError, WishKind, World,
 };
-use substrate_store::{Durability, Writer, prepare};
+use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
@@ -102,10 +102,15 @@ impl Stage {
         let off = if toml.contains("persist") { "" } else { "\n[persist]\nmode = \"off\"\n" };
         let toml = &format!("{toml}{off}");
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
         schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
-        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let setup = Setup {
+            schema: &schema,
+            now: Timestamp(0),
+            backups: folder.path(),
+            patience: Duration::from_secs(5),
+        };
+        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
         Self {
             folder,
             writer,
@@ -187,6 +192,7 @@ impl Stage {
             facts,
             world: &self.machine,
             delivers,
+            wishes: &[],
             micros: || 0,
             host: HostKind::Daemon,
             request: RequestId([self.n_requests; 16]),

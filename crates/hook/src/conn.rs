@@ -94,6 +94,16 @@ impl Conn {
         }
     }
 
+    /// A connection that another process began, and on which nothing was read yet.
+    pub fn inherited(fd: OwnedFd) -> Self {
+        Self { fd, pending: Vec::new() }
+    }
+
+    /// The connection for another process. `None`: a part of the answer was read already, and would be missing there.
+    pub fn into_unread(self) -> Option<OwnedFd> {
+        self.pending.is_empty().then_some(self.fd)
+    }
+
     /// Sends one frame whose body is `parts`, one after the other.
     pub fn send<const N: usize>(
         &self,

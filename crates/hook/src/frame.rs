@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The version of the frames. A daemon answers a version that it does not know with `Kind::Refused`, and the hook
 /// hands over to its own `substrate`.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// The bytes of a header.
 pub const HEADER_LEN: usize = 8;
@@ -25,8 +25,11 @@ pub enum Kind {
     Command,
     /// `ping`, `stop`, `take-over`: about the daemon itself.
     Control,
-    /// "I have printed it": the hook's answer to `Confirm`.
+    /// "I have printed it": the hook's answer to `Confirm`. The body is the request's id, since a successor of the
+    /// daemon may be the one that hears it.
     Printed,
+    /// "I exit now, with what I printed." A hook that ends without this word was killed, and its client ignores it.
+    Leaving,
     /// The answer; the last frame of a conversation.
     Reply,
     /// "I am here, it will take up to so many milliseconds": four bytes, little-endian.
@@ -44,6 +47,7 @@ impl Kind {
             Self::Command => 2,
             Self::Control => 3,
             Self::Printed => 4,
+            Self::Leaving => 5,
             Self::Reply => 16,
             Self::Wait => 17,
             Self::Refused => 18,
@@ -57,6 +61,7 @@ impl Kind {
             2 => Self::Command,
             3 => Self::Control,
             4 => Self::Printed,
+            5 => Self::Leaving,
             16 => Self::Reply,
             17 => Self::Wait,
             18 => Self::Refused,
@@ -129,6 +134,7 @@ mod tests {
             Kind::Command,
             Kind::Control,
             Kind::Printed,
+            Kind::Leaving,
             Kind::Reply,
             Kind::Wait,
             Kind::Refused,

@@ -1,45 +1,77 @@
-//! No daemon in time: the same request goes to `substrate`, which runs the same engine in its own process.
+//! No daemon in time: `substrate __hook` takes over, with the same request and the same connection. It starts a daemon,
+//! or replaces one that is frozen, and waits for the answer.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use ipc::{Header, HookRequest, Kind, place};
+use ipc::{HookRequest, place};
+use rustix::io::{Errno, FdFlags};
+use rustix::pipe::PipeFlags;
 
-/// The word for a hand-over that only says: it was printed, and nobody heard that.
+/// The word for a hand-over that only says: it was printed, and no daemon heard that.
 pub(crate) const PRINTED: &str = "printed";
 
-/// Becomes `substrate`, with the whole request on stdin. Returns only if that fails; then the agent goes on, and a
-/// line is left for `substrate doctor`.
-pub(crate) fn to_substrate(
-    home: Option<&Path>,
-    why: &str,
-    spent: Duration,
-    exit: u8,
-    request: &HookRequest<'_>,
-) -> ExitCode {
-    let error = match request_file(request) {
-        Ok(file) => become_substrate(why, spent, exit, file),
-        Err(error) => error,
-    };
-    let line = format!("hand-over failed ({why}): {error}\n");
-    if let Some(home) = home {
-        place::leave_trace(home, &line);
-    }
-    crate::say(&format!("substrate-hook: {line}"))
+/// What a client is told when no program is left that could judge a call: ask the person, instead of letting it pass in
+/// silence. By client and event.
+const UNJUDGED: &[(&[u8], &[u8], &[u8])] = &[(
+    b"claude-code",
+    b"PreToolUse",
+    br#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}}"#,
+)];
+
+/// What `substrate` is told besides the request.
+pub(crate) struct Handover<'a> {
+    pub(crate) home: Option<&'a Path>,
+    pub(crate) why: &'a str,
+    /// What was waited already.
+    pub(crate) spent: Duration,
+    pub(crate) exit: u8,
+    /// The connection on which the request waits for its answer: it keeps its place in the daemon's queue.
+    pub(crate) conn: Option<OwnedFd>,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one process that the client starts, with the environment it was given"
-)]
-fn become_substrate(why: &str, spent: Duration, exit: u8, request: File) -> std::io::Error {
-    let program = beside_us().unwrap_or_else(|| PathBuf::from("substrate"));
-    let (spent, exit) = (spent.as_millis().to_string(), exit.to_string());
-    Command::new(program).args(["__hook", why, &spent, &exit]).stdin(Stdio::from(request)).exec()
+impl Handover<'_> {
+    /// Becomes `substrate`. Returns only if that fails; then the agent goes on, and a line is left for
+    /// `substrate doctor`.
+    pub(crate) fn to_substrate(self, request: &HookRequest<'_>) -> ExitCode {
+        let (home, why) = (self.home, self.why);
+        let error = match request_file(request) {
+            Ok(file) => self.become_substrate(&file),
+            Err(error) => error,
+        };
+        let line = format!("hand-over failed ({why}): {error}\n");
+        if let Some(home) = home {
+            place::leave_trace(home, &line);
+        }
+        let mut args = request.each_arg();
+        let call = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
+        if let Some((.., words)) =
+            UNJUDGED.iter().find(|(client, event, _)| (*client, *event) == call)
+        {
+            crate::write_all(rustix::stdio::stdout(), words);
+        }
+        crate::say(&format!("substrate-hook: {line}"))
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one process that the client starts, with the environment it was given"
+    )]
+    fn become_substrate(self, request: &OwnedFd) -> std::io::Error {
+        let program = beside_us().unwrap_or_else(|| PathBuf::from("substrate"));
+        let (spent, exit) = (self.spent.as_millis().to_string(), self.exit.to_string());
+        let request = request.as_raw_fd().to_string();
+        let stdin = self.conn.map_or_else(Stdio::null, Stdio::from);
+        Command::new(program)
+            .args(["__hook", self.why, &spent, &exit, &request])
+            .stdin(stdin)
+            .exec()
+    }
 }
 
 /// The `substrate` of the same installation.
@@ -49,23 +81,54 @@ fn beside_us() -> Option<PathBuf> {
     Path::exists(&beside).then_some(beside)
 }
 
-/// The request as a file without a name.
-fn request_file(request: &HookRequest<'_>) -> std::io::Result<File> {
+/// The request as an open file that outlives `exec`. A pipe where it fits into one: no limit on the size of files
+/// applies to it.
+fn request_file(request: &HookRequest<'_>) -> std::io::Result<OwnedFd> {
     let body = request.bytes();
-    let mut file = nameless()?;
-    file.write_all(&Header::bytes(Kind::Hook, body.len()))?;
-    file.write_all(&body)?;
-    file.seek(SeekFrom::Start(0))?;
+    let file = match piped(&body) {
+        Some(pipe) => pipe,
+        None => nameless(&body)?,
+    };
+    rustix::io::fcntl_setfd(&file, FdFlags::empty())?;
     Ok(file)
 }
 
+/// `None`: it is too long for a pipe.
+fn piped(body: &[u8]) -> Option<OwnedFd> {
+    let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).ok()?;
+    #[cfg(target_os = "linux")]
+    rustix::pipe::fcntl_setpipe_size(&into, body.len().max(1)).ok()?;
+    // So that a pipe that is too short after all is noticed instead of waited for.
+    rustix::io::ioctl_fionbio(into.as_fd(), true).ok()?;
+    let mut rest = body;
+    while !rest.is_empty() {
+        match rustix::io::write(&into, rest) {
+            Ok(n) => rest = &rest[n..],
+            Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(out)
+}
+
+/// A file without a name.
+fn nameless(body: &[u8]) -> std::io::Result<OwnedFd> {
+    if place::max_file_size() < body.len() as u64 {
+        return Err(Errno::FBIG.into());
+    }
+    let mut file = unnamed()?;
+    file.write_all(body)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file.into())
+}
+
 #[cfg(target_os = "linux")]
-fn nameless() -> std::io::Result<File> {
+fn unnamed() -> std::io::Result<File> {
     Ok(rustix::fs::memfd_create(c"substrate-request", rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless() -> std::io::Result<File> {
+fn unnamed() -> std::io::Result<File> {
     let path = std::env::temp_dir().join(format!("substrate-request-{}", std::process::id()));
     let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;

@@ -14,7 +14,11 @@ use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use handover::Handover;
+use ipc::conn::wait as wait_for;
 use ipc::{Conn, ConnError, HookRequest, Kind, Reply, frame, place};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
 use surroundings::{Space, Surroundings};
 
 const USAGE: &str = "usage: substrate-hook CLIENT EVENT   (the payload on stdin)
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         deadline_ms,
         waited_ms: 0,
         truncated: input.truncated,
+        repeated: false,
         args: around.args,
         cwd: around.cwd,
         env: around.env,
@@ -57,7 +62,7 @@ fn main() -> ExitCode {
     };
     match answered {
         Ok(exit) => leave(exit),
-        Err(why) => without(&around, &request, why, &asking, input.waited),
+        Err(why) => without(&around, &request, why, &asking, input.waited, conn.ok()),
     }
 }
 
@@ -69,7 +74,7 @@ struct Asking {
     begun: Option<wait::Begun>,
 }
 
-/// The daemon did not answer. One that ended while it let us wait has a successor; else we do without.
+/// The daemon did not answer. One that ended while it let us wait has a successor; else `substrate` takes over.
 #[cold]
 fn without(
     around: &Surroundings<'_>,
@@ -77,12 +82,16 @@ fn without(
     mut why: ConnError,
     asking: &Asking,
     waited: Duration,
+    conn: Option<Conn>,
 ) -> ExitCode {
     let home = around.state_home();
     let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
     let Some(begun) = asking.begun else {
-        let spent = waited + if why == ConnError::TooSlow { patience } else { Duration::ZERO };
-        return handover::to_substrate(home.as_deref(), why.name(), spent, 0, request);
+        let is_late = why == ConnError::TooSlow;
+        let spent = waited + if is_late { patience } else { Duration::ZERO };
+        let conn = conn.filter(|_| is_late).and_then(Conn::into_unread);
+        return Handover { home: home.as_deref(), why: why.name(), spent, exit: 0, conn }
+            .to_substrate(request);
     };
     while let (Some(home), ConnError::Broken) = (&home, why) {
         let mut asking = Asking { patience, begun: Some(begun) };
@@ -94,7 +103,8 @@ fn without(
         }
     }
     let request = HookRequest { waited_ms: begun.waited_ms(), ..*request };
-    handover::to_substrate(home.as_deref(), why.name(), Duration::ZERO, 0, &request)
+    let (home, why) = (home.as_deref(), why.name());
+    Handover { home, why, spent: Duration::ZERO, exit: 0, conn: None }.to_substrate(&request)
 }
 
 fn connect(around: &Surroundings<'_>, patience: Duration) -> Result<Conn, ConnError> {
@@ -176,6 +186,7 @@ fn more(kind: Kind, body: &[u8], asking: &mut Asking) -> Result<More, ConnError>
         | Kind::Command
         | Kind::Control
         | Kind::Printed
+        | Kind::Leaving
         | Kind::Refused => Err(ConnError::Foreign),
     }
 }
@@ -187,7 +198,7 @@ fn print(body: &[u8]) -> Result<u8, ConnError> {
     Ok(reply.exit)
 }
 
-/// Prints, and says so before the client can go on. If nobody hears it, our own `substrate` writes it down.
+/// Prints, and says so before the client can go on. If no daemon hears it, our own `substrate` finds one that does.
 #[cold]
 fn confirmed(
     conn: &mut Conn,
@@ -197,25 +208,35 @@ fn confirmed(
 ) -> Result<u8, ConnError> {
     let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
     let exit = reply.exit;
-    let printed = write_all(rustix::stdio::stderr(), reply.stderr)
-        & write_all(rustix::stdio::stdout(), reply.stdout);
+    let printed = reaches_somebody(reply.stderr, rustix::stdio::stderr())
+        && reaches_somebody(reply.stdout, rustix::stdio::stdout())
+        && write_all(rustix::stdio::stderr(), reply.stderr)
+        && write_all(rustix::stdio::stdout(), reply.stdout);
     if !printed {
-        // Nobody has it: the daemon hears nothing, and tells it again.
+        // The daemon hears nothing, and tells it again.
         return Ok(exit);
     }
     let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
-    let heard = conn.send(Kind::Printed, [], patience).and_then(|()| conn.receive(patience));
-    if !matches!(heard, Ok((Kind::Reply, _))) {
-        let home = around.state_home();
-        let _in_vain = handover::to_substrate(
-            home.as_deref(),
-            handover::PRINTED,
-            Duration::ZERO,
-            exit,
-            request,
-        );
+    let heard =
+        conn.send(Kind::Printed, [&request.id], patience).and_then(|()| conn.receive(patience));
+    if matches!(heard, Ok((Kind::Reply, _))) {
+        let _nothing_more_to_do = conn.send(Kind::Leaving, [], patience);
+        return Ok(exit);
     }
+    let home = around.state_home();
+    let (home, why) = (home.as_deref(), handover::PRINTED);
+    let _in_vain = Handover { home, why, spent: Duration::ZERO, exit, conn: None }
+        .to_substrate(&HookRequest { stdin: b"", ..*request });
     Ok(exit)
+}
+
+/// Where a stream was closed, the null device is in its place, and takes everything.
+fn reaches_somebody(text: &[u8], stream: impl std::os::fd::AsFd) -> bool {
+    text.is_empty()
+        || !rustix::fs::fstat(stream).is_ok_and(|found| {
+            rustix::fs::FileType::from_raw_mode(found.st_mode).is_char_device()
+                && rustix::fs::stat(c"/dev/null").is_ok_and(|null| null.st_rdev == found.st_rdev)
+        })
 }
 
 fn say(text: &str) -> ExitCode {
@@ -223,12 +244,22 @@ fn say(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Writes without std's buffers, and says whether all of it went out. A reader that went away is no reason to fail.
+/// A reader that takes nothing for so long never will.
+const UNREAD: Duration = Duration::from_secs(5);
+
+/// What a pipe that is ready takes without waiting.
+const AT_ONCE: usize = 4_096;
+
+/// Writes without std's buffers, and says whether all of it went out. A reader that went away, or takes nothing, is no
+/// reason to fail or to wait for ever.
 fn write_all(fd: impl std::os::fd::AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
-        match rustix::io::write(&fd, bytes) {
+        if wait_for(&fd, PollFlags::OUT, UNREAD).is_err() {
+            return false;
+        }
+        match rustix::io::write(&fd, &bytes[..bytes.len().min(AT_ONCE)]) {
             Ok(n) => bytes = &bytes[n..],
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR | Errno::AGAIN) => {}
             Err(_) => return false,
         }
     }

@@ -6,10 +6,6 @@ use std::path::{Path, PathBuf};
 /// The socket's name inside the state home.
 pub const SOCKET: &str = "daemon.sock";
 
-/// Where a hook moves the socket of a daemon that does not answer, so that the next hooks don't wait for it. The
-/// daemon moves it back as soon as it runs again.
-pub const STALLED_SOCKET: &str = "daemon.sock.stalled";
-
 /// Where hooks that could not do their work leave a line.
 pub const TRACE: &str = "logs/hook-trace.log";
 
@@ -22,10 +18,11 @@ pub fn state_home(substrate_home: Option<&OsStr>, home: Option<&OsStr>) -> Optio
     known(substrate_home).or_else(|| known(home).map(|home| home.join(".subtrate")))
 }
 
-/// How long a hook for that event may take in all, in milliseconds.
+/// How long a hook for that event may take in all, in milliseconds. A busy machine may not run the daemon for seconds:
+/// correct and late beats fast and wrong. Every `timeout` that we register with a client is longer than this.
 pub fn deadline_ms(event: &[u8]) -> u32 {
     // The client itself gives SessionEnd hooks 1.5 s.
-    if event == b"SessionEnd" { 1_000 } else { 2_000 }
+    if event == b"SessionEnd" { 1_000 } else { 10_000 }
 }
 
 /// A deadline from the environment, within reason.
@@ -34,9 +31,10 @@ pub fn given_deadline_ms(text: &[u8]) -> Option<u32> {
     Some(ms.clamp(100, 600_000))
 }
 
-/// How much of a deadline is spent on waiting for the daemon; the rest is for doing without it.
-pub const fn patience_ms(deadline_ms: u32) -> u32 {
-    deadline_ms / 2
+/// How much of a deadline the hook client spends on waiting. After that, `substrate __hook` waits in its place: it can
+/// tell a daemon that is starved from one that is frozen.
+pub fn patience_ms(deadline_ms: u32) -> u32 {
+    (deadline_ms / 2).min(1_000)
 }
 
 /// Appends a line about something that went wrong; nobody waits for it, and nothing fails with it.
@@ -44,14 +42,31 @@ pub fn leave_trace(state_home: &Path, line: &str) {
     use std::io::Write as _;
     let file = std::fs::OpenOptions::new().append(true).create(true).open(state_home.join(TRACE));
     let Ok(mut file) = file else { return };
-    if file.metadata().is_ok_and(|found| found.len() < MAX_TRACE) {
+    // Writing past a limit on file sizes (`ulimit -f`) would end this process.
+    let max = MAX_TRACE.min(max_file_size().saturating_sub(line.len() as u64));
+    if file.metadata().is_ok_and(|found| found.len() < max) {
         let _ignored = file.write_all(line.as_bytes());
     }
+}
+
+/// The longest file that this process may write.
+pub fn max_file_size() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadline_leaves_time_to_look_at_the_daemon() {
+        for (event, deadline, patience) in
+            [(&b"PreToolUse"[..], 10_000, 1_000), (b"SessionEnd", 1_000, 500)]
+        {
+            assert_eq!(deadline_ms(event), deadline);
+            assert_eq!(patience_ms(deadline), patience);
+        }
+    }
 
     #[test]
     fn the_state_home_is_where_one_expects_it() {

@@ -3,13 +3,13 @@
 //! A fixed part, then the arguments, the folder, the environment and stdin, one after the other. Arguments and variables
 //! end in a zero byte each, as the system keeps them, so that the hook copies nothing.
 
-/// The bytes before the arguments: id, deadline, whether the input was cut, three lengths, and what was waited.
+/// The bytes before the arguments: id, deadline, flags, three lengths, and what was waited.
 pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4 + 4;
 
 /// What a hook process was given, as it was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HookRequest<'a> {
-    /// Made by the hook, so that a late answer and a hand-over are processed once.
+    /// Made by the hook. It stays the same whenever the request is sent again, so that it is processed once.
     pub id: [u8; 16],
     /// How long the hook waits in all, in milliseconds.
     pub deadline_ms: u32,
@@ -17,6 +17,8 @@ pub struct HookRequest<'a> {
     pub waited_ms: u32,
     /// The input was longer than a hook passes on.
     pub truncated: bool,
+    /// It was sent before, and a daemon that has ended may have processed it.
+    pub repeated: bool,
     /// Everything after the program's name (client, event, flags), a zero byte behind each.
     pub args: &'a [u8],
     pub cwd: &'a [u8],
@@ -31,7 +33,7 @@ impl<'a> HookRequest<'a> {
         let mut out = [0; FIXED_LEN];
         out[..16].copy_from_slice(&self.id);
         out[16..20].copy_from_slice(&self.deadline_ms.to_le_bytes());
-        out[20] = u8::from(self.truncated);
+        out[20] = u8::from(self.truncated) | u8::from(self.repeated) << 1;
         out[33..37].copy_from_slice(&self.waited_ms.to_le_bytes());
         for (at, part) in [(21, self.args), (25, self.cwd), (29, self.env)] {
             out[at..at + 4].copy_from_slice(&u32::try_from(part.len()).unwrap_or(0).to_le_bytes());
@@ -61,7 +63,8 @@ impl<'a> HookRequest<'a> {
             id,
             deadline_ms: number(16),
             waited_ms: number(33),
-            truncated: fixed[20] != 0,
+            truncated: fixed[20] & 1 != 0,
+            repeated: fixed[20] & 2 != 0,
             args,
             cwd,
             env,
@@ -97,6 +100,7 @@ mod tests {
         deadline_ms: 2_000,
         waited_ms: 70_000,
         truncated: true,
+        repeated: true,
         args: b"claude-code\0Stop\0\0",
         cwd: b"/home/dev",
         env: b"AGENT_ID=NobleLion\0TMUX=\0odd\0A=b=c\0",

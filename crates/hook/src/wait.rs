@@ -35,7 +35,7 @@ pub(crate) fn ask_again(
 ) -> Result<Conn, ConnError> {
     for _ in 0..TRIES {
         std::thread::sleep(PAUSE);
-        let request = HookRequest { waited_ms: begun.waited_ms(), ..*request };
+        let request = HookRequest { waited_ms: begun.waited_ms(), repeated: true, ..*request };
         let parts = [&request.fixed()[..], request.args, request.cwd, request.env, request.stdin];
         if let Ok(conn) = Conn::open(home, patience)
             && conn.send(Kind::Hook, parts, patience).is_ok()

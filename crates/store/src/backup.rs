@@ -1,43 +1,135 @@
 //! Copies and checks of a database that may be in use.
 
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
+use substrate_core::{DbError, Timestamp};
 
-use crate::error::{StoreError, db_error};
-use crate::writer::Writer;
+use crate::create::Part;
+use crate::error::{StoreError, db_error, refuse_empty};
 
-/// Copies the database, as it is now, to a new file. An existing file is never overwritten.
-pub fn back_up(writer: &Writer, target: &Path) -> Result<(), StoreError> {
-    let fail = |source| StoreError::BackUp { path: target.to_owned(), source };
+/// A database that is larger is not copied every day.
+const MAX_DAILY: u64 = 512 << 20;
+
+/// How many daily copies are kept.
+const KEPT: usize = 3;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+const DAILY: &str = "daily-";
+
+/// Copies the database, as it is now, to a new file. An existing file is never overwritten, and a copy that has the
+/// name is whole.
+pub fn back_up(database: &Path, target: &Path) -> Result<(), StoreError> {
+    let create = |source| StoreError::Create { path: target.to_owned(), source };
     if let Some(folder) = target.parent() {
         std::fs::create_dir_all(folder)
             .map_err(|source| StoreError::Create { path: folder.to_owned(), source })?;
     }
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(target)
-        .map_err(|source| StoreError::Create { path: target.to_owned(), source })?;
-    let mut copy = Connection::open(target).map_err(|error| fail(db_error(error)))?;
-    let backup = Backup::new(writer.conn(), &mut copy).map_err(|error| fail(db_error(error)))?;
-    // All in one step: it sees one state of the database, however busy the writer is.
-    backup.run_to_completion(i32::MAX, Duration::ZERO, None).map_err(|error| fail(db_error(error)))
+    let part = Part::new(target)?;
+    let source = look_at(database)
+        .map_err(|source| StoreError::Open { path: database.to_owned(), source })?;
+    copy(&source, &part.0)
+        .map_err(|error| StoreError::BackUp { path: target.to_owned(), source: db_error(error) })?;
+    drop(source);
+    File::open(&part.0).and_then(|file| file.sync_all()).map_err(create)?;
+    std::fs::hard_link(&part.0, target).map_err(create)
+}
+
+/// All in one step: it sees one state of the database, however busy the writer is. Nothing is waited for on the way,
+/// since the writer's log can't begin again meanwhile.
+fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
+    let mut copy = Connection::open(target)?;
+    copy.execute_batch("pragma journal_mode = off; pragma synchronous = off;")?;
+    Backup::new(source, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
+    // One file, that can be read without making others beside it.
+    copy.pragma_update(None, "journal_mode", "delete")?;
+    copy.close().map_err(|(_, error)| error)
+}
+
+/// Makes the day's copy if there is none yet and the database is not too large, and removes the oldest. The copy is
+/// checked: damage is an error here, and never replaces a good copy.
+pub fn daily(
+    database: &Path,
+    backups: &Path,
+    now: Timestamp,
+) -> Result<Option<PathBuf>, StoreError> {
+    let mut kept = copies(backups, DAILY);
+    let newest = kept.first().map_or(i64::MIN, |(at, _)| *at);
+    // A clock that was set back must not stop it for long.
+    if newest <= now.0 && newest > now.0 - DAY_MS {
+        return Ok(None);
+    }
+    if std::fs::metadata(database).map_or(0, |found| found.len()) > MAX_DAILY {
+        return Ok(None);
+    }
+    let target = backups.join(format!("{DAILY}{}.db", now.0));
+    back_up(database, &target)?;
+    let damage = look(&target, "pragma quick_check(5)")
+        .map_err(|source| StoreError::BackUp { path: target.clone(), source })?;
+    if let Some(first) = damage.into_iter().next() {
+        let _maybe_gone = std::fs::remove_file(&target);
+        let source = DbError::Corrupt { detail: first };
+        return Err(StoreError::Open { path: database.to_owned(), source });
+    }
+    kept.retain(|(_, path)| *path != target);
+    for (_, old) in kept.iter().skip(KEPT - 1) {
+        let _maybe_gone = std::fs::remove_file(old);
+    }
+    Ok(Some(target))
+}
+
+/// The copies in a folder whose names begin so, with the time in their name, the newest first.
+pub(crate) fn copies(folder: &Path, prefix: &str) -> Vec<(i64, PathBuf)> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<(i64, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let at = name.strip_prefix(prefix)?.strip_suffix(".db")?.parse().ok()?;
+            Some((at, entry.path()))
+        })
+        .collect();
+    found.sort_by(|one, other| other.cmp(one));
+    found
 }
 
 /// Reads the whole database; what is damaged, in SQLite's words. Empty: nothing is.
 pub fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+    look(path, "pragma integrity_check(20)")
+        .map_err(|source| StoreError::Open { path: path.to_owned(), source })
+}
+
+fn look(path: &Path, pragma: &str) -> Result<Vec<String>, DbError> {
+    let conn = look_at(path)?;
     let read = || -> rusqlite::Result<Vec<String>> {
-        let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        conn.busy_timeout(Duration::from_secs(5))?;
-        let mut statement = conn.prepare("pragma integrity_check(20)")?;
-        statement.query_map([], |row| row.get::<_, String>(0))?.collect()
+        conn.prepare(pragma)?.query_map([], |row| row.get::<_, String>(0))?.collect()
     };
-    let lines = read()
-        .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
-    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+    Ok(read().map_err(db_error)?.into_iter().filter(|line| line != "ok").collect())
+}
+
+/// A connection that only reads. Where even that needs a file that can't be made (a folder that is read-only), the
+/// database is read without its log.
+pub(crate) fn look_at(path: &Path) -> Result<Connection, DbError> {
+    refuse_empty(path)?;
+    let open = |name: &str, extra: OpenFlags| -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
+        let conn = Connection::open_with_flags(name, flags)?;
+        conn.busy_timeout(Duration::from_secs(5))?;
+        // Only a read shows whether it works.
+        conn.query_row("select count(*) from sqlite_schema", [], |_| Ok(()))?;
+        Ok(conn)
+    };
+    let name = path.to_string_lossy();
+    match open(&name, OpenFlags::empty()).map_err(db_error) {
+        Err(DbError::ReadOnly) => {
+            let escaped = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            open(&format!("file:{escaped}?immutable=1"), OpenFlags::SQLITE_OPEN_URI)
+                .map_err(db_error)
+        }
+        opened => opened,
+    }
 }

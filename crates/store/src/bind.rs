@@ -1,10 +1,13 @@
 //! Core's parameters and rows on SQLite's statements. Statements are prepared once per connection.
 
+use std::path::Path;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, ToSql};
 use substrate_core::{DbError, Param, Row};
 
 use crate::error::db_error;
+use crate::log::log_size;
 
 struct Bound<'a>(Param<'a>);
 
@@ -35,6 +38,14 @@ impl Row for SqliteRow<'_, '_> {
     }
 
     fn opt_text(&self, column: usize) -> Result<Option<String>, DbError> {
+        self.0.get(column).map_err(db_error)
+    }
+
+    fn blob(&self, column: usize) -> Result<Vec<u8>, DbError> {
+        self.0.get(column).map_err(db_error)
+    }
+
+    fn opt_blob(&self, column: usize) -> Result<Option<Vec<u8>>, DbError> {
         self.0.get(column).map_err(db_error)
     }
 }
@@ -68,7 +79,10 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
     let pragma = |name: &str| {
         conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(db_error)
     };
-    Ok((pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?)
+    let pages = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
+    let log = conn.path().map_or(0, |path| log_size(Path::new(path)));
+    // What is removed to make room goes through the log as well, which must not make room for itself.
+    Ok(pages + i64::try_from(log).unwrap_or(i64::MAX).min(pages))
 }
 
 /// Binds by the number in the parameter's name: to SQLite `$2` is a name, and its place is that of its first use.

@@ -1,12 +1,13 @@
-//! What can go wrong with a database file, in the words of whoever has to mend it.
+//! What can go wrong with a database file, in the words of the person who has to mend it.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use substrate_core::DbError;
 use thiserror::Error;
 
-/// A database that could not be opened, migrated or copied.
+/// A database that could not be opened, migrated, copied or restored.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -24,8 +25,35 @@ pub enum StoreError {
     Migrate { feature: String, number: i64, source: DbError },
     #[error("could not copy the database to `{path}`")]
     BackUp { path: PathBuf, source: DbError },
+    #[error("the copy `{path}` is damaged ({how})")]
+    DamagedCopy { path: PathBuf, how: String },
+    #[error("could not move `{path}`")]
+    Move { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Db(#[from] DbError),
+}
+
+impl StoreError {
+    /// The disk's own fault, if that is what it is. An engine can go on in memory then.
+    pub fn storage(&self) -> Option<DbError> {
+        match self {
+            Self::Open { source, .. }
+            | Self::Migrate { source, .. }
+            | Self::BackUp { source, .. }
+            | Self::Db(source) => Some(source.clone()).filter(DbError::is_storage),
+            Self::Create { source, .. } | Self::Move { source, .. } => Some(io_error(source)),
+            Self::Newer { .. } | Self::Changed { .. } | Self::DamagedCopy { .. } => None,
+        }
+    }
+}
+
+/// An error of the file system in the words of the database.
+fn io_error(error: &std::io::Error) -> DbError {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DbError::Full,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => DbError::ReadOnly,
+        _ => DbError::Io { detail: error.to_string() },
+    }
 }
 
 /// SQLite's words in ours.
@@ -39,10 +67,27 @@ pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
             DbError::Corrupt { detail: error.to_string() }
         }
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => DbError::Busy,
+        ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseLocked
+        | ErrorCode::FileLockingProtocolFailed => DbError::Busy,
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
             DbError::ReadOnly
         }
+        // What EIO, EFBIG (`ulimit -f`) and a file that vanished become.
+        ErrorCode::SystemIoFailure => {
+            DbError::Io { detail: format!("{error} (code {})", code.extended_code) }
+        }
         _ => DbError::Other { detail: error.to_string() },
+    }
+}
+
+/// The smallest page that a database can have.
+const MIN_PAGE: u64 = 512;
+
+/// An error where a file is there but too short for a database: SQLite would take it for a new one.
+pub(crate) fn refuse_empty(path: &Path) -> Result<(), DbError> {
+    match std::fs::metadata(path).map(|found| found.len()) {
+        Ok(n @ 0..MIN_PAGE) => Err(DbError::Corrupt { detail: format!("the file has {n} bytes") }),
+        _ => Ok(()),
     }
 }

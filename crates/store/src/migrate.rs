@@ -1,15 +1,18 @@
-//! The schema: numbered steps per feature, each with a checksum, each in one transaction.
+//! The schema: numbered steps per feature, each with a checksum.
 //!
-//! A database that is up to date is recognised by one query. Anything else happens under a file lock, so that many
-//! processes that start at once migrate once; and never without a copy of what was there.
+//! A new database is built whole under another name and then put in place, so the real name never shows half of one, and
+//! a file of zero bytes there is damage. An existing database is brought up to date step by step, each step in one
+//! transaction, and never without a copy of what was there.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rusqlite::Connection;
 use substrate_core::ids::checksum;
 use substrate_core::{Db, DbError, Migration, Timestamp};
 
 use crate::backup::back_up;
+use crate::create::create;
 use crate::error::{StoreError, db_error};
 use crate::writer::{Durability, Writer};
 
@@ -18,23 +21,40 @@ pub type Schema<'a> = &'a [(&'a str, &'a [Migration])];
 
 type Applied = Vec<(String, i64, String)>;
 
-/// Brings the database to the schema. The path of the backup, if one was made.
-pub fn prepare(
-    writer: &mut Writer,
-    schema: Schema<'_>,
-    now: Timestamp,
-    backups: &Path,
-) -> Result<Option<PathBuf>, StoreError> {
-    if let Some(applied) = applied(writer)?
-        && pending(schema, &applied)?.is_empty()
-    {
-        return Ok(None);
+const TABLE: &str = "create table schema_migration (
+   feature text not null, number bigint not null, checksum text not null,
+   about text not null, applied_ms bigint not null, primary key (feature, number))";
+
+const NOTE: &str = "insert into schema_migration (feature, number, checksum, about, applied_ms)
+   values ($1, $2, $3, $4, $5)";
+
+/// How a database is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    pub schema: Schema<'a>,
+    pub now: Timestamp,
+    /// Where the copy goes that is made before a migration.
+    pub backups: &'a Path,
+    /// How long a write waits for another process.
+    pub patience: Duration,
+}
+
+/// A database with our schema.
+#[derive(Debug)]
+pub struct Prepared {
+    pub writer: Writer,
+    /// The copy that was made, if the schema changed.
+    pub backup: Option<PathBuf>,
+}
+
+/// Opens the database, creates it if there is none, and brings it to the schema. Only the holder of `daemon.lock` may.
+pub fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
+    if is_absent(path) {
+        create(path, setup.schema, setup.now)?;
     }
-    let lock_path = writer.path().with_extension("migrate.lock");
-    let lock = File::create(&lock_path)
-        .map_err(|source| StoreError::Create { path: lock_path.clone(), source })?;
-    lock.lock().map_err(|source| StoreError::Create { path: lock_path, source })?;
-    migrate(writer, schema, now, backups)
+    let mut writer = Writer::open(path, setup.patience)?;
+    let backup = migrate(&mut writer, setup)?;
+    Ok(Prepared { writer, backup })
 }
 
 /// How many steps the database lacks, without touching it; an error where it knows more than we do, or something else.
@@ -52,43 +72,48 @@ pub fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, Store
     Ok(pending(schema, &applied)?.len())
 }
 
-/// Called with the lock held: somebody else may have done it all meanwhile.
-fn migrate(
-    writer: &mut Writer,
+/// The whole schema on an empty database, in one transaction.
+pub(crate) fn build(
+    conn: &Connection,
     schema: Schema<'_>,
     now: Timestamp,
-    backups: &Path,
-) -> Result<Option<PathBuf>, StoreError> {
+) -> Result<(), StoreError> {
+    let fail = |error| StoreError::Db(db_error(error));
+    conn.execute_batch("begin immediate").and_then(|()| conn.execute_batch(TABLE)).map_err(fail)?;
+    let mut note = conn.prepare(NOTE).map_err(fail)?;
+    for (feature, number, step) in pending(schema, &Applied::new())? {
+        let fail = |error| StoreError::Migrate {
+            feature: feature.to_owned(),
+            number,
+            source: db_error(error),
+        };
+        conn.execute_batch(step.sql).map_err(fail)?;
+        note.execute((feature, number, checksum(step.sql), step.about, now.0)).map_err(fail)?;
+    }
+    conn.execute_batch("commit").map_err(fail)
+}
+
+/// There is nothing of that name; a link that leads nowhere is something.
+fn is_absent(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+fn migrate(writer: &mut Writer, setup: &Setup<'_>) -> Result<Option<PathBuf>, StoreError> {
     let found = applied(writer)?;
-    if found.is_none() {
-        writer.conn().pragma_update(None, "journal_mode", "wal").map_err(|error| {
-            StoreError::Open { path: writer.path().to_owned(), source: db_error(error) }
-        })?;
-        let mut tx = writer.begin(Durability::Full)?;
-        tx.execute(
-            "create table schema_migration (
-               feature text not null, number bigint not null, checksum text not null,
-               about text not null, applied_ms bigint not null, primary key (feature, number))",
-            &[],
-        )?;
-        tx.commit()?;
+    let todo = pending(setup.schema, &found)?;
+    if todo.is_empty() {
+        return Ok(None);
     }
-    let found = found.unwrap_or_default();
-    let todo = pending(schema, &found)?;
-    let mut backup = None;
-    if !found.is_empty() && !todo.is_empty() {
-        let target = backups.join(format!("subtrate-{}.db", now.0));
-        back_up(writer, &target)?;
-        backup = Some(target);
-    }
+    let backup = setup.backups.join(format!("subtrate-{}.db", setup.now.0));
+    back_up(writer.path(), &backup)?;
     for (feature, number, step) in todo {
-        apply(writer, feature, number, step, now).map_err(|source| StoreError::Migrate {
+        apply(writer, feature, number, step, setup.now).map_err(|source| StoreError::Migrate {
             feature: feature.to_owned(),
             number,
             source,
         })?;
     }
-    Ok(backup)
+    Ok(Some(backup))
 }
 
 fn apply(
@@ -102,34 +127,32 @@ fn apply(
     for statement in step.sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
         tx.execute(statement, &[])?;
     }
-    tx.execute(
-        "insert into schema_migration (feature, number, checksum, about, applied_ms) values ($1, $2, $3, $4, $5)",
-        &[feature.into(), number.into(), checksum(step.sql).as_str().into(), step.about.into(), now.0.into()],
-    )?;
+    let sum = checksum(step.sql);
+    let note =
+        [feature.into(), number.into(), sum.as_str().into(), step.about.into(), now.0.into()];
+    tx.execute(NOTE, &note)?;
     tx.commit()
 }
 
-/// The steps that the database has. `None`: it has no schema at all.
-fn applied(writer: &Writer) -> Result<Option<Applied>, StoreError> {
-    let fail = |error| StoreError::Open { path: writer.path().to_owned(), source: db_error(error) };
+/// The steps that the database has.
+fn applied(writer: &Writer) -> Result<Applied, StoreError> {
+    let fail = |source| StoreError::Open { path: writer.path().to_owned(), source };
     let conn = writer.conn();
-    let exists: bool = conn
-        .query_row(
-            "select exists (select 1 from sqlite_schema where name = 'schema_migration')",
-            [],
-            |row| row.get(0),
-        )
-        .map_err(fail)?;
-    if !exists {
-        return Ok(None);
-    }
-    let read = || -> rusqlite::Result<Applied> {
+    let read = || -> rusqlite::Result<Option<Applied>> {
+        let sql = "select 1 from sqlite_schema where name = 'schema_migration'";
+        if !conn.prepare(sql)?.exists([])? {
+            return Ok(None);
+        }
         let mut statement = conn.prepare(
             "select feature, number, checksum from schema_migration order by feature, number",
         )?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        rows.collect::<rusqlite::Result<_>>().map(Some)
     };
-    read().map(Some).map_err(fail)
+    read().map_err(|error| fail(db_error(error)))?.ok_or_else(|| {
+        let detail = "it is a database, but none of Substrate's tables are in it".to_owned();
+        fail(DbError::Corrupt { detail })
+    })
 }
 
 /// What is still to do; an error where the database knows more than we do, or something else.

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use substrate_core::{Db, DbError};
 
 use crate::error::db_error;
-use crate::writer::Tx;
+use crate::tx::Tx;
 
 /// How many idle connections are kept.
 const KEPT: usize = 4;

@@ -1,101 +1,113 @@
-//! The one writer of a process, and its transactions.
+//! The one writer of a database.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use substrate_core::{Db, DbError, Param, Row};
+use substrate_core::{Db as _, DbError, Timestamp};
 
 use crate::bind;
-use crate::error::{StoreError, db_error};
+use crate::error::{StoreError, db_error, refuse_empty};
+use crate::log::{self, Log};
+use crate::migrate::{self, Schema};
+use crate::tx::Tx;
 
 /// Whether a commit must be on the disk itself before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Survives the death of any process; a power cut may take the last moments. For what nobody was promised.
+    /// Survives the death of any process. A power cut may take the last moments. For what was promised to no caller.
     Normal,
-    /// On disk. For everything that is acknowledged to somebody.
+    /// On disk. For everything that is acknowledged to a caller.
     Full,
 }
 
 /// How often a writer that waits for another looks again.
 const STEP: Duration = Duration::from_millis(1);
 
-/// A connection that writes. There is one per process.
+/// How much the probe writes. A disk with less space than this counts as full.
+const PROBE_BYTES: i64 = 256 << 10;
+
+/// A connection that writes. Only the process that holds `daemon.lock` has one.
 #[derive(Debug)]
 pub struct Writer {
     conn: Connection,
     path: PathBuf,
     patience: Duration,
     durability: Durability,
+    /// `None`: in memory.
+    log: Option<Log>,
 }
 
 impl Writer {
-    /// Opens the database, and creates it (for its owner only) if it is not there. The schema is not looked at.
+    /// Opens a database that is there. Its schema is not looked at: see `prepare`.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        create_private(path)?;
-        let open = || -> rusqlite::Result<Connection> {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let conn = Connection::open_with_flags(path, flags)?;
-            conn.busy_timeout(patience)?;
-            conn.set_prepared_statement_cache_capacity(128);
-            // The last one to close would otherwise copy the whole log, while somebody waits for it to end.
-            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            // One plan per statement. Without it, SQLite plans a statement on a table with partial indexes anew for
-            // every value that is bound: 8 µs instead of 3 for a point select.
-            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            conn.pragma_update(None, "synchronous", "normal")?;
-            Ok(conn)
-        };
-        let fail = |source| StoreError::Open { path: path.to_owned(), source };
-        let conn = open().map_err(|error| fail(db_error(error)))?;
-        // SQLite would open a file that it can't write for reading only, and say so at the first write.
-        if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
-            return Err(fail(DbError::ReadOnly));
-        }
-        Ok(Self { conn, path: path.to_owned(), patience, durability: Durability::Normal })
+        let mut conn = connect(path, patience)?;
+        // A copy that was put in place is not in this mode yet.
+        let log = conn
+            .pragma_update(None, "journal_mode", "wal")
+            .and_then(|()| Log::of(&mut conn, path))
+            .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
+        let durability = Durability::Normal;
+        Ok(Self { conn, path: path.to_owned(), patience, durability, log: Some(log) })
+    }
+
+    /// A database that lives as long as this value, with the whole schema. For a daemon whose disk can't be written.
+    pub fn in_memory(schema: Schema<'_>, now: Timestamp) -> Result<Self, StoreError> {
+        let conn = Connection::open_in_memory()
+            .and_then(|conn| configure(&conn, Duration::ZERO).map(|()| conn))
+            .map_err(db_error)?;
+        migrate::build(&conn, schema, now)?;
+        Ok(Self {
+            conn,
+            path: ":memory:".into(),
+            patience: Duration::ZERO,
+            durability: Durability::Normal,
+            log: None,
+        })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leaves copying the log into the database to somebody else (see `checkpoint`), so that no commit pays for it.
-    pub fn leave_checkpoints(&mut self) -> Result<(), DbError> {
-        self.conn.pragma_update(None, "wal_autocheckpoint", 0).map_err(db_error)
+    pub const fn is_in_memory(&self) -> bool {
+        self.log.is_none()
     }
 
-    /// Copies what can be copied of the log into the database, without holding anybody up.
-    pub fn checkpoint(&mut self) -> Result<(), DbError> {
-        self.conn.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(())).map_err(db_error)
+    /// Leaves copying the log into the database to a thread, so that no commit pays for it.
+    pub fn copy_log_aside(&mut self) -> Result<(), StoreError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.copy_aside(&self.path))
     }
 
-    /// Copies the whole log and empties it, if it is longer than `max` bytes and nobody is in the way. For processes
-    /// that come and go: none of them would ever find the log short enough to begin it anew.
-    pub fn shorten_log(&mut self, max: u64) -> Result<(), DbError> {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        if std::fs::metadata(log).is_ok_and(|found| found.len() > max) {
-            self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
-            self.conn
-                .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))
-                .map_err(db_error)?;
-        }
-        Ok(())
+    /// Called every few seconds: empties the log if nothing was written meanwhile.
+    pub fn when_idle(&mut self) -> Result<(), DbError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.when_idle(&self.conn))
     }
 
-    /// A number that changes when somebody else has written to the database.
+    /// Copies the whole log and empties it, unless a reader is in the way. For the end of a daemon.
+    pub fn empty_log(&mut self) -> Result<(), DbError> {
+        self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
+        log::checkpoint(&self.conn, "truncate").map(drop)
+    }
+
+    /// How long the log is, as SQLite said after the last commit.
+    pub fn log_bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, Log::bytes)
+    }
+
+    /// A number that changes when another connection has written to the database.
     pub fn foreign_writes(&mut self) -> Result<i64, DbError> {
         self.conn.query_row("pragma data_version", [], |row| row.get(0)).map_err(db_error)
     }
 
     /// Begins a transaction that writes.
     pub fn begin(&mut self, durability: Durability) -> Result<Tx<'_>, DbError> {
+        if let Some(log) = &mut self.log {
+            log.before_transaction(&self.conn)?;
+        }
         self.set_durability(durability)?;
-        // SQLite's own waiting goes in steps of up to 100 ms; whoever waits so long is overtaken again and again.
+        // SQLite's own waiting goes in steps of up to 100 ms.
         let begun = Instant::now();
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         loop {
@@ -106,14 +118,34 @@ impl Writer {
             }
         }
         self.conn.busy_timeout(self.patience).map_err(db_error)?;
-        Ok(Tx { conn: &self.conn, open: true })
+        Ok(Tx::begun(&self.conn))
     }
 
-    /// Begins a transaction in which reading works, whoever holds the database, and writing fails at once. For a verdict
-    /// that can't wait; it is never committed.
+    /// Begins a transaction in which reading works whoever holds the database, and writing fails at once. It is never
+    /// committed.
     pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         Tx::begin_reading(&self.conn)
+    }
+
+    /// Whether the disk takes writes now. Only a real commit tells: a full disk is noticed when the log is written, and
+    /// a log can be written in place while the database beside it can't grow, so the log is copied as well.
+    pub fn probe(&mut self) -> Result<(), DbError> {
+        for n_bytes in [PROBE_BYTES, 0] {
+            let mut tx = self.begin(Durability::Full)?;
+            tx.execute(
+                "create table if not exists store_probe (id integer primary key, filler blob)",
+                &[],
+            )?;
+            tx.execute(
+                "insert into store_probe (id, filler) values (1, zeroblob($1))
+                 on conflict (id) do update set filler = excluded.filler",
+                &[n_bytes.into()],
+            )?;
+            tx.commit()?;
+            log::checkpoint(&self.conn, "passive")?;
+        }
+        Ok(())
     }
 
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {
@@ -130,68 +162,32 @@ impl Writer {
     }
 }
 
-/// An open transaction. Dropped without `commit`, it never happened.
-#[derive(Debug)]
-pub struct Tx<'a> {
-    conn: &'a Connection,
-    open: bool,
+/// A connection that may write to a database that is there.
+pub(crate) fn connect(path: &Path, patience: Duration) -> Result<Connection, StoreError> {
+    let fail = |source| StoreError::Open { path: path.to_owned(), source };
+    refuse_empty(path).map_err(fail)?;
+    let open = || -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
+        configure(&conn, patience)?;
+        // The last one to close would otherwise copy the whole log, while a caller waits for it to end.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        conn.pragma_update(None, "synchronous", "normal")?;
+        Ok(conn)
+    };
+    let conn = open().map_err(|error| fail(db_error(error)))?;
+    // SQLite would open a file that it can't write for reading only, and say so at the first write.
+    if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
+        return Err(fail(DbError::ReadOnly));
+    }
+    Ok(conn)
 }
 
-impl<'a> Tx<'a> {
-    /// A consistent state to look at. It is never committed.
-    pub(crate) fn begin_reading(conn: &'a Connection) -> Result<Self, DbError> {
-        bind::execute(conn, "begin", &[])?;
-        Ok(Self { conn, open: true })
-    }
-}
-
-impl Tx<'_> {
-    pub fn commit(mut self) -> Result<(), DbError> {
-        // Some failures (a full disk) make SQLite roll back by itself; to go on as if nothing had happened would
-        // acknowledge what is lost.
-        if self.conn.is_autocommit() {
-            self.open = false;
-            return Err(DbError::Other { detail: "the transaction was rolled back".to_owned() });
-        }
-        bind::execute(self.conn, "commit", &[])?;
-        self.open = false;
-        Ok(())
-    }
-}
-
-impl Drop for Tx<'_> {
-    fn drop(&mut self) {
-        if self.open {
-            // SQLite has rolled back by itself where this fails.
-            let _already_gone = bind::execute(self.conn, "rollback", &[]);
-        }
-    }
-}
-
-impl Db for Tx<'_> {
-    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
-        bind::execute(self.conn, sql, params)
-    }
-
-    fn query(
-        &mut self,
-        sql: &str,
-        params: &[Param<'_>],
-        each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
-    ) -> Result<(), DbError> {
-        bind::query(self.conn, sql, params, each)
-    }
-
-    fn size_bytes(&mut self) -> Result<i64, DbError> {
-        bind::size_bytes(self.conn)
-    }
-}
-
-/// SQLite gives its log the mode of the database, so it is enough to create that for the owner only.
-fn create_private(path: &Path) -> Result<(), StoreError> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(source) => Err(StoreError::Create { path: path.to_owned(), source }),
-    }
+fn configure(conn: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    conn.busy_timeout(patience)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    // One plan per statement. Without it, SQLite plans a statement on a table with partial indexes again for every value
+    // that is bound: 8 µs instead of 3 for a point select.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }

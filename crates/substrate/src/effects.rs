@@ -16,27 +16,13 @@ use crate::config::{Home, is_worked_in};
 use crate::fsx;
 use crate::tmux::Painter;
 
-/// Carries effects out, and returns the keys whose waiters must look again. Nothing is painted: only a daemon does that.
-pub(crate) fn carry_out(home: &Home, effects: Vec<Effect>) -> Vec<String> {
-    let (woken, files) = split(None, effects);
-    for effect in files {
-        write(home, effect);
-    }
-    woken
-}
-
-/// Does what needs only memory: the keys whose waiters must look again, and the effects that write files. What is not painted
-/// now is painted by the next daemon.
-pub(crate) fn split(painter: Option<&Painter>, effects: Vec<Effect>) -> (Vec<String>, Vec<Effect>) {
+/// Does what needs only memory: the keys whose waiters must look again, and the effects that write files.
+pub(crate) fn split(painter: &Painter, effects: Vec<Effect>) -> (Vec<String>, Vec<Effect>) {
     let (mut woken, mut files) = (Vec::new(), Vec::new());
     for effect in effects {
         match effect {
             Effect::Wake { key } => woken.push(key),
-            Effect::Paint { pane, look } => {
-                if let Some(painter) = painter {
-                    painter.want(pane, look);
-                }
-            }
+            Effect::Paint { pane, look } => painter.want(pane, look),
             effect => files.push(effect),
         }
     }

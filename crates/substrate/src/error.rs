@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use substrate_core::{DbError, VerbError};
 use substrate_store::StoreError;
 
+/// What helps against a damaged database.
+pub(crate) const RESTORE: &str = "`substrate db restore` puts the newest good copy from `backups/` in its place and keeps the damaged file";
+
 /// The kinds of failure. The numbers are part of the interface and listed in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -108,15 +111,19 @@ impl From<StoreError> for AppError {
                 "this database belongs to another build; use another SUBSTRATE_HOME for it"
                     .to_owned()
             }
-            StoreError::Create { path, .. } => format!(
-                "make `{}` writable for you, or set SUBSTRATE_HOME to a folder that is",
-                path.display()
-            ),
-            StoreError::Open { source, .. }
-            | StoreError::Migrate { source, .. }
-            | StoreError::BackUp { source, .. } => hint_for(source),
-            StoreError::Db(source) => hint_for(source),
-            _ => String::new(),
+            StoreError::Create { path, source }
+                if source.kind() != std::io::ErrorKind::StorageFull =>
+            {
+                format!(
+                    "make `{}` writable for you, or set SUBSTRATE_HOME to a folder that is",
+                    path.display()
+                )
+            }
+            StoreError::DamagedCopy { .. } => {
+                "name another copy: `substrate db restore FILE`".to_owned()
+            }
+            StoreError::Open { source: DbError::Busy, .. } => hint_for(&DbError::Busy),
+            error => error.storage().map_or_else(String::new, |source| hint_for(&source)),
         };
         Self::from_error(Kind::State, &error).hint(hint)
     }
@@ -140,10 +147,21 @@ impl From<VerbError> for AppError {
 
 fn hint_for(error: &DbError) -> String {
     match error {
-        DbError::Full => "free some space on the disk of the state home; nothing was lost".to_owned(),
-        DbError::Corrupt { .. } => "keep the file, put a copy from `backups/` in its place (`substrate db path` shows where), or move it away to begin anew".to_owned(),
-        DbError::Busy => "another process holds the database; try again, or look at `substrate daemon status`".to_owned(),
-        DbError::ReadOnly => "make the state home writable for you, or set SUBSTRATE_HOME to a folder that is".to_owned(),
+        DbError::Full => {
+            "free some space on the disk of the state home; nothing was lost".to_owned()
+        }
+        DbError::Corrupt { .. } => RESTORE.to_owned(),
+        DbError::Busy => {
+            "another process holds the database; try again, or look at `substrate daemon status`"
+                .to_owned()
+        }
+        DbError::Io { .. } => {
+            "look at the disk of the state home (`dmesg`), and at `ulimit -f`".to_owned()
+        }
+        DbError::ReadOnly => {
+            "make the state home writable for you, or set SUBSTRATE_HOME to a folder that is"
+                .to_owned()
+        }
         _ => String::new(),
     }
 }

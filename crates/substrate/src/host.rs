@@ -1,4 +1,5 @@
-//! What both hosts of the engine do with a request: decode, apply, encode. One code path, whoever runs it.
+//! What every host of the engine does with a request: decode, consider, encode. One code path for the daemon, for
+//! `hook --explain`, and for a hook that can have no daemon.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
@@ -6,17 +7,18 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use ipc::HookRequest;
+use ipc::{HookRequest, Reply};
 use serde_json::Value;
 use substrate_clients::{Answer, Client, Exports, Input};
-use substrate_core::engine::{HostKind, Surroundings, once};
+use substrate_core::engine::{HostKind, Surroundings};
 use substrate_core::text::one_line;
-use substrate_core::verdict::Wait;
+use substrate_core::verdict::{Permission, Wait};
+use substrate_core::wish::WishKind;
 use substrate_core::{
-    Actor, Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, FeatureError,
-    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, engine,
+    Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, Feature, FeatureError,
+    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
 };
-use substrate_store::Schema;
+use substrate_store::Setup;
 
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
@@ -30,8 +32,10 @@ pub(crate) struct Decoded {
     request: RequestId,
     scope: Scope,
     begun_us: u64,
-    /// The hook asks again, because whoever let it wait has ended.
+    /// The hook asks again: a daemon that has ended may have processed it.
     is_repeated: bool,
+    /// A tool call that can't be read, so no guard can judge it.
+    is_unjudged: bool,
 }
 
 /// Whose request it is, and in whose words it is answered.
@@ -100,20 +104,20 @@ pub(crate) fn schema() -> Vec<(&'static str, &'static [Migration])> {
     std::iter::once(("engine", engine::MIGRATIONS)).chain(features).collect()
 }
 
-/// Opens the database and brings it to our schema.
+/// How long a write waits for another process: `hook --explain`, or a person's own tool.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Opens the database and brings it to our schema. Only for the holder of the lock.
 pub(crate) fn open(
     home: &crate::config::Home,
-    patience: std::time::Duration,
 ) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
-    let mut writer = substrate_store::Writer::open(&home.database(), patience)?;
-    let schema = schema();
-    let schema: Schema<'_> = &schema;
-    if let Some(backup) =
-        substrate_store::prepare(&mut writer, schema, clock::now(), &home.backups())?
-    {
+    let setup =
+        Setup { schema: &schema(), now: clock::now(), backups: &home.backups(), patience: BUSY };
+    let opened = substrate_store::prepare(&home.database(), &setup)?;
+    if let Some(backup) = opened.backup {
         tracing::info!(backup = %backup.display(), "database migrated");
     }
-    Ok(writer)
+    Ok(opened.writer)
 }
 
 /// Bytes become an event; what is no event becomes one that says so.
@@ -145,8 +149,14 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     if request.waited_ms > 0 {
         event.waiting_since = Some(at.plus_ms(-i64::from(request.waited_ms)));
     }
-    let is_repeated = request.waited_ms > 0;
-    Decoded { event, client, request: RequestId(request.id), scope, begun_us, is_repeated }
+    let is_unjudged = event.kind == EventKind::Malformed && is_call(name);
+    let (request, is_repeated) = (RequestId(request.id), request.repeated);
+    Decoded { event, client, request, scope, begun_us, is_repeated, is_unjudged }
+}
+
+/// Whether an event of that name asks before a tool is used.
+fn is_call(name: &str) -> bool {
+    EventKind::named(name) == EventKind::PreToolUse
 }
 
 /// A number that two hooks of one event share. Both ends of the payload have its ids; the middle may be a whole file.
@@ -188,12 +198,7 @@ impl Decoded {
     /// The opposite, at another time.
     pub(crate) fn join(event: Event, route: Route, begun_us: u64) -> Self {
         let Route { client, request, scope } = route;
-        Self { event, client, request, scope, begun_us, is_repeated: false }
-    }
-
-    /// This event has to wait, if it does not already.
-    pub(crate) fn keep_waiting(&mut self) {
-        self.event.waiting_since.get_or_insert(self.event.at);
+        Self { event, client, request, scope, begun_us, is_repeated: false, is_unjudged: false }
     }
 
     /// The folder whose settings count.
@@ -201,8 +206,19 @@ impl Decoded {
         Path::new(self.event.project_dir.as_deref().unwrap_or(&self.event.cwd))
     }
 
+    pub(crate) fn client(&self) -> Option<&'static Client> {
+        self.client
+    }
+
     pub(crate) fn request(&self) -> RequestId {
         self.request
+    }
+
+    /// Whether the client shows a notice at this event.
+    pub(crate) fn delivers_notice(&self) -> bool {
+        self.client.is_some_and(|client| {
+            (client.delivers)(self.event.kind, WishKind::Notice) == Delivery::Delivered
+        })
     }
 
     pub(crate) fn is_repeated(&self) -> bool {
@@ -212,6 +228,31 @@ impl Decoded {
     pub(crate) fn scope(&self) -> Scope {
         self.scope
     }
+}
+
+/// How an event is considered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Host<'a> {
+    pub(crate) features: &'a [&'a Feature],
+    pub(crate) kind: HostKind,
+    /// What the host itself has to say.
+    pub(crate) wishes: &'a [Wish],
+    /// Its caller still waits for the answer. Otherwise nothing that is said reaches anybody, or counts as told.
+    pub(crate) is_heard: bool,
+}
+
+impl Host<'_> {
+    /// Everything works as it should.
+    pub(crate) const USUAL: Self = Host {
+        features: substrate_features::ALL,
+        kind: HostKind::Daemon,
+        wishes: &[],
+        is_heard: true,
+    };
+
+    /// The caller has gone: the event changes nothing but the journal.
+    pub(crate) const LATE: Self =
+        Host { features: substrate_features::RECORD_ONLY, is_heard: false, ..Self::USUAL };
 }
 
 impl Prepared {
@@ -225,23 +266,19 @@ impl Prepared {
     }
 
     /// Everything that the engine wants to know beside the event.
-    pub(crate) fn around<'a>(
-        &'a self,
-        machine: &'a Machine,
-        host: HostKind,
-        when: When,
-    ) -> Surroundings<'a> {
+    pub(crate) fn around<'a>(&'a self, machine: &'a Machine, host: Host<'a>) -> Surroundings<'a> {
         Surroundings {
-            features: substrate_features::ALL,
+            features: host.features,
             settings: &self.settings,
             facts: &self.gathered.facts,
             world: machine,
-            delivers: match (self.decoded.client, when) {
-                (Some(client), When::Now) => client.delivers,
+            delivers: match self.decoded.client {
+                Some(client) if host.is_heard => client.delivers,
                 _ => |_, _| Delivery::NotDeliverable,
             },
+            wishes: host.wishes,
             micros: clock::micros,
-            host,
+            host: host.kind,
             request: self.decoded.request,
             begun_us: self.decoded.begun_us,
             may_look: self.gathered.may_look(),
@@ -252,7 +289,7 @@ impl Prepared {
 
 /// What came of an event.
 #[derive(Debug, Default)]
-pub(crate) struct Applied {
+pub(crate) struct Considered {
     pub(crate) answer: Answer,
     /// No answer yet: it is asked again when this is over.
     pub(crate) wait: Option<Wait>,
@@ -263,47 +300,50 @@ pub(crate) struct Applied {
     pub(crate) look: Vec<Need>,
 }
 
-impl Applied {
-    /// An answer that was given before. Whether somebody wants to know that it is printed is not kept; it does no harm to
-    /// say it.
-    pub(crate) fn again(given: once::Given) -> Self {
-        let once::Given { exit, stdout, stderr } = given;
-        let answer = Answer { exit, stdout, stderr, exports: None };
-        Self { answer, receipt: true, ..Self::default() }
+impl Considered {
+    /// The answer as it goes over the wire, and as it is kept for a caller that asks again. Empty where nothing is said.
+    pub(crate) fn reply(&self) -> Vec<u8> {
+        let Answer { exit, stdout, stderr, .. } = &self.answer;
+        if *exit == 0 && stdout.is_empty() && stderr.is_empty() {
+            return Vec::new();
+        }
+        Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes()
     }
-}
 
-/// Whether somebody waits for the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
-    Now,
-    /// It was answered long ago: whatever is said now reaches nobody, and must not count as told.
-    TooLate,
+    /// An answer that was given before. Whether a feature wants to know that it is printed is not kept; it does no harm
+    /// to say it.
+    pub(crate) fn again(reply: &[u8]) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let reply = Reply::read(reply).unwrap_or_default();
+        let (stdout, stderr) = (text(reply.stdout), text(reply.stderr));
+        let answer = Answer { exit: reply.exit, stdout, stderr, exports: None };
+        let receipt = answer != Answer::default();
+        Self { answer, receipt, ..Self::default() }
+    }
 }
 
 /// Considers the event in the open transaction. Whatever happens, there is an answer.
-pub(crate) fn apply(
+pub(crate) fn consider(
     db: &mut dyn Db,
     prepared: &Prepared,
     machine: &Machine,
-    host: HostKind,
-    when: When,
-) -> Applied {
-    let Decoded { event, client, .. } = &prepared.decoded;
-    let mut around = prepared.around(machine, host, when);
-    if when == When::TooLate && is_outdated(db, event) {
-        around.features = substrate_features::RECORD_ONLY;
-    }
-    let outcome = engine::run(&around, db, event);
+    host: Host<'_>,
+) -> Considered {
+    let Decoded { event, client, is_unjudged, .. } = &prepared.decoded;
+    let outcome = engine::run(&prepared.around(machine, host), db, event);
     if !outcome.look.is_empty() {
-        return Applied { look: outcome.look, ..Applied::default() };
+        return Considered { look: outcome.look, ..Considered::default() };
     }
     for failure in &outcome.failures {
         tracing::error!(feature = failure.feature, panicked = failure.panicked, error = %failure.message, "feature failed");
     }
-    Applied {
-        answer: client
-            .map_or_else(Answer::default, |client| (client.encode)(event, &outcome.verdict)),
+    let answer = match client {
+        Some(client) if *is_unjudged && host.is_heard => unjudged(client, event),
+        Some(client) => (client.encode)(event, &outcome.verdict),
+        None => Answer::default(),
+    };
+    Considered {
+        answer,
         wait: outcome.verdict.wait,
         receipt: outcome.verdict.receipt,
         effects: outcome.effects,
@@ -311,13 +351,12 @@ pub(crate) fn apply(
     }
 }
 
-/// The main thread has gone on since: what it was about to do or to end then says nothing about now.
-fn is_outdated(db: &mut dyn Db, event: &Event) -> bool {
-    let says_how_it_stands =
-        matches!(event.kind, EventKind::Stop | EventKind::SessionEnd | EventKind::PreToolUse)
-            && matches!(event.actor, Actor::Main { .. });
-    let Some(session) = event.session.as_ref().filter(|_| says_how_it_stands) else { return false };
-    substrate_features::journal::heard_since(db, session.as_str(), event.at).unwrap_or(false)
+/// No guard could judge the call, so a person does.
+pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
+    let call = Event::bare(event.client, EventKind::PreToolUse, event.at);
+    let reason = "Substrate's guards could not judge this call (it is too long, or can't be read). [substrate]";
+    let ask = Permission::Ask { reason: reason.to_owned() };
+    (client.encode)(&call, &Verdict { permission: Some(ask), ..Verdict::default() })
 }
 
 /// What came of a verb.
@@ -399,64 +438,5 @@ pub(crate) fn export(exports: &Exports) {
     let file = options.append(true).create(true).custom_flags(flags).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
         tracing::error!(file = %exports.file, %error, "exports could not be written");
-    }
-}
-
-/// An answer in the form in which it is kept for a hook that did not wait.
-pub(crate) fn given(answer: &Answer) -> once::Given {
-    once::Given { exit: answer.exit, stdout: answer.stdout.clone(), stderr: answer.stderr.clone() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use substrate_store::{Durability, Writer};
-
-    fn heard(db: &mut Writer, event: &str, at: i64, when: When) {
-        let stdin = format!(
-            r#"{{"session_id":"s1","cwd":"/","hook_event_name":"{event}","tool_name":"Bash","tool_input":{{"command":"ls"}},"tool_use_id":"t{at}"}}"#
-        );
-        let args = format!("claude-code\0{event}\0");
-        let request = HookRequest {
-            id: [u8::try_from(at).unwrap(); 16],
-            args: args.as_bytes(),
-            cwd: b"/",
-            stdin: stdin.as_bytes(),
-            ..HookRequest::default()
-        };
-        let decoded = decode(&request, Timestamp(at), 0);
-        let settings = Arc::new(Settings::resolve(&substrate_features::keys(), &[]));
-        let prepared = Prepared::new(decoded, settings);
-        let mut tx = db.begin(Durability::Normal).unwrap();
-        apply(&mut tx, &prepared, &Machine::default(), HostKind::Daemon, when);
-        tx.commit().unwrap();
-    }
-
-    fn has_stopped(db: &mut Writer) -> bool {
-        let mut tx = db.begin(Durability::Normal).unwrap();
-        let tx: &mut dyn Db = &mut tx;
-        let sql = "select stopped_ms is not null from agent_sessions where session = 's1'";
-        tx.first(sql, &[], |row| row.int(0)).unwrap() == Some(1)
-    }
-
-    /// A Stop that had to be kept: whether it counts, after what the session did since.
-    fn counts_after(since: Option<&str>) -> bool {
-        let folder = tempfile::tempdir().unwrap();
-        let mut db =
-            Writer::open(&folder.path().join("db"), std::time::Duration::from_secs(5)).unwrap();
-        let schema = schema();
-        substrate_store::prepare(&mut db, &schema, Timestamp(0), folder.path()).unwrap();
-        heard(&mut db, "PreToolUse", 1, When::Now);
-        if let Some(since) = since {
-            heard(&mut db, since, 3, When::Now);
-        }
-        heard(&mut db, "Stop", 2, When::TooLate);
-        has_stopped(&mut db)
-    }
-
-    #[test]
-    fn a_late_stop_ends_no_newer_turn() {
-        assert!(counts_after(None));
-        assert!(!counts_after(Some("PreToolUse")));
     }
 }

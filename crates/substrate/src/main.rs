@@ -1,4 +1,4 @@
-//! `substrate`: the commands, the daemon, and the engine without a daemon.
+//! `substrate`: the commands, the daemon, and what takes over for a hook that finds no daemon.
 
 mod cli;
 mod clock;
@@ -12,11 +12,10 @@ mod fsx;
 mod gather;
 mod hooks;
 mod host;
-mod in_process;
 mod machine;
 mod proc;
+mod relay;
 mod run;
-mod spool;
 mod tmux;
 mod ui;
 
@@ -25,9 +24,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> =
         std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    // A hook without a daemon waits for this: no command-line parser in its way.
+    // An agent waits for this: no command-line parser in its way.
     if args.get(1).is_some_and(|arg| arg == "__hook") {
-        return in_process::main(&args[2..]);
+        return relay::main(&args[2..]);
     }
     // Nor in that of a script, which may call these several times.
     if let Some(command) = args.get(1).filter(|arg| for_scripts::COMMANDS.contains(&arg.as_str())) {

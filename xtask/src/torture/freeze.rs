@@ -1,144 +1,148 @@
-//! The daemon is frozen, and wakes up later: no hook waits beyond its deadline, and no event is there twice.
+//! The daemon is stopped (SIGSTOP), between two transactions or in the middle of one: it is replaced, and nothing is
+//! lost or doubled.
+//!
+//! Hooks kill the stopped daemon, so its pid may be recycled: a signal goes only to a pid that still is our daemon.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
+use super::history::{self, Moment};
 use super::workers::{By, Seen, work_while};
 use super::{Report, Setting};
+use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
-use crate::stats::ms;
-use crate::{journal, proc};
+use crate::stats::{Times, ms};
 
-/// A hook that is slower than this has waited for the daemon.
-const WAITED: Duration = Duration::from_millis(700);
+/// The next hook is answered within this time on a quiet machine.
+const NEXT: Duration = Duration::from_secs(3);
 
-pub(super) fn run(setting: &Setting) -> Result<Report> {
-    let mut report = Report::default();
-    at_random(setting, &mut report)?;
-    only_the_first_wait(setting, &mut report)?;
-    Ok(report)
+/// A stopped daemon is gone within this time, however busy the machine is.
+const REPLACED: Duration = Duration::from_secs(15);
+
+/// Hooks before and after, for the usual speed.
+const N_HOOKS: usize = 11;
+
+/// How often the daemon is stopped and continued until it is found in a transaction.
+const MAX_TRIES: usize = 300;
+
+pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
+    one_by_one(setting, report)?;
+    among_others(setting, report)
 }
 
-/// Freezes at random moments, under load.
-fn at_random(setting: &Setting, report: &mut Report) -> Result<()> {
-    let n_freezes = setting.rounds(3, 20);
+/// Outside of a transaction: the next hook waits and is answered, and the later ones are as fast as ever.
+fn one_by_one(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let pid = sandbox.start_daemon()?;
+    sandbox.start_daemon()?;
+    let (mut seen, mut next) = (Seen::default(), Vec::new());
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut n_survived = 0;
+    for round in 0..setting.rounds(2, 10) {
+        for n in 0..N_HOOKS {
+            before.push(seen.hook(&sandbox, format!("toolu_{round}_before_{n}"))?);
+        }
+        let pid = sandbox.daemon().context("no daemon runs")?;
+        ensure!(sandbox.signal(pid, Signal::STOP), "the daemon is gone");
+        next.push(seen.hook(&sandbox, format!("toolu_{round}_next"))?);
+        for n in 0..N_HOOKS {
+            after.push(seen.hook(&sandbox, format!("toolu_{round}_after_{n}"))?);
+        }
+        let gone = proc::wait_until(Duration::from_secs(2), || !sandbox.daemons().contains(&pid));
+        // If it was not replaced, it must not do again what others have done.
+        n_survived += usize::from(!gone);
+        sandbox.signal(pid, Signal::CONT);
+    }
+    let (before, after) = (Times::of(before), Times::of(after));
+    report.time("next hook after a freeze, slowest", Times::of(next).max(), NEXT);
+    let (usual, later) = (before.p50(), after.p50());
+    let kept = later <= 3 * usual + Duration::from_millis(5);
+    let words = format!("{}, {} (max {})", ms(usual), ms(later), ms(after.max()));
+    report.when_quiet("p50 of the hooks before it, and after the next", words, "≤ 3 ×", kept);
+    report.none("frozen daemons that were not replaced", n_survived);
+    ends_with_one(&sandbox, report);
+    report.journal(&sandbox, &seen)
+}
+
+/// Under the events of many agents, at random moments and in the middle of a commit.
+fn among_others(setting: &Setting, report: &mut Report) -> Result<()> {
+    let n_freezes = setting.rounds(4, 30);
+    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
+    sandbox.start_daemon()?;
     let mut rng = setting.rng();
     let mut freezes = Vec::new();
-    let workers = [By::Hook; 8];
-    let seen = work_while(&sandbox, &workers, Duration::from_millis(5), || {
-        for _ in 0..n_freezes {
-            std::thread::sleep(rng.millis(50, 500));
-            let begun = Instant::now();
-            proc::signal(pid, Signal::STOP);
-            let in_commit = holds_the_database(&sandbox)?;
-            std::thread::sleep(rng.millis(300, 3_000));
-            proc::signal(pid, Signal::CONT);
-            freezes.push(Freeze { begun, ended: Instant::now(), in_commit });
-            std::thread::sleep(rng.millis(300, 600));
+    let workers = [By::Hook, By::Hook, By::Hook, By::Hook, By::Frame, By::Frame, By::Frame];
+    let seen = work_while(&sandbox, &workers, Duration::from_millis(2), || {
+        for n in 0..n_freezes {
+            std::thread::sleep(rng.millis(50, 300));
+            if setting.is_late() {
+                break;
+            }
+            let wants_commit = n % 2 == 0;
+            freezes.extend(freeze(&sandbox, wants_commit)?);
         }
         Ok(())
     })?;
     let n_in_commit = freezes.iter().filter(|freeze| freeze.in_commit).count();
-    report.figure(
-        "freezes, and those in the middle of a commit",
-        format!("{n_freezes}, {n_in_commit}"),
-    );
-    report.hooks(&seen.times());
-    report.none("hooks that failed or printed", seen.n_failed);
-    let n_waited = seen.hooks.iter().filter(|(_, took)| *took > WAITED).count();
-    report.figure("hooks that waited for it", n_waited);
-    let late = slow_after(&seen, &freezes);
-    report.promise(
-        "hooks that began over 1.5 s into a freeze (not in a commit), and waited",
-        late.len(),
-        late.is_empty(),
-    );
-    late.into_iter().for_each(|line| report.evidence(line));
-    let same = sandbox.daemons() == [pid];
-    report.promise("the same daemon goes on", same, same);
-    let socket = sandbox.state().join(ipc::place::SOCKET);
-    let begun = Instant::now();
-    let back = proc::wait_until(Duration::from_secs(8), || socket.exists());
-    let took = begun.elapsed();
-    let words = if back { ms(took) } else { "never".to_owned() };
-    report.promise("its socket is back after", words, back && took < Duration::from_secs(1));
-    // Whatever it still has of the hooks that did not wait.
-    std::thread::sleep(Duration::from_millis(500));
-    report.journal(&sandbox, &seen.sent)
+    let words = format!("{}, {n_in_commit}", freezes.len());
+    report.figure("freezes, and those in the middle of a commit", words);
+    report.promise("… of which one at least", n_in_commit, n_in_commit > 0);
+    report.time("slowest hook of those that a freeze held up", slowest(&seen, &freezes), NEXT);
+    let n_survived = freezes.iter().filter(|freeze| !freeze.replaced).count();
+    report.none("frozen daemons that were not replaced", n_survived);
+    ends_with_one(&sandbox, report);
+    report.journal(&sandbox, &seen)
 }
 
-/// When the daemon was frozen.
+/// When the daemon was frozen, and what came of it.
 struct Freeze {
-    begun: Instant,
-    ended: Instant,
-    /// It holds the database, so nobody can do without it.
+    began: Moment,
+    ended: Moment,
     in_commit: bool,
+    replaced: bool,
 }
 
-/// Whether nobody else can write. Hooks that do without the daemon write too, but not for long.
+/// Stops the daemon, in a transaction if that is wanted and can be had, and waits for its replacement.
+fn freeze(sandbox: &Sandbox, wants_commit: bool) -> Result<Option<Freeze>> {
+    for n_try in 0..MAX_TRIES {
+        let up = proc::wait_until(REPLACED, || sandbox.daemons().len() == 1);
+        ensure!(up, "there are {} daemons after {REPLACED:?}", sandbox.daemons().len());
+        let Some(pid) = sandbox.daemon() else { continue };
+        if !sandbox.signal(pid, Signal::STOP) {
+            continue;
+        }
+        let began = history::now();
+        let in_commit = holds_the_database(sandbox)?;
+        if wants_commit && !in_commit && n_try + 1 < MAX_TRIES {
+            sandbox.signal(pid, Signal::CONT);
+            std::thread::sleep(Duration::from_micros(300));
+            continue;
+        }
+        let replaced = proc::wait_until(REPLACED, || !sandbox.daemons().contains(&pid));
+        sandbox.signal(pid, Signal::CONT);
+        return Ok(Some(Freeze { began, ended: history::now(), in_commit, replaced }));
+    }
+    Ok(None)
+}
+
+/// Whether the stopped daemon is in the middle of a transaction.
 fn holds_the_database(sandbox: &Sandbox) -> Result<bool> {
     let db = rusqlite::Connection::open(sandbox.database())?;
-    db.busy_timeout(Duration::from_millis(150))?;
+    db.busy_timeout(Duration::from_millis(20))?;
     Ok(db.execute_batch("begin immediate; rollback").is_err())
 }
 
-/// Hooks that waited although others had waited before them, and left a marker.
-fn slow_after(seen: &Seen, freezes: &[Freeze]) -> Vec<String> {
-    let mut out = Vec::new();
-    for ((begun, took), marker) in seen.hooks.iter().zip(&seen.sent.answered) {
-        let into = |freeze: &&Freeze| {
-            *begun > freeze.begun + Duration::from_millis(1_500)
-                && *begun < freeze.ended
-                && !freeze.in_commit
-        };
-        if let (true, Some(freeze)) = (*took > WAITED, freezes.iter().find(into)) {
-            let (at, of) = (ms(*begun - freeze.begun), ms(freeze.ended - freeze.begun));
-            out.push(format!("{marker} began {at} into a freeze of {of} and took {}", ms(*took)));
-        }
-    }
-    out
+/// The longest of the hooks that ran when the daemon was frozen, or began before it was replaced.
+fn slowest(seen: &Seen, freezes: &[Freeze]) -> Duration {
+    let held_up = |(began, took): &&(Moment, Duration)| {
+        freezes.iter().any(|freeze| *began < freeze.ended && *began + *took > freeze.began)
+    };
+    seen.hooks.iter().filter(held_up).map(|(_, took)| *took).max().unwrap_or_default()
 }
 
-/// One after the other: the first waits, the next do not, and the daemon is used again when it wakes up.
-fn only_the_first_wait(setting: &Setting, report: &mut Report) -> Result<()> {
-    let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let pid = sandbox.start_daemon()?;
-    let mut seen = Seen::default();
-    seen.hook(&sandbox, "toolu_before".to_owned())?;
-    proc::signal(pid, Signal::STOP);
-    let first = seen.hook(&sandbox, "toolu_first".to_owned())?;
-    let mut next = Duration::ZERO;
-    for n in 0..5 {
-        next = next.max(seen.hook(&sandbox, format!("toolu_next_{n}"))?);
-    }
-    report.promise(
-        "first hook after a freeze, slowest of the next five",
-        format!("{}, {}", ms(first), ms(next)),
-        next < WAITED,
-    );
-    proc::signal(pid, Signal::CONT);
-    let awake = Instant::now();
-    let mut back = None;
-    for n in 0.. {
-        let marker = format!("toolu_after_{n}");
-        seen.hook(&sandbox, marker.clone())?;
-        let rows = journal::rows(&sandbox.database())?;
-        let row =
-            rows.iter().find(|(tool_use, ..)| *tool_use == marker).context("not journaled")?;
-        if row.1 == "daemon" {
-            back = Some(awake.elapsed());
-        }
-        if back.is_some() || awake.elapsed() > Duration::from_secs(8) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let words = back.map_or_else(|| "never".to_owned(), ms);
-    report.promise("used again after it woke up", words, back.is_some());
-    report.journal(&sandbox, &seen.sent)?;
-    Ok(())
+fn ends_with_one(sandbox: &Sandbox, report: &mut Report) {
+    proc::wait_until(Duration::from_secs(5), || sandbox.daemons().len() == 1);
+    let n_daemons = sandbox.daemons().len();
+    report.promise("daemons at the end", n_daemons, n_daemons == 1);
 }

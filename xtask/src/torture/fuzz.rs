@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-use super::{DEADLINE, Report, Setting, garbage};
+use super::{Report, Setting, garbage};
 use crate::payload;
 use crate::proc::{self, Ran};
 use crate::sandbox::{Autostart, Sandbox};
-use crate::stats::{Rng, Times};
+use crate::stats::Rng;
 
-pub(super) fn run(setting: &Setting) -> Result<Report> {
-    let mut report = Report::default();
+pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     let mut rng = setting.rng();
     let up = Sandbox::new(&setting.dist, Autostart::Off)?;
     let pid = up.start_daemon()?;
@@ -27,21 +26,27 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
             for (name, mut command) in wrong_arguments(sandbox, &mut rng) {
                 findings.add(&name, &proc::feed(&mut command, b"{}\n")?);
             }
-            for (name, pieces, pause) in slow_pipes() {
-                findings.add(name, &drip(&mut sandbox.hook(), &pieces, pause)?);
+            // They only wait, so they wait together.
+            let dripped = std::thread::scope(|scope| {
+                let drip = |(name, pieces, pause): (&'static str, Vec<Vec<u8>>, Duration)| {
+                    scope.spawn(move || (name, drip(&mut sandbox.hook(), &pieces, pause)))
+                };
+                let running: Vec<_> = slow_pipes().into_iter().map(drip).collect();
+                running.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+            });
+            for one in dripped {
+                let (name, ran) = one.map_err(|_| anyhow::anyhow!("a slow pipe panicked"))?;
+                findings.add(name, &ran?);
             }
             odd_streams(sandbox, &mut findings)?;
         }
     }
-    report.hooks(&Times::of(findings.times));
-    report.promise("violations", findings.bad.len(), findings.bad.is_empty());
-    for bad in findings.bad.iter().take(12) {
-        report.figure("", bad);
-    }
-    garbage::throw(setting, &up, &mut rng, &mut report)?;
+    report.hooks(findings.times);
+    report.no("violations", &findings.bad);
+    garbage::throw(setting, &up, &mut rng, report)?;
     let alive = up.daemons() == [pid];
     report.promise("the daemon is alive", alive, alive);
-    Ok(report)
+    Ok(())
 }
 
 #[derive(Default)]
@@ -56,9 +61,6 @@ impl Findings {
         let mut bad = |what: String| self.bad.push(format!("{name}: {what}"));
         if ran.status.code() != Some(0) {
             bad(format!("ended with {}", ran.status));
-        }
-        if ran.took > DEADLINE {
-            bad(format!("took {:.1?}", ran.took));
         }
         if !ran.stdout.is_empty()
             && serde_json::from_slice::<serde_json::Value>(&ran.stdout).is_err()

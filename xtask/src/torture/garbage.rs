@@ -56,9 +56,10 @@ pub(super) fn throw(
         "garbage frames, and those that were refused in words",
         format!("{n}, {n_refused} of {}", n / 10),
     );
-    let kept = answered.is_ok() && took < Duration::from_secs(1);
+    let (is_answered, bar) = (answered.is_ok(), Duration::from_secs(1));
     let words = answered.map_or_else(|error| error.name().to_owned(), |_| us(took));
-    report.promise("the next good event", words, kept);
+    report.promise("the next good event is answered", words, is_answered);
+    report.time("… within", took, bar);
     report.promise("the daemon's memory grew by", format!("{grown} KB"), grown < MAX_GROWTH_KB);
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Many senders, many receivers, and a daemon that is killed again and again: whatever was acknowledged arrives, and
-//! nothing is told twice to a session that has seen it.
+//! Many senders, many receivers, and a daemon that is killed again and again: what was acknowledged arrives, and nothing
+//! is told again to a session that has seen it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,300 +12,284 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::history::mail::Acknowledged;
+use super::history::{self, Act, Record, Verdict};
+use super::session::{Heard, Session};
 use super::{Report, Setting};
+use crate::journal::{self, Sent};
+use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
-use crate::{journal, proc};
 
 const N_SENDERS: usize = 50;
 const N_RECEIVERS: usize = 20;
 
-pub(super) fn run(setting: &Setting) -> Result<Report> {
+/// What a hook had in its hands when the daemon died is told within this time by another.
+const TOLD: Duration = Duration::from_secs(20);
+
+/// The client ends a turn after so many blocks.
+const MAX_STOPS: usize = 8;
+
+/// What senders and receivers share.
+#[derive(Default)]
+struct Ring {
+    senders_stop: AtomicBool,
+    receivers_stop: AtomicBool,
+    told: Mutex<HashSet<String>>,
+}
+
+pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_kills = setting.rounds(6, 40);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let mut receivers: Vec<Receiver> = (0..N_RECEIVERS).map(Receiver::new).collect();
+    let ring = Ring::default();
+    let mut receivers: Vec<Receiver<'_>> =
+        (0..N_RECEIVERS).map(|at| Receiver::new(&sandbox, &ring, at)).collect();
     for receiver in &mut receivers {
-        receiver.hear(&sandbox, "SessionStart", json!({"source": "startup"}))?;
+        receiver.hear(Act::Start, "SessionStart", json!({"source": "startup"}))?;
     }
     let names = names(&sandbox)?;
     let mut rng = setting.rng();
-    let senders_stop = AtomicBool::new(false);
-    let receivers_stop = AtomicBool::new(false);
-    let (sent, receivers, n_killed) = std::thread::scope(|scope| {
-        let (sandbox, names) = (&sandbox, &names);
-        let (senders_stop, receivers_stop) = (&senders_stop, &receivers_stop);
+    let (sent, mut receivers, n_killed) = std::thread::scope(|scope| {
+        let (sandbox, names, ring) = (&sandbox, &names, &ring);
         let senders: Vec<_> = (0..N_SENDERS)
-            .map(|n| scope.spawn(move || send_until(sandbox, names, n, senders_stop)))
+            .map(|n| scope.spawn(move || send_until(sandbox, names, n, &ring.senders_stop)))
             .collect();
         let hearing: Vec<_> = receivers
             .into_iter()
-            .map(|receiver| scope.spawn(move || receiver.work_until(sandbox, receivers_stop)))
+            .map(|receiver| scope.spawn(move || receiver.work_until_enough()))
             .collect();
         let mut n_killed = 0;
         for _ in 0..n_kills {
+            if setting.is_late() {
+                break;
+            }
             let _back = proc::wait_until(Duration::from_secs(10), || sandbox.daemon().is_some());
             std::thread::sleep(rng.millis(20, 400));
             if let Some(pid) = sandbox.daemon() {
                 n_killed += usize::from(proc::signal(pid, Signal::KILL));
             }
         }
-        senders_stop.store(true, Ordering::Relaxed);
-        let mut sent = Sent::default();
+        ring.senders_stop.store(true, Ordering::Relaxed);
+        let mut sends = Sends::default();
         for sender in senders {
-            sent.add(sender.join().map_err(|_| anyhow::anyhow!("a sender panicked"))??);
+            sends.add(sender.join().map_err(|_| anyhow::anyhow!("a sender panicked"))??);
         }
-        // What was claimed by a hook that died with the daemon is free again after some seconds.
-        std::thread::sleep(Duration::from_secs(12));
-        receivers_stop.store(true, Ordering::Relaxed);
+        proc::wait_until(TOLD, || {
+            let told = ring.told.lock();
+            told.is_ok_and(|told| sends.acknowledged.iter().all(|one| told.contains(&one.id)))
+        });
+        ring.receivers_stop.store(true, Ordering::Relaxed);
         let mut heard = Vec::new();
         for receiver in hearing {
             heard.push(receiver.join().map_err(|_| anyhow::anyhow!("a receiver panicked"))??);
         }
-        Ok::<_, anyhow::Error>((sent, heard, n_killed))
+        Ok::<_, anyhow::Error>((sends, heard, n_killed))
     })?;
-    report(&sandbox, &sent, receivers, n_killed)
+    for receiver in &mut receivers {
+        receiver.drain()?;
+    }
+    let records: Vec<Record> =
+        receivers.into_iter().flat_map(|receiver| receiver.session.records).collect();
+    report.figure("kills", n_killed);
+    judge(&sandbox, &sent, &records, report)
 }
 
-fn report(
-    sandbox: &Sandbox,
-    sent: &Sent,
-    mut receivers: Vec<Receiver>,
-    n_killed: usize,
-) -> Result<Report> {
-    for receiver in &mut receivers {
-        receiver.drain(sandbox)?;
-    }
-    let mut report = Report::default();
-    report.figure("kills", n_killed);
+/// The history of the hooks, and then the program's own table.
+fn judge(sandbox: &Sandbox, sent: &Sends, records: &[Record], report: &mut Report) -> Result<()> {
     report.figure("acknowledged sends", sent.acknowledged.len());
-    report.figure("sends that failed", sent.n_failed);
-    let told: HashSet<i64> = receivers.iter().flat_map(|one| one.told.keys().copied()).collect();
-    let lost: Vec<i64> =
-        sent.acknowledged.values().filter(|id| !told.contains(*id)).copied().collect();
-    report.none("acknowledged and never told", lost.len());
-    let again: Vec<&String> = receivers.iter().flat_map(|one| &one.told_again).collect();
-    report.none("told again after it was seen", again.len());
-    let n_introductions: usize = receivers.iter().flat_map(|one| one.told.values()).sum();
-    report.figure("introductions beyond the first", n_introductions.saturating_sub(told.len()));
-    report.none("hooks that failed", receivers.iter().map(|one| one.n_failed).sum());
-    let doubled = doubled(sandbox)?;
-    report.none("sent once and there twice", doubled);
-    for id in lost.iter().take(3) {
-        report.evidence(format!("#{id}: {}", ledger(sandbox, *id)?));
+    report.no("sends that failed", &sent.failed);
+    let found = history::mail::read(records, &sent.acknowledged);
+    report.no("acknowledged and never told", &found.untold);
+    report.no("told again after it was seen", &found.repeated);
+    report.no("told to another session", &found.misdirected);
+    report.no("acknowledged with the id of another", &found.doubled);
+    report.figure("introductions beyond the first", found.n_more);
+    for line in found.untold.iter().chain(&found.repeated).take(3) {
+        let id: String = line.chars().skip(1).take_while(char::is_ascii_digit).collect();
+        report.evidence(format!("#{id}: {}", ledger(sandbox, &id)?));
     }
-    for line in again.into_iter().take(5) {
-        report.evidence(line.clone());
-    }
-    Ok(report)
+    // A waiter's failure is one that we killed.
+    let failed = records.iter().filter(|record| record.verdict == Verdict::Failed);
+    let failed = failed.filter(|record| record.act != Act::Waiter);
+    let words = |record: &Record| format!("{:?} of {}", record.act, record.actor);
+    report.no("hooks that failed", &failed.map(words).collect::<Vec<_>>());
+    let hooks = records.iter().filter(|record| record.act != Act::Waiter);
+    report.hooks(hooks.map(|record| record.ended - record.began));
+    let there = journal::tally(subjects(sandbox)?, &sent.subjects);
+    report.promise("messages", there.words(), there.is_exact());
+    Ok(())
 }
 
 /// What the senders know.
 #[derive(Default)]
-struct Sent {
-    /// Subject and id.
-    acknowledged: HashMap<String, i64>,
-    n_failed: usize,
+struct Sends {
+    acknowledged: Vec<Acknowledged>,
+    subjects: Sent,
+    failed: Vec<String>,
 }
 
-impl Sent {
+impl Sends {
     fn add(&mut self, other: Self) {
         self.acknowledged.extend(other.acknowledged);
-        self.n_failed += other.n_failed;
+        self.subjects.add(other.subjects);
+        self.failed.extend(other.failed);
     }
 }
 
 fn send_until(
     sandbox: &Sandbox,
-    names: &[String],
+    names: &[(String, String)],
     sender: usize,
     stop: &AtomicBool,
-) -> Result<Sent> {
-    let mut sent = Sent::default();
+) -> Result<Sends> {
+    let mut sends = Sends::default();
     for n in 0.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let to = &names[(sender * 7 + n) % names.len()];
+        let (name, session) = &names[(sender * 7 + n) % names.len()];
         let subject = format!("m-{sender}-{n}");
         let priority = ["normal", "urgent", "low"][n % 3];
-        let out = sandbox.substrate(&[
-            "send",
-            "--to",
-            to,
-            "--subject",
-            &subject,
-            "--body",
-            "x",
-            "--priority",
-            priority,
-            "--format",
-            "json",
-        ])?;
+        let mut args = vec!["send", "--to", name, "--subject", &subject, "--body", "x"];
+        args.extend(["--priority", priority, "--format", "json"]);
+        let out = sandbox.substrate(&args)?;
         if out.status.success() {
             let said: Value = serde_json::from_slice(&out.stdout)?;
-            sent.acknowledged.insert(subject, said["id"].as_i64().context("a send without an id")?);
+            let id = said["id"].as_i64().context("a send without an id")?.to_string();
+            sends.acknowledged.push(Acknowledged { id, recipient: session.clone() });
+            sends.subjects.answered.push(subject);
         } else {
-            sent.n_failed += 1;
+            let said = String::from_utf8_lossy(&out.stderr).trim().replace('\n', " ");
+            sends.failed.push(format!("{subject}: {said}"));
+            sends.subjects.unanswered.push(subject);
         }
         std::thread::sleep(Duration::from_millis(40));
     }
-    Ok(sent)
+    Ok(sends)
 }
 
-/// One session, as its client would drive it: every event a real hook process.
-struct Receiver {
-    session: String,
-    /// A person watches it, so that it can be woken.
-    is_attended: bool,
-    /// How often each message was introduced.
-    told: HashMap<i64, usize>,
-    /// Introduced by the latest answers, not followed by an event that shows that the model was asked.
-    fresh: HashSet<i64>,
-    seen: HashSet<i64>,
-    told_again: Vec<String>,
-    n_failed: usize,
+/// A session that works a turn after the other, and hears its mail.
+struct Receiver<'a> {
+    sandbox: &'a Sandbox,
+    ring: &'a Ring,
+    session: Session,
 }
 
-impl Receiver {
-    fn new(at: usize) -> Self {
-        Self {
-            session: format!("5e551011-0000-4000-8000-{at:012}"),
-            is_attended: at % 2 == 1,
-            told: HashMap::new(),
-            fresh: HashSet::new(),
-            seen: HashSet::new(),
-            told_again: Vec::new(),
-            n_failed: 0,
-        }
+impl<'a> Receiver<'a> {
+    fn new(sandbox: &'a Sandbox, ring: &'a Ring, at: usize) -> Self {
+        let id = format!("5e551011-0000-4000-8000-{at:012}");
+        let session = Session { is_attended: at % 2 == 1, ..Session::new(id) };
+        Self { sandbox, ring, session }
     }
 
-    /// A turn after the other.
-    fn work_until(mut self, sandbox: &Sandbox, stop: &AtomicBool) -> Result<Self> {
-        let mut prompt = "go on";
-        while !stop.load(Ordering::Relaxed) {
-            self.turn(sandbox, prompt)?;
+    fn work_until_enough(mut self) -> Result<Self> {
+        let mut prompt = Act::Prompt;
+        while !self.ring.receivers_stop.load(Ordering::Relaxed) {
+            self.turn(prompt)?;
             // Every other session is idle between its turns, with a waiter beside it.
-            prompt = "go on";
-            if self.is_attended && self.wait(sandbox, stop)? {
-                prompt = "<task-notification>";
-            }
+            let woken = self.session.is_attended && self.wait()?;
+            prompt = if woken { Act::Notified } else { Act::Prompt };
             std::thread::sleep(Duration::from_millis(30));
         }
         Ok(self)
     }
 
-    fn turn(&mut self, sandbox: &Sandbox, prompt: &str) -> Result<bool> {
+    /// Whether anything was told.
+    fn turn(&mut self, prompt: Act) -> Result<bool> {
+        let words = if prompt == Act::Notified { "<task-notification>" } else { "go on" };
         let tool = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": "toolu_1"});
-        let mut told = self.hear(sandbox, "UserPromptSubmit", json!({"prompt": prompt}))?;
-        self.sees(sandbox, "PreToolUse", &tool)?;
-        told |= self.hear(sandbox, "PostToolUse", tool)?;
-        let mut again = false;
+        let mut told = self.hear(prompt, "UserPromptSubmit", json!({"prompt": words}))?;
+        told |= self.hear(Act::Before, "PreToolUse", tool.clone())?;
+        told |= self.hear(Act::After, "PostToolUse", tool)?;
         // A block makes the model go on, and stop again.
-        while self.sees(sandbox, "Stop", &json!({"stop_hook_active": again}))? {
+        for n in 0..MAX_STOPS {
+            let act = if n == 0 { Act::Stop } else { Act::StopAgain };
+            if !self.hear(act, "Stop", json!({"stop_hook_active": n > 0}))? {
+                break;
+            }
             told = true;
-            again = true;
         }
         Ok(told)
     }
 
     /// The waiter beside the session, until it starts a turn; whether it did.
-    fn wait(&mut self, sandbox: &Sandbox, stop: &AtomicBool) -> Result<bool> {
-        let mut hook = self.hook(sandbox, "Stop");
+    fn wait(&mut self) -> Result<bool> {
+        let mut hook = self.session.command(self.sandbox, "Stop");
         hook.arg("--wake").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let payload =
+            self.session.payload(self.sandbox, "Stop", json!({"stop_hook_active": false}));
+        let began = history::now();
         let mut child = hook.spawn()?;
-        let payload = self.payload(sandbox, "Stop", json!({"stop_hook_active": false}));
         child.stdin.take().context("no stdin")?.write_all(payload.as_bytes())?;
-        while child.try_wait()?.is_none() && !stop.load(Ordering::Relaxed) {
+        while child.try_wait()?.is_none() && !self.ring.receivers_stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(2));
         }
-        if child.try_wait()?.is_none() {
+        let ended_by_itself = child.try_wait()?.is_some();
+        if !ended_by_itself {
             child.kill()?;
         }
         let out = child.wait_with_output()?;
-        Ok(self.heard("Waiter", &String::from_utf8_lossy(&out.stderr)))
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        let ok = ended_by_itself && matches!(out.status.code(), Some(0 | 2));
+        Ok(self.heard(Act::Waiter, &Heard { ok, text, began, ended: history::now() }))
     }
 
     /// Until nothing new comes.
-    fn drain(&mut self, sandbox: &Sandbox) -> Result<()> {
+    fn drain(&mut self) -> Result<()> {
         for _ in 0..200 {
-            if !self.turn(sandbox, "go on")? {
-                return Ok(());
+            if !self.turn(Act::Prompt)? {
+                break;
             }
         }
         Ok(())
     }
 
-    /// An event that shows that the model was asked since the last one.
-    fn sees(&mut self, sandbox: &Sandbox, event: &str, with: &Value) -> Result<bool> {
-        let before = std::mem::take(&mut self.fresh);
-        let told = self.hear(sandbox, event, with.clone())?;
-        self.seen.extend(before);
-        Ok(told)
+    /// One hook process; whether it told anything.
+    fn hear(&mut self, act: Act, event: &str, with: Value) -> Result<bool> {
+        let heard = self.session.hear(self.sandbox, event, with)?;
+        Ok(self.heard(act, &heard))
     }
 
-    /// One hook process. Whether it introduced anything.
-    fn hear(&mut self, sandbox: &Sandbox, event: &str, with: Value) -> Result<bool> {
-        let payload = self.payload(sandbox, event, with);
-        let ran = proc::feed(&mut self.hook(sandbox, event), payload.as_bytes())?;
-        self.n_failed += usize::from(!ran.ok());
-        Ok(self.heard(event, &String::from_utf8_lossy(&ran.stdout)))
-    }
-
-    fn hook(&self, sandbox: &Sandbox, event: &str) -> Command {
-        let mut hook = sandbox.as_hook(sandbox.program("substrate-hook"));
-        let attended = if self.is_attended { "1" } else { "0" };
-        hook.env("CLAUDE_CODE_SESSION_ATTENDED", attended).env_remove("AGENT_ID");
-        hook.args(["claude-code", event]);
-        hook
-    }
-
-    fn payload(&self, sandbox: &Sandbox, event: &str, with: Value) -> String {
-        let cwd = sandbox.path("project");
-        let mut payload = json!({"session_id": self.session, "cwd": cwd, "hook_event_name": event});
-        if let (Value::Object(all), Value::Object(more)) = (&mut payload, with) {
-            all.extend(more);
+    fn heard(&mut self, act: Act, heard: &Heard) -> bool {
+        let ids = introduced(&heard.text);
+        let verdict = if heard.ok { Verdict::Allowed } else { Verdict::Failed };
+        if let (true, Ok(mut told)) = (heard.ok, self.ring.told.lock()) {
+            told.extend(ids.iter().cloned());
         }
-        payload.to_string()
-    }
-
-    /// Notes what was introduced; whether anything was.
-    fn heard(&mut self, event: &str, text: &str) -> bool {
-        let ids = introduced(text);
-        for id in &ids {
-            *self.told.entry(*id).or_default() += 1;
-            if self.seen.contains(id) {
-                self.told_again.push(format!("#{id} again at {event} of {}", self.session));
-            }
-            self.fresh.insert(*id);
-        }
-        !ids.is_empty()
+        let told = !ids.is_empty();
+        self.session.note(act, ids, verdict, heard);
+        told
     }
 }
 
 /// The ids in an introduction: `[#42]`.
-fn introduced(text: &str) -> Vec<i64> {
-    text.split("[#").skip(1).filter_map(|rest| rest.split_once(']')?.0.parse().ok()).collect()
+fn introduced(text: &str) -> Vec<String> {
+    let id = |rest: &str| Some(rest.split_once(']')?.0.to_owned());
+    let is_number = |id: &String| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    text.split("[#").skip(1).filter_map(id).filter(is_number).collect()
 }
 
-fn names(sandbox: &Sandbox) -> Result<Vec<String>> {
+/// The names of the agents and their sessions.
+fn names(sandbox: &Sandbox) -> Result<Vec<(String, String)>> {
     let conn = journal::open(&sandbox.database())?;
     let mut statement = conn.prepare(
-        "select a.name from agents a join agent_sessions s on s.agent = a.id order by s.session",
+        "select a.name, s.session from agents a join agent_sessions s on s.agent = a.id order by s.session",
     )?;
-    let names =
-        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    let names = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<Vec<(String, String)>>>()?;
     ensure!(names.len() == N_RECEIVERS, "{} agents instead of {N_RECEIVERS}", names.len());
     Ok(names)
 }
 
-fn doubled(sandbox: &Sandbox) -> Result<usize> {
+/// The subjects of all messages that are there.
+pub(super) fn subjects(sandbox: &Sandbox) -> Result<Vec<String>> {
     let conn = journal::open(&sandbox.database())?;
-    let sql =
-        "select count(*) from (select subject from messages group by subject having count(*) > 1)";
-    let n: i64 = conn.query_row(sql, [], |row| row.get(0))?;
-    Ok(usize::try_from(n)?)
+    let mut statement = conn.prepare("select subject from messages")?;
+    let subjects = statement.query_map([], |row| row.get(0))?;
+    Ok(subjects.collect::<rusqlite::Result<_>>()?)
 }
 
-fn ledger(sandbox: &Sandbox, id: i64) -> Result<String> {
-    let out = sandbox.substrate(&["status", &id.to_string(), "--format", "json"])?;
+fn ledger(sandbox: &Sandbox, id: &str) -> Result<String> {
+    let out = sandbox.substrate(&["status", id, "--format", "json"])?;
     Ok(String::from_utf8_lossy(&out.stdout).split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,16 +1,18 @@
 //! Many claimants share a queue while the daemon is killed again and again, and some of them vanish with what they have:
-//! every item is done by exactly one who is there.
+//! every item is done by exactly one claimant that lives.
 
 use std::collections::HashMap;
-use std::process::Child;
+use std::process::{Child, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::history::{self, Act, Moment, Record, Verdict};
+use super::session::Session;
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
@@ -21,23 +23,16 @@ const N_CLAIMANTS: usize = 64;
 /// One of so many claims ends with the death of its claimant.
 const DEATHS: usize = 25;
 
-/// How long it may take in all.
-const PATIENCE: Duration = Duration::from_secs(900);
-
-/// What all claimants see.
+/// What all claimants share.
 #[derive(Default)]
 struct Ring {
-    /// Who was told that an item is done.
-    done: Mutex<HashMap<i64, Vec<String>>>,
     n_done: AtomicUsize,
-    n_deaths: AtomicUsize,
     n_sessions: AtomicUsize,
-    /// Dead claimants who were told that they have done something.
-    n_from_the_grave: AtomicUsize,
+    records: Mutex<Vec<Record>>,
     failures: Mutex<Vec<String>>,
 }
 
-pub(super) fn run(setting: &Setting) -> Result<Report> {
+pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_items = setting.rounds(200, 10_000);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     add(&sandbox, n_items)?;
@@ -48,11 +43,12 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
         let claimants: Vec<_> = (0..N_CLAIMANTS as u64)
             .map(|at| {
                 let (sandbox, ring, seed) = (&sandbox, &ring, setting.seed + at);
-                scope.spawn(move || work(sandbox, ring, n_items, seed))
+                scope.spawn(move || work(setting, sandbox, ring, n_items, seed))
             })
             .collect();
         let mut n_kills = 0_usize;
         while ring.n_done.load(Ordering::Relaxed) < n_items
+            && !setting.is_late()
             && !claimants.iter().any(|claimant| claimant.is_finished())
         {
             std::thread::sleep(rng.millis(300, 1_500));
@@ -65,7 +61,10 @@ pub(super) fn run(setting: &Setting) -> Result<Report> {
         }
         Ok::<_, anyhow::Error>(n_kills)
     })?;
-    report(&sandbox, &ring, n_items, n_kills, begun.elapsed())
+    report.figure("items", n_items);
+    report.figure("kills of the daemon", n_kills);
+    report.figure("items a second", n_items as u64 / begun.elapsed().as_secs().max(1));
+    judge(&sandbox, ring, n_items, report)
 }
 
 /// All items, over one connection.
@@ -78,135 +77,140 @@ fn add(sandbox: &Sandbox, n_items: usize) -> Result<()> {
     Ok(())
 }
 
-fn report(
-    sandbox: &Sandbox,
-    ring: &Ring,
-    n_items: usize,
-    n_kills: usize,
-    took: Duration,
-) -> Result<Report> {
-    let get = |n: &AtomicUsize| n.load(Ordering::Relaxed);
-    let mut report = Report::default();
-    report.figure("items", n_items);
-    report.figure("kills of the daemon", n_kills);
-    report.figure("claimants that died with an item", get(&ring.n_deaths));
-    report.figure("items a second", n_items / usize::try_from(took.as_secs().max(1))?);
+/// The history of the commands, and then the program's own list.
+fn judge(sandbox: &Sandbox, ring: Ring, n_items: usize, report: &mut Report) -> Result<()> {
     let list = sandbox.substrate(&["work", "list", "-n", "20000", "--format", "json"])?;
     let list: Value = serde_json::from_slice(&list.stdout).context("no list of work")?;
     let items = list["work"].as_array().context("no work")?;
-    let done = ring.done.lock().map_err(|_| anyhow::anyhow!("a claimant panicked"))?;
-    let is_done_once = |item: &&Value| {
-        let told = item["id"].as_i64().and_then(|id| done.get(&id));
-        item["state"] == "done"
-            && told.is_some_and(|told| told.len() == 1 && item["session"] == told[0].as_str())
-    };
+    let ids: Vec<String> =
+        items.iter().filter_map(|item| Some(item["id"].as_i64()?.to_string())).collect();
+    let records = ring.records.into_inner().unwrap_or_default();
+    let n_deaths = records.iter().filter(|record| record.act == Act::Death).count();
+    report.figure("claimants that died with an item", n_deaths);
     report.none("items that were lost", n_items.saturating_sub(items.len()));
-    let n_once = items.iter().filter(is_done_once).count();
-    report.none("items not done by exactly one", items.len() - n_once);
-    report.none("items done by the dead", get(&ring.n_from_the_grave));
-    let failures = ring.failures.lock().map_err(|_| anyhow::anyhow!("a claimant panicked"))?;
-    report.none("commands that failed", failures.len());
-    for failure in failures.iter().take(5) {
-        report.evidence(failure.clone());
-    }
-    Ok(report)
+    let found = history::work::read(&records, &ids);
+    report.no("items with two claimants at once", &found.shared);
+    report.no("items not done exactly once", &found.not_once);
+    report.no("items done by the dead", &found.from_the_grave);
+    let done = records
+        .iter()
+        .filter(|record| record.act == Act::Done && record.verdict == Verdict::Allowed);
+    let by: HashMap<&str, &str> =
+        done.map(|record| (record.about[0].as_str(), record.actor.as_str())).collect();
+    let is_told = |(id, item): &(&String, &Value)| {
+        item["state"] == "done" && by.get(id.as_str()).is_some_and(|by| item["session"] == *by)
+    };
+    let n_told = ids.iter().zip(items).filter(is_told).count();
+    report.none("items that the list has otherwise", items.len() - n_told);
+    report.no("commands that failed", &ring.failures.into_inner().unwrap_or_default());
+    report.hooks(Session::times(&records, &[Act::Start]));
+    Ok(())
 }
 
 /// Takes items and does them until all are done; now and then it dies with one, and another takes its place.
-fn work(sandbox: &Sandbox, ring: &Ring, n_items: usize, seed: u64) -> Result<()> {
+fn work(
+    setting: &Setting,
+    sandbox: &Sandbox,
+    ring: &Ring,
+    n_items: usize,
+    seed: u64,
+) -> Result<()> {
     let mut rng = Rng::new(seed);
-    let begun = Instant::now();
     let mut me = Claimant::begin(sandbox, ring)?;
-    while ring.n_done.load(Ordering::Relaxed) < n_items {
-        if begun.elapsed() > PATIENCE {
-            bail!("not done after {PATIENCE:?}");
-        }
-        let Some(id) = me.claim(sandbox, ring)? else {
+    while ring.n_done.load(Ordering::Relaxed) < n_items && !setting.is_late() {
+        let Some(item) = me.claim()? else {
             std::thread::sleep(rng.millis(50, 250));
             continue;
         };
         if rng.below(DEATHS) == 0 {
             me.die()?;
-            ring.n_deaths.fetch_add(1, Ordering::Relaxed);
-            if me.says_done(sandbox, id)?.status.success() {
-                ring.n_from_the_grave.fetch_add(1, Ordering::Relaxed);
-            }
+            me.says_done(&item)?;
             me = Claimant::begin(sandbox, ring)?;
             continue;
         }
-        let out = me.says_done(sandbox, id)?;
+        let out = me.says_done(&item)?;
         if out.status.success() {
-            let mut done = ring.done.lock().map_err(|_| anyhow::anyhow!("a claimant panicked"))?;
-            done.entry(id).or_default().push(me.session.clone());
             ring.n_done.fetch_add(1, Ordering::Relaxed);
         } else {
-            me.failed(ring, &out)?;
+            me.failed(&out);
         }
     }
     Ok(())
 }
 
 /// A session, and the process that stands for its client.
-struct Claimant {
-    session: String,
+struct Claimant<'a> {
+    sandbox: &'a Sandbox,
+    ring: &'a Ring,
+    session: Session,
     client: Child,
 }
 
-impl Claimant {
-    fn begin(sandbox: &Sandbox, ring: &Ring) -> Result<Self> {
+impl<'a> Claimant<'a> {
+    fn begin(sandbox: &'a Sandbox, ring: &'a Ring) -> Result<Self> {
         let at = ring.n_sessions.fetch_add(1, Ordering::Relaxed);
-        let session = format!("3043c1a1-0000-4000-8000-{at:012}");
         let client = proc::command("/bin/sleep").arg("3600").spawn()?;
-        let me = Self { session, client };
-        let payload = json!({
-            "session_id": me.session, "cwd": sandbox.path("project"),
-            "hook_event_name": "SessionStart", "source": "startup",
-        });
-        let mut hook = sandbox.as_hook(sandbox.program("substrate-hook"));
-        hook.env("CLAUDE_CODE_SESSION_ATTENDED", "0")
-            .env("CLAUDE_PID", me.client.id().to_string())
-            .env_remove("AGENT_ID");
-        let ran =
-            proc::feed(hook.args(["claude-code", "SessionStart"]), payload.to_string().as_bytes())?;
-        ensure!(ran.ok(), "a hook failed");
+        let id = format!("3043c1a1-0000-4000-8000-{at:012}");
+        let session = Session { client: Some(client.id()), ..Session::new(id) };
+        let me = Self { sandbox, ring, session, client };
+        let heard = me.session.hear(sandbox, "SessionStart", json!({"source": "startup"}))?;
+        ensure!(heard.ok, "a hook failed");
+        me.note(Act::Start, None, Verdict::Allowed, heard.began);
         Ok(me)
     }
 
     /// Its client is gone, as after `kill -9`.
     fn die(&mut self) -> Result<()> {
+        let began = history::now();
         self.client.kill()?;
         self.client.wait()?;
+        self.note(Act::Death, None, Verdict::Allowed, began);
         Ok(())
     }
 
     /// The next item; `None`: nothing is queued right now.
-    fn claim(&self, sandbox: &Sandbox, ring: &Ring) -> Result<Option<i64>> {
-        let args = ["work", "claim", "--session-id", &self.session, "--format", "json"];
-        let out = sandbox.substrate(&args)?;
+    fn claim(&self) -> Result<Option<String>> {
+        let began = history::now();
+        let args = ["work", "claim", "--session-id", &self.session.id, "--format", "json"];
+        let out = self.sandbox.substrate(&args)?;
         if out.status.success() {
             let item: Value = serde_json::from_slice(&out.stdout).context("no item")?;
-            return Ok(item["id"].as_i64());
+            let id = item["id"].as_i64().context("an item without an id")?.to_string();
+            self.note(Act::Claim, Some(&id), Verdict::Allowed, began);
+            return Ok(Some(id));
         }
         if !String::from_utf8_lossy(&out.stderr).contains("no work is queued") {
-            self.failed(ring, &out)?;
+            self.failed(&out);
         }
         Ok(None)
     }
 
-    fn says_done(&self, sandbox: &Sandbox, id: i64) -> Result<std::process::Output> {
-        sandbox.substrate(&["work", "done", &id.to_string(), "--session-id", &self.session])
+    fn says_done(&self, item: &str) -> Result<Output> {
+        let began = history::now();
+        let out =
+            self.sandbox.substrate(&["work", "done", item, "--session-id", &self.session.id])?;
+        let verdict = if out.status.success() { Verdict::Allowed } else { Verdict::Refused };
+        self.note(Act::Done, Some(item), verdict, began);
+        Ok(out)
     }
 
-    fn failed(&self, ring: &Ring, out: &std::process::Output) -> Result<()> {
+    fn note(&self, act: Act, item: Option<&str>, verdict: Verdict, began: Moment) {
+        let (actor, ended) = (self.session.id.clone(), history::now());
+        let about = item.into_iter().map(str::to_owned).collect();
+        if let Ok(mut records) = self.ring.records.lock() {
+            records.push(Record { actor, act, about, verdict, began, ended });
+        }
+    }
+
+    fn failed(&self, out: &Output) {
         let words = String::from_utf8_lossy(&out.stderr).trim().replace('\n', " ");
-        let mut failures =
-            ring.failures.lock().map_err(|_| anyhow::anyhow!("a claimant panicked"))?;
-        failures.push(format!("{}: {words}", self.session));
-        Ok(())
+        if let Ok(mut failures) = self.ring.failures.lock() {
+            failures.push(format!("{}: {words}", self.session.id));
+        }
     }
 }
 
-impl Drop for Claimant {
+impl Drop for Claimant<'_> {
     fn drop(&mut self) {
         // Both fail only if it has ended already.
         let _gone = self.client.kill();

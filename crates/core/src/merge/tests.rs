@@ -7,7 +7,7 @@ use super::*;
 use crate::event::{Actor, EventKind};
 use crate::ids::SafeId;
 use crate::time::Timestamp;
-use crate::wish::{Cause, WishKind};
+use crate::wish::{Cause, Part, WishKind};
 
 fn everything(_: EventKind, _: WishKind) -> Delivery {
     Delivery::Delivered
@@ -24,11 +24,25 @@ fn stop(again: bool, cap: u32) -> Event {
 }
 
 fn block(cause: Cause, insists: Insists, reason: &str) -> Wish {
-    Wish::Block(Block { cause, reason: reason.to_owned(), insists })
+    Wish::block(cause, reason.to_owned(), insists)
 }
 
 fn context(text: &str) -> Wish {
-    Wish::Context { text: text.to_owned(), more: None }
+    Wish::context(text.to_owned(), None)
+}
+
+/// The same merge, of wishes with which nothing has happened yet.
+fn merge(
+    event: &Event,
+    wishes: &[(&'static str, Wish)],
+    delivers: DeliveryTable,
+    cycle: &StopCycle,
+) -> Merged {
+    super::merge(event, &wished(wishes), delivers, cycle)
+}
+
+fn wished(wishes: &[(&'static str, Wish)]) -> Vec<Wished> {
+    wishes.iter().map(|(feature, wish)| Wished::new(feature, wish.clone())).collect()
 }
 
 fn deny(reason: &str) -> Wish {
@@ -184,7 +198,7 @@ fn what_a_client_does_not_deliver_is_not_said_but_told() {
     let event = Event::bare("test", EventKind::Notification, Timestamp(0));
     let merged = merge(&event, &[("mail", context("hello"))], nothing, &StopCycle::default());
     assert!(merged.verdict.is_silent());
-    assert_eq!(merged.verdict.undeliverable, [("mail", WishKind::Context)]);
+    assert_eq!(merged.fates, [Fate::NotDeliverable]);
 }
 
 #[test]
@@ -212,6 +226,87 @@ fn the_last_export_of_a_name_wins() {
     assert_eq!(merged.verdict.exports, [("AGENT_ID".to_owned(), "2".to_owned())]);
 }
 
+fn export(value: &str) -> Wish {
+    Wish::Export { name: "AGENT_ID".to_owned(), value: value.to_owned() }
+}
+
+fn ask(reason: &str) -> Wish {
+    Wish::Ask { rule: "q".to_owned(), reason: reason.to_owned() }
+}
+
+fn notice(text: &str) -> Wish {
+    Wish::Notice { text: text.to_owned() }
+}
+
+fn wait(until: i64) -> Wish {
+    Wish::Wait { key: "agent 7".to_owned(), until: Timestamp(until) }
+}
+
+const LONG: usize = CONTEXT_BUDGET + 1;
+
+/// W whole, c cut, d dropped.
+#[rstest]
+#[case::a_denial_outdoes_a_question(&[ask("sure?"), deny("no"), deny("no"), deny("never")], "dWWW")]
+#[case::questions(&[ask("sure?"), ask("sure?"), notice("n")], "WWW")]
+#[case::what_is_said_twice_is_said(&[context("a"), context(" a\n"), notice("n"), notice("n")], "WWWW")]
+#[case::no_words(&[context(" \n"), notice(""), block(Cause::Tasks, Insists::Always, " ")], "ddd")]
+#[case::the_last_export_wins(&[export("1"), export("2"), export("2")], "dWW")]
+#[case::the_last_wait_wins(&[wait(1), wait(2)], "dW")]
+#[case::who_is_held_does_not_wait(&[wait(1), block(Cause::Mail, Insists::Always, "m")], "dW")]
+#[case::nothing_to_confirm(&[wait(1), Wish::Receipt], "Wd")]
+#[case::something_to_confirm(&[context("a"), Wish::Receipt], "WW")]
+#[case::mail_outdoes_a_heartbeat(&[block(Cause::Heartbeat, Insists::Always, "h"), block(Cause::Mail, Insists::Always, "m")], "dW")]
+#[case::an_end_that_is_said_once(&[block(Cause::Mail, Insists::Always, "a\nend"), block(Cause::Tasks, Insists::Always, "b\nend")], "WW")]
+#[case::once_is_over(&[block(Cause::Tasks, Insists::Once, "t"), block(Cause::Mail, Insists::Always, "m")], "dW")]
+#[case::the_budget(&[context("a"), context(&"b".repeat(LONG)), context("c"), context(&"b".repeat(LONG))], "Wcdc")]
+fn the_fates_of(#[case] wishes: &[Wish], #[case] expected: &str) {
+    let wishes: Vec<_> = wishes.iter().map(|wish| ("x", wish.clone())).collect();
+    let merged = merge(&stop(true, 8), &wishes, everything, &StopCycle::default());
+    let got: String = merged
+        .fates
+        .iter()
+        .map(|fate| match fate {
+            Fate::Whole => 'W',
+            Fate::Cut { .. } => 'c',
+            Fate::Dropped => 'd',
+            Fate::NotDeliverable | Fate::Withdrawn => '?',
+        })
+        .collect();
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn what_was_withdrawn_stays_so() {
+    let event = Event::bare("test", EventKind::PreToolUse, Timestamp(0));
+    let mut wishes =
+        wished(&[("a", deny("no")), ("b", ask("sure?")), ("c", context("by the way"))]);
+    wishes[0].fate = Fate::Withdrawn;
+    let merged = super::merge(&event, &wishes, everything, &StopCycle::default());
+    assert_eq!(merged.fates, [Fate::Withdrawn, Fate::Whole, Fate::Whole]);
+    assert_eq!(merged.verdict.word(), "ask");
+    let merged = super::merge(&event, &wishes, nothing, &StopCycle::default());
+    let expected = [Fate::Withdrawn, Fate::NotDeliverable, Fate::NotDeliverable];
+    assert_eq!(merged.fates, expected);
+}
+
+#[test]
+fn of_a_text_that_was_cut_those_parts_are_told_that_fit() {
+    let event = Event::bare("test", EventKind::SessionStart, Timestamp(0));
+    let part = |id, end| Part { what: "line".into(), id, end };
+    let text = format!("  {}", "x".repeat(LONG));
+    let parts = vec![part(1, 100), part(2, CONTEXT_BUDGET / 2), part(3, LONG)];
+    let mut wished = Wished::new("mail", Wish::Context { text, more: None, parts });
+    let told = |wished: &Wished| -> Vec<i64> { wished.told().map(|part| part.id).collect() };
+    assert!(told(&wished).is_empty(), "nothing is merged yet");
+    let merged =
+        super::merge(&event, std::slice::from_ref(&wished), everything, &StopCycle::default());
+    wished.fate = merged.fates[0];
+    assert_eq!(told(&wished), [1, 2]);
+    let Fate::Cut { kept } = wished.fate else { panic!("{:?}", wished.fate) };
+    let said = merged.verdict.context.unwrap();
+    assert_eq!(said.matches('x').count(), kept - 2, "the blanks before it are not said");
+}
+
 fn any_wish() -> impl Strategy<Value = Wish> {
     let insists = prop_oneof![
         Just(Insists::Once),
@@ -222,20 +317,54 @@ fn any_wish() -> impl Strategy<Value = Wish> {
     let cause = prop_oneof![Just(Cause::Mail), Just(Cause::Tasks), Just(Cause::Heartbeat)];
     prop_oneof![
         (".{0,40}", proptest::option::of("[a-z ]{1,20}"))
-            .prop_map(|(text, more)| Wish::Context { text, more }),
-        "é{0,8000}"
-            .prop_map(|text| Wish::Context { text, more: Some("substrate inbox".to_owned()) }),
+            .prop_map(|(text, more)| Wish::context(text, more)),
+        "é{0,8000}".prop_map(|text| Wish::context(text, Some("substrate inbox".to_owned()))),
         ".{0,20}".prop_map(|reason| deny(&reason)),
         ".{0,20}".prop_map(|reason| Wish::Ask { rule: "q".to_owned(), reason }),
         (cause, insists, ".{0,20}")
             .prop_map(|(cause, insists, reason)| block(cause, insists, &reason)),
         ".{0,20}".prop_map(|text| Wish::Notice { text }),
+        ("[AB]", "[12]").prop_map(|(name, value)| Wish::Export { name, value }),
+        (0i64..3).prop_map(|at| Wish::Wait { key: "agent 7".to_owned(), until: Timestamp(at) }),
+        Just(Wish::Receipt),
     ]
 }
 
 fn any_wishes() -> impl Strategy<Value = Vec<(&'static str, Wish)>> {
     let names = prop_oneof![Just("mail"), Just("locks"), Just("todos")];
     proptest::collection::vec((names, any_wish()), 0..12)
+}
+
+/// Whether the answer has the words that the fate says it has. Only a test may look for them.
+fn is_true(verdict: &Verdict, wish: &Wish, fate: Fate) -> bool {
+    let has =
+        |said: &Option<String>, words: &str| said.as_ref().is_some_and(|said| said.contains(words));
+    let reason = verdict.permission.as_ref().map(|permission| match permission {
+        Permission::Deny { reason } | Permission::Ask { reason } => reason.clone(),
+    });
+    match (wish, fate) {
+        (Wish::Context { text, .. }, Fate::Cut { kept }) => {
+            let begins = format!("] {}… (cut; `", text[..kept].trim_start());
+            kept < text.trim_end().len() && has(&verdict.context, &begins)
+        }
+        (Wish::Context { text, .. }, Fate::Whole) => {
+            has(&verdict.context, &format!("] {}", text.trim()))
+        }
+        (Wish::Block(block), Fate::Whole) => {
+            // The last line may be said at the end of another reason.
+            block.reason.lines().all(|line| has(&verdict.block, line.trim_end()))
+        }
+        (Wish::Notice { text }, Fate::Whole) => has(&verdict.notice, text),
+        (Wish::Deny { reason: words, .. } | Wish::Ask { reason: words, .. }, Fate::Whole) => {
+            has(&reason, words)
+        }
+        (Wish::Export { name, value }, Fate::Whole) => {
+            verdict.exports.contains(&(name.clone(), value.clone()))
+        }
+        (Wish::Wait { .. }, Fate::Whole) => verdict.wait.is_some() && verdict.block.is_none(),
+        (Wish::Receipt, Fate::Whole) => verdict.receipt,
+        (wish, fate) => fate == Fate::Dropped && !matches!(wish, Wish::Deny { .. }),
+    }
 }
 
 proptest! {
@@ -260,7 +389,25 @@ proptest! {
         let event = Event::bare("test", EventKind::Notification, Timestamp(0));
         let merged = merge(&event, &wishes, nothing, &StopCycle::default());
         prop_assert!(merged.verdict.is_silent());
-        prop_assert_eq!(merged.verdict.undeliverable.len(), wishes.len());
+        prop_assert_eq!(merged.fates, vec![Fate::NotDeliverable; wishes.len()]);
+    }
+
+    #[test]
+    fn a_fate_is_what_the_answer_says(wishes in any_wishes(), again in any::<bool>()) {
+        let Merged { verdict, fates, .. } = merge(&stop(again, 8), &wishes, everything, &StopCycle::default());
+        prop_assert_eq!(fates.len(), wishes.len());
+        for ((_, wish), fate) in wishes.iter().zip(&fates) {
+            prop_assert!(is_true(&verdict, wish, *fate), "{:?} of {:?} in {:?}", fate, wish, verdict);
+        }
+        // Nothing is in the answer that no wish accounts for.
+        let tells = |kind| wishes.iter().zip(&fates).any(|((_, wish), fate)| wish.kind() == kind && fate.is_told());
+        prop_assert_eq!(verdict.context.is_some(), tells(WishKind::Context));
+        prop_assert_eq!(verdict.block.is_some(), tells(WishKind::Block));
+        prop_assert_eq!(verdict.notice.is_some(), tells(WishKind::Notice));
+        prop_assert_eq!(verdict.permission.is_some(), tells(WishKind::Deny) || tells(WishKind::Ask));
+        prop_assert_eq!(verdict.wait.is_some(), tells(WishKind::Wait));
+        prop_assert_eq!(verdict.receipt, tells(WishKind::Receipt));
+        prop_assert_eq!(verdict.exports.is_empty(), !tells(WishKind::Export));
     }
 
     #[test]

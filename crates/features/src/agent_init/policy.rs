@@ -36,7 +36,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     let more = Some("git status".to_owned());
-    Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Context { text, more }] })
+    Ok(if text.is_empty() { Vec::new() } else { vec![Wish::context(text, more)] })
 }
 
 /// Only a session that knows nothing yet: what is resumed, forked or compacted has been told.

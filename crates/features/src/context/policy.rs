@@ -59,7 +59,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         names.join(", "),
         if names.len() == 1 { "it" } else { "them" },
     );
-    Ok(vec![Wish::Context { text, more: Some("substrate locks".to_owned()) }])
+    Ok(vec![Wish::context(text, Some("substrate locks".to_owned()))])
 }
 
 /// A model's name tells the size of the window, and is said only at a start or a switch.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use substrate_core::text::{cut, one_line, quoted};
 use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, Part, SafeId, Settings,
     ToolClass, Wish,
 };
 
@@ -47,8 +47,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         return Ok(Vec::new());
     }
     let (new, _) = news(cx, event)?;
-    let Some(text) = told(cx, event, &new) else { return Ok(Vec::new()) };
-    Ok(vec![Wish::Context { text, more: None }])
+    Ok(told(cx, event, new).into_iter().collect())
 }
 
 pub(super) fn record(
@@ -66,12 +65,17 @@ pub(super) fn record(
         }
         // Whoever begins anew knows nothing; what the client loads then, it says again.
         (EventKind::PostToolUse, _) => {
-            let said = outcome.verdict.context.as_deref().unwrap_or_default();
-            let wished = outcome.wishes.iter().any(|(name, _)| *name == NAME);
-            let (new, own) =
-                if wished || !own(event).is_empty() { news(cx, event)? } else { return Ok(()) };
+            let own = if own(event).is_empty() { Vec::new() } else { news(cx, event)?.1 };
+            let mut learnt = outcome
+                .told(NAME)
+                .map(|part| &*part.what)
+                .chain(own.iter().map(|path| &**path))
+                .peekable();
+            if learnt.peek().is_none() {
+                return Ok(());
+            }
             let scope = scope(cx, session)?;
-            for path in new.iter().filter(|path| said.contains(&head(path))).chain(&own) {
+            for path in learnt {
                 ops::learnt(cx.db, &scope, event.actor.key(), path, cx.now)?;
             }
         }
@@ -171,31 +175,31 @@ fn loads_itself(client: &str, path: &str) -> bool {
     }
 }
 
-/// How a file begins; also the sign that it is in an answer.
-fn head(path: &str) -> String {
-    format!("From `{}`:", one_line(path, 300))
-}
-
-fn told(cx: &Cx<'_>, event: &Event, paths: &[String]) -> Option<String> {
+/// The directions, each a part of its own.
+fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
     if paths.is_empty() {
         return None;
     }
     let touched = touched(event).next().map(|file| one_line(file, 200)).unwrap_or_default();
     let mut out = format!("Directions of the project for `{touched}` and what lies beside it:");
+    let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
-        let _infallible = write!(out, "\n{}", head(path));
-        let text = cx.real_file(path, MAX_FILE);
-        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-            out.push_str(" (nothing that can be read)");
-            continue;
-        };
-        let text = journal::redacted(text, MAX_FILE, false);
-        let room = MAX_ALL.saturating_sub(out.len());
-        let kept = cut(text.trim(), room);
-        out.push_str(&quoted(kept));
-        if kept.len() < text.trim().len() {
-            out.push_str("\n(cut: read the file for the rest)");
+        let _infallible = write!(out, "\nFrom `{}`:", one_line(&path, 300));
+        let text = cx.real_file(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
+        match text {
+            Some(text) => quote(&mut out, &journal::redacted(text, MAX_FILE, false)),
+            None => out.push_str(" (nothing that can be read)"),
         }
+        parts.push(Part { what: path.into(), id: 0, end: out.len() });
     }
-    Some(out)
+    Some(Wish::Context { text: out, more: None, parts })
+}
+
+/// As much of a file as there is room for.
+fn quote(out: &mut String, text: &str) {
+    let kept = cut(text.trim(), MAX_ALL.saturating_sub(out.len()));
+    out.push_str(&quoted(kept));
+    if kept.len() < text.trim().len() {
+        out.push_str("\n(cut: read the file for the rest)");
+    }
 }

@@ -184,3 +184,21 @@ fn long_directions_are_cut_and_the_others_still_named() {
     assert!(told.contains("From `/repo/src/AGENTS.md`:"));
     assert_eq!(touch(&mut stage, "s1", None, "Read", "src/a.rs"), "");
 }
+
+#[test]
+fn directions_that_were_cut_are_told_again_and_the_others_not() {
+    let mut stage = stage(ON);
+    stage.machine.texts.insert("/repo/.directives/style.md".to_owned(), "word\n".repeat(300));
+    let long = "x".repeat(8_200);
+    stage.set(&format!(
+        "{ON}[probe]\nrules = [\"PostToolUse context: {long}\"]\n[persist]\nmode = \"off\"\n"
+    ));
+    let told = touch(&mut stage, "s1", None, "Read", "src/a.rs");
+    assert!(told.contains("Be kind.") && told.contains("style.md`:\n> word"), "{told}");
+    assert!(!told.contains("Only tabs."), "{told}");
+    stage.set(&format!("{ON}[persist]\nmode = \"off\"\n"));
+    let told = touch(&mut stage, "s1", None, "Read", "src/a.rs");
+    assert!(!told.contains("Be kind."), "{told}");
+    assert!(told.contains("style.md`:\n> word") && told.contains("Only tabs."), "{told}");
+    assert_eq!(touch(&mut stage, "s1", None, "Read", "src/a.rs"), "");
+}

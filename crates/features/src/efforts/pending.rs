@@ -2,13 +2,18 @@
 //! an answer, and counts as told when that answer was printed.
 
 use substrate_core::verdict::Permission;
-use substrate_core::{Cx, DbError, FeatureError, Outcome, RequestId, Wish};
+use substrate_core::{Cx, DbError, FeatureError, Outcome, Part, RequestId, Wish};
 
 use super::ops::{self, Effort};
 use super::ops_pending::{self, CLAIM_MS, Pending, What};
 use super::ops_windows::Standing;
 use super::{NAME, words};
 use crate::journal;
+
+/// What is told: something that waits,
+const PENDING: &str = "pending";
+/// or what an earlier window of an effort left.
+const PAYLOAD: &str = "payload";
 
 /// How many are told at once.
 const MAX_AT_ONCE: i64 = 4;
@@ -20,8 +25,8 @@ const MAX_READ: usize = 8 << 10;
 pub(super) fn all(cx: &mut Cx<'_>, effort: &Effort, window: i64) -> Result<Vec<Wish>, DbError> {
     let mut out: Vec<Wish> = Vec::new();
     if let Some(text) = payload(cx, effort, window) {
-        let more = Some(format!("substrate effort show {} --dehydrated", effort.id));
-        out.push(Wish::Context { text: words::payload(effort, &text), more });
+        let more = format!("substrate effort show {} --dehydrated", effort.id);
+        out.push(told(PAYLOAD, effort.id, words::payload(effort, &text), more));
     }
     for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
         out.push(wish(cx, effort.id, &pending));
@@ -43,28 +48,25 @@ pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
     Some(journal::redacted(text, MAX_READ, journal::names_dotenv(path)).into_owned())
 }
 
-/// What is in the answer is claimed for it.
-pub(super) fn claim(
-    cx: &mut Cx<'_>,
-    outcome: &Outcome,
-    standing: &Standing,
-) -> Result<(), FeatureError> {
-    let Some(effort) = &standing.effort else { return Ok(()) };
-    if !outcome.wishes.contains(&(NAME, Wish::Receipt)) {
-        return Ok(());
-    }
-    let Some(said) = &outcome.verdict.context else { return Ok(()) };
+/// The files that are told with what waits for the effort.
+pub(super) fn paths(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<String>, DbError> {
+    let open = ops_pending::open(cx.db, effort, cx.now, MAX_AT_ONCE)?;
+    let files = open.into_iter().filter(|pending| pending.what == What::Preload);
+    Ok(files.map(|pending| pending.body).collect())
+}
+
+/// What is in the answer is claimed for it. What was cut is told again, and then whole.
+pub(super) fn claim(cx: &mut Cx<'_>, outcome: &Outcome) -> Result<(), DbError> {
     // Whether a client still delivers what goes with a refused call is not known: then it is told again.
     if matches!(outcome.verdict.permission, Some(Permission::Deny { .. })) {
         return Ok(());
     }
-    for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
-        if said.contains(&words::pending_head(effort.id, &pending)) {
-            ops_pending::claim(cx.db, pending.id, outcome.request, cx.now)?;
+    for part in outcome.told(NAME) {
+        if part.what == PAYLOAD {
+            ops_pending::claim_payload(cx.db, part.id, outcome.request, cx.now)?;
+        } else {
+            ops_pending::claim(cx.db, part.id, outcome.request, cx.now)?;
         }
-    }
-    if said.contains(&words::payload_head(effort.id)) {
-        ops_pending::claim_payload(cx.db, effort.id, outcome.request, cx.now)?;
     }
     Ok(())
 }
@@ -104,7 +106,13 @@ fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending) -> Wish {
         What::Inject => None,
     };
     let text = words::pending(effort, pending, file.as_deref());
-    Wish::Context { text, more: Some(format!("substrate effort show {effort}")) }
+    told(PENDING, pending.id, text, format!("substrate effort show {effort}"))
+}
+
+/// A wish that is about one thing.
+fn told(what: &'static str, id: i64, text: String, more: String) -> Wish {
+    let parts = vec![Part { what: what.into(), id, end: text.len() }];
+    Wish::Context { text, more: Some(more), parts }
 }
 
 /// One odd letter may be the one that the cut went through, or somebody's old encoding.

@@ -98,13 +98,10 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
     let goes_on = windows.iter().any(|window| window.id != standing.window);
     wishes.push(context(words::briefing(&effort, &logged, goes_on)));
     let news = pending::all(cx, &effort, standing.window)?;
-    let is_told = |path: &str| {
-        let said = format!("`{}`", substrate_core::text::one_line(path, 240));
-        news.iter().any(|wish| wish.words().starts_with("File ") && wish.words().contains(&said))
-    };
-    let files: Vec<&String> = effort.config.preload.iter().filter(|path| !is_told(path)).collect();
+    let told = pending::paths(cx, effort.id)?;
+    let files = effort.config.preload.iter().filter(|path| !told.contains(path));
     let mut more = Vec::new();
-    for (n, path) in files.iter().enumerate() {
+    for (n, path) in files.enumerate() {
         if n < MAX_PRELOADED {
             more.push(words::preloaded(path, pending::text(cx, path).as_deref()));
         } else {
@@ -142,5 +139,5 @@ fn news(cx: &mut Cx<'_>, standing: &Standing) -> Result<Vec<Wish>, FeatureError>
 }
 
 fn context(text: String) -> Wish {
-    Wish::Context { text, more: Some("substrate effort show".to_owned()) }
+    Wish::context(text, Some("substrate effort show".to_owned()))
 }

@@ -43,15 +43,15 @@ pub(super) fn record(
             | EventKind::UserPromptSubmit,
             detail,
         ) => {
+            pending::claim(cx, outcome)?;
             let (asked, files) = match detail {
                 Detail::ToolAfter { call, .. } => (dialogue(call), loaded(call)),
                 _ => (None, &[][..]),
             };
-            if asked.is_none() && files.is_empty() && !is_telling(outcome) {
+            if asked.is_none() && files.is_empty() {
                 return Ok(());
             }
             let Some(standing) = policy::standing(cx, event)? else { return Ok(()) };
-            pending::claim(cx, outcome, &standing)?;
             for path in files.iter().filter(|_| standing.effort.is_some()) {
                 ops_files::loaded(cx.db, standing.window, &one_line(path, MAX_PATH), cx.now)?;
             }
@@ -112,10 +112,6 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
 /// The files that a call has put into its actor's context.
 fn loaded(call: &ToolCall) -> &[String] {
     if matches!(call.class, ToolClass::Read | ToolClass::Edit) { &call.files } else { &[] }
-}
-
-fn is_telling(outcome: &Outcome) -> bool {
-    outcome.wishes.contains(&(super::NAME, substrate_core::Wish::Receipt))
 }
 
 fn say(cx: &mut Cx<'_>, standing: &Standing, kind: &str, text: &str) -> Result<(), FeatureError> {

@@ -116,13 +116,7 @@ fn has_payload(effort: &Effort) -> bool {
     effort.payload.is_some() && effort.payload_told.is_none()
 }
 
-/// How what an earlier window left begins; also the sign that it is in an answer.
-pub(super) fn payload_head(effort: i64) -> String {
-    format!(
-        "Dehydrated context of effort {effort}, left for you by its earlier session (told once):"
-    )
-}
-
+/// What an earlier window left.
 pub(super) fn payload(effort: &Effort, text: &str) -> String {
     let (quote, is_cut) = quoted(text, MAX_PAYLOAD);
     let rest = match is_cut {
@@ -131,40 +125,30 @@ pub(super) fn payload(effort: &Effort, text: &str) -> String {
         }
         false => String::new(),
     };
-    format!("{}{quote}{rest}", payload_head(effort.id))
-}
-
-/// How something pending begins; also the sign that it is in an answer.
-pub(super) fn pending_head(effort: i64, pending: &Pending) -> String {
-    match pending.what {
-        What::Inject => {
-            format!(
-                "For effort {effort}, from {} (no. {}):",
-                one_line(&pending.who, 80),
-                pending.id
-            )
-        }
-        What::Preload => format!(
-            "File `{}` for effort {effort} (no. {}):",
-            one_line(&pending.body, 240),
-            pending.id
-        ),
-    }
+    format!(
+        "Dehydrated context of effort {}, left for you by its earlier session (told once):{quote}{rest}",
+        effort.id
+    )
 }
 
 pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>) -> String {
-    let head = pending_head(effort, pending);
-    match pending.what {
+    let Pending { id, what, body, who } = pending;
+    match what {
         What::Inject => {
-            let (quote, is_cut) = quoted(&pending.body, MAX_INJECTED);
+            let (quote, is_cut) = quoted(body, MAX_INJECTED);
             let rest = if is_cut {
                 format!("\n… `substrate effort show {effort} --messages` shows all of it.")
             } else {
                 String::new()
             };
-            format!("{head}{quote}{rest}")
+            let who = one_line(who, 80);
+            format!("For effort {effort}, from {who} (no. {id}):{quote}{rest}")
         }
-        What::Preload => format!("{head}{}", content(&pending.body, file)),
+        What::Preload => format!(
+            "File `{}` for effort {effort} (no. {id}):{}",
+            one_line(body, 240),
+            content(body, file)
+        ),
     }
 }
 
@@ -246,7 +230,7 @@ pub(super) fn warning(n_calls: i64, block_at: i64, effort: &str) -> Wish {
     let text = format!(
         "{n_calls} tool calls of {effort} without a log entry{then}: `substrate effort log \"what you found, what comes next\"`."
     );
-    Wish::Context { text, more: None }
+    Wish::context(text, None)
 }
 
 pub(super) fn refusal(n_calls: i64, effort: &str) -> Wish {
@@ -269,7 +253,7 @@ pub(super) fn overflow(level: i64, usage: Usage, effort: &str) -> Wish {
             "Overflow: your context is at {percent_of_compaction} % of where the client compacts it. Before anything else dehydrate {effort}: {how}."
         ),
     };
-    Wish::Context { text, more: None }
+    Wish::context(text, None)
 }
 
 /// How long ago, for lists.

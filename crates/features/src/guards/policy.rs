@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use substrate_core::ids::checksum;
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
 use super::budget::Budget;
@@ -172,7 +172,7 @@ pub(super) fn said(event: &Event, entry: &Entry) -> Wish {
             } else {
                 format!("Take care: {reason} [{}] {next}", entry.full_name())
             };
-            Wish::Context { text: text.trim().to_owned(), more: None }
+            Wish::context(text.trim().to_owned(), None)
         }
         Action::Deny => {
             next.push_str(match rule.again {
@@ -200,7 +200,7 @@ fn refusal(kind: EventKind, entry: &Entry, reason: String, next: String) -> Wish
         return Wish::Deny { rule: entry.full_name(), reason, next };
     }
     let reason = format!("{reason} [{}] {next}", entry.full_name());
-    Wish::Block(Block { cause: Cause::Rule, reason, insists: Insists::WhenNew })
+    Wish::block(Cause::Rule, reason, Insists::WhenNew)
 }
 
 /// A rule that was to be on the safe side.

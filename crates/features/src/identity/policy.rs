@@ -26,7 +26,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 }
 
 fn said(text: String) -> Wish {
-    Wish::Context { text, more: Some("substrate agent whoami".to_owned()) }
+    Wish::context(text, Some("substrate agent whoami".to_owned()))
 }
 
 /// Becomes a part of the summariser's instructions.

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
-use substrate_core::wish::Wish;
-use substrate_core::{Cx, Detail, Event, EventKind, FeatureError, Outcome, Verdict};
+use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
 use super::ops::{self, Entry};
 use super::project_logs;
@@ -41,9 +40,14 @@ pub(super) fn record(
         output: kept(output),
         verdict: outcome.verdict.word(),
         answer: answer(&outcome.verdict),
-        wishes: some_json(outcome.wishes.iter().map(|(feature, wish)| told(feature, wish, max)).collect()),
+        wishes: some_json(outcome.wishes.iter().map(|wished| told(wished, max)).collect()),
         undeliverable: some_json(
-            outcome.verdict.undeliverable.iter().map(|(feature, kind)| json!([feature, kind.name()])).collect(),
+            outcome
+                .wishes
+                .iter()
+                .filter(|wished| wished.fate == Fate::NotDeliverable)
+                .map(|wished| json!([wished.feature, wished.wish.kind().name()]))
+                .collect(),
         ),
         failures: some_json(
             outcome
@@ -83,8 +87,9 @@ fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
     }
 }
 
-fn told(feature: &str, wish: &Wish, max: usize) -> Value {
-    json!({"feature": feature, "wish": wish.kind().name(), "text": redacted(wish.words(), max, false)})
+fn told(Wished { feature, wish, fate }: &Wished, max: usize) -> Value {
+    let text = redacted(wish.words(), max, false);
+    json!({"feature": feature, "wish": wish.kind().name(), "text": text, "fate": fate.name()})
 }
 
 /// What the client was told, if anything.

@@ -4,14 +4,15 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_core::engine::{HostKind, Surroundings, once};
+use substrate_core::engine::processed::{Group, Processed};
+use substrate_core::engine::{HostKind, Surroundings};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::world::Nowhere;
 use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
     ToolCall, ToolClass, engine,
 };
-use substrate_store::{Durability, Writer, prepare};
+use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
 use super::{ops, tick};
 
@@ -26,10 +27,15 @@ struct Place {
 impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(&folder.path().join("db"), Duration::from_secs(5)).unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
         schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
-        prepare(&mut writer, &schema, Timestamp(0), folder.path()).unwrap();
+        let setup = Setup {
+            schema: &schema,
+            now: Timestamp(0),
+            backups: folder.path(),
+            patience: Duration::from_secs(5),
+        };
+        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
         let keys = crate::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty());
@@ -45,6 +51,7 @@ impl Place {
             facts: &facts,
             world: &Nowhere,
             delivers: |_, _| Delivery::Delivered,
+            wishes: &[],
             micros: || 0,
             host: HostKind::Daemon,
             request: RequestId([1; 16]),
@@ -177,7 +184,7 @@ fn a_refusal_is_recorded_with_its_words_and_its_feature() {
     assert_eq!(rows[0]["verdict"], "deny");
     assert_eq!(
         rows[0]["wishes"][1],
-        json!({"feature": "probe", "wish": "context", "text": "by the way"})
+        json!({"feature": "probe", "wish": "context", "text": "by the way", "fate": "whole"})
     );
     assert!(rows[0]["answer"]["permission"]["deny"].as_str().unwrap().starts_with("never"));
     assert_eq!(rows[0]["input"], r#"{"command":"DB_PASSWORD=[redacted] run"}"#);
@@ -217,35 +224,65 @@ fn a_block_is_counted_until_a_tool_call_or_the_end_of_the_turn() {
     assert_eq!(in_row(&mut place), None, "it was let go");
 }
 
-#[test]
-fn an_answer_is_found_again_and_a_request_is_taken_over_once() {
-    let mut place = Place::new("");
-    let (one, two) = (RequestId([1; 16]), RequestId([2; 16]));
-    place.with(5, |cx| {
-        let given = once::Given { exit: 2, stdout: "out".to_owned(), stderr: "err".to_owned() };
-        once::keep(cx.db, 0, one, cx.now, &given).unwrap();
-        assert_eq!(once::next_slot(cx.db).unwrap(), 1);
-        assert_eq!(once::take_over(cx.db, one, cx.now).unwrap(), Some(given));
-        assert!(!once::was_taken_over(cx.db, one).unwrap());
-        assert_eq!(once::take_over(cx.db, two, cx.now).unwrap(), None);
-        assert!(once::was_taken_over(cx.db, two).unwrap());
-    });
-    place.with(5 + 2 * 3_600_000, |cx| {
-        engine::tick(cx.db, cx.now).unwrap();
-        assert!(!once::was_taken_over(cx.db, two).unwrap(), "forgotten after an hour");
-    });
+/// One commit that processes these requests.
+fn commit(place: &mut Place, processed: &mut Processed, requests: &[(RequestId, &[u8])]) {
+    let mut group = Group::default();
+    for (request, answer) in requests {
+        group.add(*request, answer);
+    }
+    place.with(0, |cx| processed.note(cx.db, &group).unwrap());
+    processed.committed(&group);
 }
 
 #[test]
-fn the_ring_of_answers_does_not_grow() {
+fn a_request_is_known_by_its_id_whatever_the_clock_says() {
     let mut place = Place::new("");
+    let id = |n: u8| RequestId([n; 16]);
+    let mut daemon = Processed::default();
+    commit(&mut place, &mut daemon, &[(id(1), b""), (id(2), b"deny")]);
+    commit(&mut place, &mut daemon, &[(id(3), b"block")]);
+    // The daemon is killed; its successor, on a clock that was set back, is asked again.
+    let mut next = place.with(-5_000, |cx| Processed::load(cx.db).unwrap().0);
+    let mut answer = |place: &mut Place, n: u8| {
+        place.with(-5_000, |cx| next.answer_to(cx.db, id(n), &Group::default()).unwrap())
+    };
+    assert_eq!(answer(&mut place, 1), Some(Vec::new()));
+    assert_eq!(answer(&mut place, 2), Some(b"deny".to_vec()));
+    assert_eq!(answer(&mut place, 3), Some(b"block".to_vec()));
+    assert_eq!(answer(&mut place, 4), None);
+    commit(&mut place, &mut next, &[(id(4), b"late")]);
+    let known = place.with(0, |cx| next.answer_to(cx.db, id(4), &Group::default()).unwrap());
+    assert_eq!(known, Some(b"late".to_vec()), "what it processes itself is known too");
+}
+
+#[test]
+fn the_requests_of_one_commit_are_known_within_it() {
+    let mut place = Place::new("");
+    let mut group = Group::default();
+    group.add(RequestId([1; 16]), b"deny");
+    let mut daemon = Processed::default();
+    let twice = place.with(0, |cx| daemon.answer_to(cx.db, RequestId([1; 16]), &group).unwrap());
+    assert_eq!(twice, Some(b"deny".to_vec()));
+}
+
+#[test]
+fn what_was_processed_does_not_grow() {
+    let mut place = Place::new("");
+    let mut daemon = Processed::default();
     place.with(0, |cx| {
-        for slot in [0, 1, 32_768, 32_769] {
-            once::keep(cx.db, slot, RequestId([3; 16]), Timestamp(slot), &once::Given::default())
-                .unwrap();
+        for n in 0..16_500_u32 {
+            let mut group = Group::default();
+            let mut id = [0; 16];
+            id[..4].copy_from_slice(&n.to_le_bytes());
+            group.add(RequestId(id), b"");
+            group.add_scope(u64::from(n), 1);
+            daemon.note(cx.db, &group).unwrap();
+            daemon.committed(&group);
         }
-        let n = cx.db.first("select count(*) from answered", &[], |row| row.int(0)).unwrap();
-        assert_eq!(n, Some(2));
+        let n = cx.db.first("select count(*) from processed", &[], |row| row.int(0)).unwrap();
+        assert_eq!(n, Some(16_384));
+        let scopes = Processed::load(cx.db).unwrap().1;
+        assert_eq!((scopes.len(), scopes.last()), (64, Some(&(16_499, 1))));
     });
 }
 

@@ -134,5 +134,5 @@ pub(super) fn tell(
     let (subject, body) = words::was_changed(&who, relative, how);
     mail::face::note(cx, (claim.owner.agent, &claim.owner.sub), &subject, body, None)?;
     let text = words::you_changed(&holder, relative, how);
-    Ok(Wish::Context { text, more: Some(words::show(path, cwd)) })
+    Ok(Wish::context(text, Some(words::show(path, cwd))))
 }

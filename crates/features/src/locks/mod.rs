@@ -88,7 +88,7 @@ pub(crate) const FEATURE: Feature = Feature {
     looks: Some(bypass::looks),
     consider: Some(policy::consider),
     record: Some(record::record),
-    when_busy: Some(policy::when_busy),
+    if_unrecorded: Some(policy::if_unrecorded),
     tick: Some(tick::tick),
     verbs: &[
         Verb::of::<verbs_look::List>(),

@@ -34,7 +34,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let must_know = cx.settings.word("locks.mode") == "enforce" && event.session.is_some();
     let Some(me) = Owner::of_event(cx, event) else {
-        // Nobody knows whose edit it is: the database was too busy to say.
+        // Whose edit it is could not be found out.
         let is_leased = must_know && !files::leased(cx, event).is_empty();
         return Ok(is_leased.then(not_taken).into_iter().collect());
     };
@@ -48,12 +48,12 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
         let next = words::next(cx, &place, &event.cwd, &holder)?;
         out.push(match cx.settings.word("locks.mode") {
             "enforce" => Wish::Deny { rule: "locks".to_owned(), reason, next },
-            _ => Wish::Context {
-                text: format!(
+            _ => {
+                let text = format!(
                     "{reason} Nothing keeps you off it, but you may overwrite each other. {next}"
-                ),
-                more: Some(words::show(&place.path, &event.cwd)),
-            },
+                );
+                Wish::context(text, Some(words::show(&place.path, &event.cwd)))
+            }
         });
     }
     Ok(out)
@@ -152,15 +152,17 @@ fn briefing(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let n = held.len();
     held.truncate(usize::try_from(MAX_NAMED).unwrap_or(5));
     let text = words::you_hold(&held, n);
-    Ok(vec![Wish::Context { text, more: Some("substrate locks".to_owned()) }])
+    Ok(vec![Wish::context(text, Some("substrate locks".to_owned()))])
 }
 
-/// The lease could not be noted: the edit must not happen as if it had been.
-pub(super) fn when_busy(cx: &Cx<'_>, event: &Event) -> Option<Wish> {
-    let is_edit = event.kind == EventKind::PreToolUse
-        && cx.settings.word("locks.mode") == "enforce"
-        && !files::leased(cx, event).is_empty();
-    is_edit.then(not_taken)
+/// The lease could not be noted: the edit must not happen as if it had been. A holder has its lease already.
+pub(super) fn if_unrecorded(cx: &mut Cx<'_>, event: &Event) -> Option<Wish> {
+    let is_edit =
+        event.kind == EventKind::PreToolUse && cx.settings.word("locks.mode") == "enforce";
+    let me = Owner::of_event(cx, event).filter(|_| is_edit)?;
+    let files = files::leased(cx, event);
+    let mut is_own = |place| matches!(standing::of(cx, &me, place), Ok(Standing::Own(_)));
+    (!files.iter().all(&mut is_own)).then(not_taken)
 }
 
 fn not_taken() -> Wish {

@@ -56,10 +56,10 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), 
                     && lease.claim.is_provisional
                     && lease.claim.expires.since(cx.now) < PROVISIONAL_MS / 2 =>
             {
-                match ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS)) {
-                    // The lease is there already; nobody is refused what it holds.
-                    Err(DbError::Busy) => {}
-                    prolonged => prolonged?,
+                // The lease is there already, and a holder is never refused.
+                if let Err(error) = ops::prolong(cx.db, &lease.path, cx.now.plus_ms(PROVISIONAL_MS))
+                {
+                    cx.troubles.push(error.to_string());
                 }
             }
             Standing::Free { .. } | Standing::Own(_) => {}

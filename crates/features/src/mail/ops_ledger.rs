@@ -75,15 +75,24 @@ pub(super) fn injected(db: &mut dyn Db, request: RequestId, now: Timestamp) -> R
     Ok(())
 }
 
-/// The answer did not: its messages are free at once. Should it have arrived after all, the claim still finds them.
-/// The agents that they are for.
+/// The answer did not: its messages are free at once. Should it have arrived after all, the claim still finds them. The
+/// same where the hook printed it and was then killed: its client ignores it. The agents that they are for.
 pub(super) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, DbError> {
-    db.rows(
+    let request = request.to_string();
+    let mut agents = db.rows(
         "update deliveries set claimed_ms = null where claim = $1 and claim is not null and injected_ms is null
          returning agent",
-        &[request.to_string().as_str().into()],
+        &[request.as_str().into()],
         |row| row.int(0),
-    )
+    )?;
+    agents.extend(db.rows(
+        "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
+           in_session = null, in_actor = null
+         where claim = $1 and injected_ms is not null and seen_ms is null returning agent",
+        &[request.as_str().into()],
+        |row| row.int(0),
+    )?);
+    Ok(agents)
 }
 
 /// What this actor was sent and may have seen.

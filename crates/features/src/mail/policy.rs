@@ -2,7 +2,7 @@
 
 use substrate_core::wish::{Block, Cause, Insists};
 use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, RequestId, StartSource, Verdict,
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, Part, RequestId, StartSource,
     Who, Wish,
 };
 
@@ -11,7 +11,7 @@ use super::ops::Mailbox;
 use super::ops_box::{self, Open};
 use super::ops_ledger::{self, Claim};
 use super::settle::{Settled, settled};
-use super::words::{self, Count, MAX_LINES};
+use super::words::{self, Count, Introduction, MAX_LINES};
 use super::{NAME, ops_topics};
 use crate::identity::book;
 
@@ -33,14 +33,10 @@ enum Occasion {
     HoldSub,
 }
 
-/// An introduction: the words, and the messages in them.
-#[derive(Debug)]
-struct Told {
-    wish: Wish,
-    own: Vec<i64>,
-    /// Mail of the subagent's agent; it still gets it itself.
-    of_parent: Vec<i64>,
-}
+/// The parts of an introduction: messages to the actor itself,
+const OWN: &str = "message";
+/// and messages to a subagent's agent, which still gets them itself.
+const OF_PARENT: &str = "message of the parent";
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     settle(cx, event)?;
@@ -48,43 +44,43 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     if !matches!(occasion, Occasion::New(Priority::Urgent)) {
         ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
     }
-    let told = introduction(cx, &who, occasion)?;
-    Ok(told.map_or_else(Vec::new, |told| vec![told.wish, Wish::Receipt]))
+    let wish = introduction(cx, &who, occasion)?;
+    Ok(wish.map_or_else(Vec::new, |wish| vec![wish, Wish::Receipt]))
 }
 
-/// The messages that are in the verdict are claimed for it; the same transaction finds the same ones again.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
-    let wished = outcome.wishes.iter().find(|(name, wish)| *name == NAME && *wish != Wish::Receipt);
-    if let Some((_, wish)) = wished
-        && is_in(wish, &outcome.verdict)
-        && let Some((who, occasion)) = occasion(cx, event)
-        && let Some(told) = introduction(cx, &who, occasion)?
-        && told.wish == *wish
-    {
-        let claim = Claim {
-            request: outcome.request,
-            channel: event.kind.name(),
-            session: event.session.as_ref().map(substrate_core::SafeId::as_str),
-            actor: event.actor.key(),
-            at: cx.now,
-        };
-        let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
-        for message in told.own {
-            ops_ledger::claim(cx.db, mailbox, message, &claim)?;
-        }
-        for message in told.of_parent {
-            ops_ledger::shown_to_sub(cx.db, who.agent, message, cx.now)?;
-        }
-    }
+    claim(cx, event, outcome)?;
     if event.kind == EventKind::SubagentStop
         && outcome.verdict.block.is_none()
         && outcome.verdict.wait.is_none()
     {
         sub_ended(cx, event)?;
+    }
+    Ok(())
+}
+
+/// Claims the messages that are in the answer for it.
+fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
+    let mut told = outcome.told(NAME).peekable();
+    let (Some(_), Some(who)) = (told.peek(), &cx.who) else { return Ok(()) };
+    let claim = Claim {
+        request: outcome.request,
+        channel: event.kind.name(),
+        session: event.session.as_ref().map(substrate_core::SafeId::as_str),
+        actor: event.actor.key(),
+        at: cx.now,
+    };
+    for part in told {
+        if part.what == OF_PARENT {
+            ops_ledger::shown_to_sub(cx.db, who.agent, part.id, cx.now)?;
+        } else {
+            let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
+            ops_ledger::claim(cx.db, mailbox, part.id, &claim)?;
+        }
     }
     Ok(())
 }
@@ -160,7 +156,7 @@ fn introduction(
     cx: &mut Cx<'_>,
     who: &Who,
     occasion: Occasion,
-) -> Result<Option<Told>, FeatureError> {
+) -> Result<Option<Wish>, FeatureError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let least = if let Occasion::New(least) = occasion { least } else { Priority::Low };
     let open = match occasion {
@@ -174,32 +170,40 @@ fn introduction(
             _ => ops_box::n_pending(cx.db, of, least, cx.now)?,
         };
     }
-    let mut own = lines(cx, &open)?;
-    let mut of_parent = Vec::new();
+    let mut all = lines(cx, &open)?;
     if occasion == Occasion::HoldSub {
         let room = N_SHOWN - i64::try_from(open.len()).unwrap_or(N_SHOWN);
         let parent = Mailbox { agent: who.agent, sub: "" };
         let theirs = ops_box::pending_for_subs(cx.db, parent, cx.now, room)?;
         for line in lines(cx, &theirs)? {
-            of_parent.push(line.id);
-            own.push(Line { for_parent: Some(who.name.clone()), ..line });
+            all.push(Line { for_parent: Some(who.name.clone()), ..line });
         }
-        n_rows.0 += i64::try_from(of_parent.len()).unwrap_or(0);
+        n_rows.0 += i64::try_from(theirs.len()).unwrap_or(0);
     }
-    if own.is_empty() {
+    if all.is_empty() {
         return Ok(None);
     }
-    let context = |text| Wish::Context { text, more: Some("substrate inbox".to_owned()) };
-    let wish = match occasion {
-        Occasion::Open | Occasion::OpenNew => context(words::open_mail(n_rows, &own)),
-        Occasion::New(_) => context(words::new_mail(n_rows, &own)),
+    let Introduction { text, ends } = match occasion {
+        Occasion::Open | Occasion::OpenNew => words::open_mail(n_rows, &all),
+        Occasion::New(_) => words::new_mail(n_rows, &all),
+        Occasion::Hold | Occasion::HoldSub => words::reason(n_rows, &all),
+    };
+    let part = |(line, end): (&Line, usize)| {
+        let what = if line.for_parent.is_some() { OF_PARENT } else { OWN };
+        Part { what: what.into(), id: line.id, end }
+    };
+    let parts = all.iter().zip(ends).map(part).collect();
+    Ok(Some(match occasion {
         Occasion::Hold | Occasion::HoldSub => Wish::Block(Block {
             cause: Cause::Mail,
-            reason: words::reason(n_rows, &own),
+            reason: text,
             insists: Insists::WhileItLasts,
+            parts,
         }),
-    };
-    Ok(Some(Told { wish, own: open.iter().map(|row| row.id).collect(), of_parent }))
+        Occasion::Open | Occasion::OpenNew | Occasion::New(_) => {
+            Wish::Context { text, more: Some("substrate inbox".to_owned()), parts }
+        }
+    }))
 }
 
 /// The rows as they are told, with their senders' names.
@@ -235,21 +239,6 @@ fn sub_ended(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
         cx.wake(who.agent);
     }
     Ok(())
-}
-
-/// Whether the words are in the answer: they may have been cut, outdone by the client's cap, or undeliverable.
-fn is_in(wish: &Wish, verdict: &Verdict) -> bool {
-    let said = match wish {
-        Wish::Context { .. } => &verdict.context,
-        Wish::Block(_) => &verdict.block,
-        Wish::Deny { .. }
-        | Wish::Ask { .. }
-        | Wish::Notice { .. }
-        | Wish::Export { .. }
-        | Wish::Wait { .. }
-        | Wish::Receipt => return false,
-    };
-    said.as_ref().is_some_and(|said| said.contains(wish.words()))
 }
 
 fn is_compact(event: &Event) -> bool {

@@ -47,8 +47,8 @@ enum Sign {
 pub(super) fn settled(channel: &str, event: &Event) -> Settled {
     let Some(channel) = Channel::named(channel) else { return Settled::InFlight };
     match (channel, sign(event)) {
-        // Calls of one message end one after the other, and no request is between them.
-        (Channel::Tool, Sign::ToolDone) => Settled::InFlight,
+        // The calls of one message run one after the other, and no request is between them.
+        (Channel::Tool, Sign::Tool | Sign::ToolDone) => Settled::InFlight,
         (_, Sign::Tool | Sign::ToolDone) => Settled::Seen,
         (_, Sign::Start | Sign::End) => Settled::Lost,
         // Had the block been honoured, the client would say that it stops again.
@@ -150,8 +150,8 @@ mod tests {
     #[rstest]
     #[case("SessionStart", "SSSS SS ff LfL ff")]
     #[case("UserPromptSubmit", "SSSS SS LL LfL ff")]
-    #[case("PostToolUse", "SffS SS LL LfL ff")]
-    #[case("PostToolUseFailure", "SffS SS LL LfL ff")]
+    #[case("PostToolUse", "ffff SS LL LfL ff")]
+    #[case("PostToolUseFailure", "ffff SS LL LfL ff")]
     #[case("Stop", "SSSS LS Lf LfL ff")]
     #[case("SubagentStop", "SSSS LS Lf LfL ff")]
     #[case("Waiter", "SSSS SS Lf LfL ff")]

@@ -130,9 +130,9 @@ fn shown(cx: &mut Cx<'_>, who: &Who, peek: bool) -> Result<Option<Output>, VerbE
         }
         list.push(render::open_json(row, &line.from));
     }
-    let reason = words::reason(count, &lines);
+    let reason = words::reason(count, &lines).text;
     let json = json!({"n_new": count.0, "messages": list});
-    let mut out = Output::new(format!("{}\n", words::open_mail(count, &lines)), json);
+    let mut out = Output::new(format!("{}\n", words::open_mail(count, &lines).text), json);
     out.hook = Some(json!({"decision": "block", "reason": reason}));
     let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
     out.after = (!peek).then(|| json!({ "printed": ids }));

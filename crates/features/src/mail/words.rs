@@ -31,15 +31,22 @@ impl Count {
     }
 }
 
+/// The words about some messages, and where the line of each ends in them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Introduction {
+    pub(super) text: String,
+    pub(super) ends: Vec<usize>,
+}
+
 /// The mailbox at the start of a session, and for `poll`.
-pub(super) fn open_mail(count: Count, lines: &[Line]) -> String {
-    format!("📬 You have {}:\n{}\n{USE}", count.of("unread"), listed(count, lines))
+pub(super) fn open_mail(count: Count, lines: &[Line]) -> Introduction {
+    listed(format!("📬 You have {}:\n", count.of("unread")), count, lines, &format!("\n{USE}"))
 }
 
 /// What has come while the agent was at work.
-pub(super) fn new_mail(count: Count, lines: &[Line]) -> String {
+pub(super) fn new_mail(count: Count, lines: &[Line]) -> Introduction {
     if let (1, [line]) = (count.0, lines) {
-        return format!(
+        let text = format!(
             "📬 New message from {}{}: \"{}\" [#{}]{}",
             name(&line.from),
             urgent(line.priority),
@@ -47,12 +54,13 @@ pub(super) fn new_mail(count: Count, lines: &[Line]) -> String {
             line.id,
             forwarded(line)
         );
+        return Introduction { ends: vec![text.len()], text };
     }
-    format!("📬 You have {}:\n{}\n{USE}", count.of("new"), listed(count, lines))
+    listed(format!("📬 You have {}:\n", count.of("new")), count, lines, &format!("\n{USE}"))
 }
 
 /// Why an agent may not stop yet.
-pub(super) fn reason(count: Count, lines: &[Line]) -> String {
+pub(super) fn reason(count: Count, lines: &[Line]) -> Introduction {
     // Mail of the parent's is not in the subagent's own mailbox.
     let own = lines.iter().any(|line| line.for_parent.is_none());
     let first = lines.first().map_or(0, |line| line.id);
@@ -61,18 +69,18 @@ pub(super) fn reason(count: Count, lines: &[Line]) -> String {
     } else {
         format!("Use `substrate read {first}` to read it; your parent gets it too.")
     };
-    format!("You have {}:\n{}{use_line}", count.of("unread"), listed(count, lines))
+    listed(format!("You have {}:\n", count.of("unread")), count, lines, &use_line)
 }
 
-/// One line each, and how many more there are.
-fn listed(count: Count, lines: &[Line]) -> String {
-    let mut out = String::new();
+/// One line each after the head, and how many more there are.
+fn listed(head: String, count: Count, lines: &[Line], tail: &str) -> Introduction {
+    let (mut out, mut ends) = (head, Vec::with_capacity(lines.len()));
     for line in lines.iter().take(MAX_LINES) {
         let parent = line
             .for_parent
             .as_ref()
             .map_or_else(String::new, |parent| format!(" (for your parent {})", name(parent)));
-        let _infallible = writeln!(
+        let _infallible = write!(
             out,
             "- From: {}{} - \"{}\" [#{}]{}{parent}",
             name(&line.from),
@@ -81,13 +89,16 @@ fn listed(count: Count, lines: &[Line]) -> String {
             line.id,
             forwarded(line),
         );
+        ends.push(out.len());
+        out.push('\n');
     }
     let n_shown = i64::try_from(lines.len().min(MAX_LINES)).unwrap_or(0);
     if count.0 > n_shown {
         let plus = if count.0 >= MAX_COUNT { "+" } else { "" };
         let _infallible = writeln!(out, "- … and {}{plus} more", count.0 - n_shown);
     }
-    out
+    out.push_str(tail);
+    Introduction { text: out, ends }
 }
 
 fn urgent(priority: Priority) -> &'static str {

@@ -1,6 +1,6 @@
 //! What to do when nothing is to be done: a table over mode, client and time.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, Timestamp, Wish};
 
 use crate::mail::face;
@@ -54,11 +54,10 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             let until = due.map_or(until, |due| due.min(until));
             vec![Wish::Wait { key: who.wake_key(), until }]
         }
-        Plan::Heartbeat => vec![Wish::Block(Block {
-            cause: Cause::Heartbeat,
-            reason: heartbeat(cx.n_held, event.block_cap),
-            insists: Insists::WhileItLasts,
-        })],
+        Plan::Heartbeat => {
+            let reason = heartbeat(cx.n_held, event.block_cap);
+            vec![Wish::block(Cause::Heartbeat, reason, Insists::WhileItLasts)]
+        }
     })
 }
 

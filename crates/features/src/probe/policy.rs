@@ -1,6 +1,6 @@
 //! From rules to wishes.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, Event, FeatureError, Wish};
 
 use super::rule::Rule;
@@ -19,7 +19,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 fn wish(rule: Rule<'_>) -> Result<Wish, FeatureError> {
     let text = rule.text.to_owned();
     Ok(match rule.wish {
-        "context" => Wish::Context { text, more: Some("substrate config".to_owned()) },
+        "context" => Wish::context(text, Some("substrate config".to_owned())),
         "deny" => Wish::Deny {
             rule: "probe.rules".to_owned(),
             reason: text,
@@ -27,12 +27,8 @@ fn wish(rule: Rule<'_>) -> Result<Wish, FeatureError> {
                 .to_owned(),
         },
         "ask" => Wish::Ask { rule: "probe.rules".to_owned(), reason: text },
-        "block" => {
-            Wish::Block(Block { cause: Cause::Rule, reason: text, insists: Insists::Always })
-        }
-        "block-once" => {
-            Wish::Block(Block { cause: Cause::Rule, reason: text, insists: Insists::Once })
-        }
+        "block" => Wish::block(Cause::Rule, text, Insists::Always),
+        "block-once" => Wish::block(Cause::Rule, text, Insists::Once),
         "notice" => Wish::Notice { text },
         "export" => {
             let (name, value) = rule.text.split_once('=').unwrap_or((rule.text, ""));

@@ -2,8 +2,8 @@
 
 use substrate_core::wish::{Block, Cause, Insists};
 use substrate_core::{
-    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, RequestId, SafeId,
-    Settings, Wish,
+    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, Part, RequestId,
+    SafeId, Settings, Wish,
 };
 
 use super::source::{Audience, Reminder, is_exempt};
@@ -27,12 +27,6 @@ struct Asked<'a> {
     memory: Option<&'a SafeId>,
 }
 
-/// What is to be told.
-struct Due {
-    reminder: Reminder,
-    wish: Wish,
-}
-
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     let Some(asked) = asked(event, settings) else { return Vec::new() };
     let dirs = dirs(event);
@@ -42,27 +36,24 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let Some(asked) = asked(event, cx.settings) else { return Ok(Vec::new()) };
-    let Some(due) = due(cx, event, asked)? else { return Ok(Vec::new()) };
+    let Some(wish) = due(cx, event, asked)? else { return Ok(Vec::new()) };
     // What must be remembered is not told when it can't be written down: it would be told again and again.
     let receipt = asked.memory.map(|_| Wish::Receipt);
-    Ok([Some(due.wish), receipt].into_iter().flatten().collect())
+    Ok([Some(wish), receipt].into_iter().flatten().collect())
 }
 
-/// What is in the verdict counts as told; the same transaction finds the same words again.
+/// What is in the answer counts as told.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
-    let wished = outcome.wishes.iter().find(|(name, wish)| *name == NAME && *wish != Wish::Receipt);
-    if let Some((_, wish)) = wished
-        && outcome.verdict.block.as_ref().is_some_and(|said| said.contains(wish.words()))
-        && let Some(asked) = asked(event, cx.settings)
-        && let Some(session) = asked.memory
-        && let Some(due) = due(cx, event, asked)?
-        && due.wish == *wish
-    {
-        ops::tell(cx.db, session, event.actor.key(), due.reminder, outcome.request, cx.now)?;
+    for part in outcome.told(NAME) {
+        if let Some(reminder) = Reminder::named(&part.what)
+            && let Some(session) = asked(event, cx.settings).and_then(|asked| asked.memory)
+        {
+            ops::tell(cx.db, session, event.actor.key(), reminder, outcome.request, cx.now)?;
+        }
     }
     Ok(())
 }
@@ -126,7 +117,7 @@ fn asked<'a>(event: &'a Event, settings: &Settings) -> Option<Asked<'a>> {
 }
 
 /// What it is told, if anything is left. Changes nothing.
-fn due(cx: &mut Cx<'_>, event: &Event, asked: Asked<'_>) -> Result<Option<Due>, DbError> {
+fn due(cx: &mut Cx<'_>, event: &Event, asked: Asked<'_>) -> Result<Option<Wish>, DbError> {
     let told = match asked.memory {
         Some(session) => ops::told(cx.db, session, event.actor.key())?,
         None => Vec::new(),
@@ -137,8 +128,8 @@ fn due(cx: &mut Cx<'_>, event: &Event, asked: Asked<'_>) -> Result<Option<Due>, 
         let reason = reminder.find(&dirs, to, cx.facts, cx.settings).text?;
         // Our own memory, or the client's word that it is the first stop, decides; not which words they are.
         let insists = if asked.kind.is_none() { Insists::Once } else { Insists::WhenNew };
-        let wish = Wish::Block(Block { cause: Cause::Reminders, reason, insists });
-        Some(Due { reminder: *reminder, wish })
+        let parts = vec![Part { what: reminder.name().into(), id: 0, end: reason.len() }];
+        Some(Wish::Block(Block { cause: Cause::Reminders, reason, insists, parts }))
     };
     Ok(next(asked.kind.is_none(), asked.again, &told).iter().find_map(words))
 }

@@ -1,10 +1,10 @@
 //! When scratchpads are looked at, and what comes of it.
 
 use substrate_core::facts::{Daily, GitQuestion, Room};
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{
-    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Outcome, SafeId, Settings,
-    StartSource, Timestamp, Wish,
+    Actor, Cx, Detail, Event, EventKind, Fate, FeatureError, Need, Outcome, SafeId, Settings,
+    StartSource, Timestamp, Wish, WishKind, Wished,
 };
 
 use super::day::{self, Days};
@@ -94,19 +94,15 @@ pub(super) fn record(
             ops::begin(cx.db, session, id.as_str(), &sub)?;
         }
         (Asked::Closes, _) => {
-            let said = outcome.verdict.notice.as_deref().unwrap_or_default();
-            let ours = outcome.wishes.iter().filter(|(name, _)| *name == super::FEATURE.name);
-            if ours.into_iter().any(|(_, wish)| is_told(wish, said)) {
+            let is_told =
+                |it: &Wished| it.wish.kind() == WishKind::Notice && it.fate == Fate::Whole;
+            if outcome.of(super::FEATURE.name).any(is_told) {
                 ops::heard(cx.db, session)?;
             }
         }
         _ => {}
     }
     Ok(())
-}
-
-fn is_told(wish: &Wish, said: &str) -> bool {
-    matches!(wish, Wish::Notice { text } if said.contains(text.as_str()))
 }
 
 /// `true`: there is more to forget.
@@ -162,7 +158,7 @@ fn opening(cx: &Cx<'_>, event: &Event) -> Option<Wish> {
     let dir = whereabouts::project(event).or(whereabouts::cwd(event))?;
     let (coordinator, ego) = (latest(cx, event, COORDINATOR), latest(cx, event, EGO));
     let text = words::opening(coordinator, ego, cx.facts.git(dir, LOG))?;
-    Some(Wish::Context { text, more: Some("substrate scratchpad".to_owned()) })
+    Some(Wish::context(text, Some("substrate scratchpad".to_owned())))
 }
 
 fn spawned(cx: &Cx<'_>, event: &Event, folder: &str) -> Wish {
@@ -170,7 +166,7 @@ fn spawned(cx: &Cx<'_>, event: &Event, folder: &str) -> Wish {
     let path = whereabouts::told(event, whereabouts::root(event, cx.facts), folder, &today);
     let (ego, coordinator) = (latest(cx, event, EGO), latest(cx, event, COORDINATOR));
     let text = words::spawned(&today, &path, ego, coordinator);
-    Wish::Context { text, more: Some("substrate scratchpad".to_owned()) }
+    Wish::context(text, Some("substrate scratchpad".to_owned()))
 }
 
 /// Whether a subagent has written its scratchpad: today, or on any day since it started.
@@ -219,7 +215,7 @@ fn hold(cx: &Cx<'_>, event: &Event, folder: &str, path: &str, reason: String) ->
     if rooms.all(|need| cx.facts.room(&need) == Some(Room::Nowhere)) {
         return Wish::Notice { text: words::no_room(path) };
     }
-    Wish::Block(Block { cause: Cause::Scratchpad, reason, insists: Insists::WhileItLasts })
+    Wish::block(Cause::Scratchpad, reason, Insists::WhileItLasts)
 }
 
 /// Whether a session that delegated has written the coordinator's entry; and what its subagents could not say.

@@ -23,7 +23,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     let keywords = Keywords::read(cx.settings.texts("skills.keywords"));
     let found = best(prompt, skills, &keywords);
     let text = suggestion(&found, &event.cwd);
-    Ok(text.map(|text| Wish::Context { text, more: None }).into_iter().collect())
+    Ok(text.map(|text| Wish::context(text, None)).into_iter().collect())
 }
 
 /// What a person asked the main thread for; `None` for anything else, and where nobody wants suggestions.

@@ -1,6 +1,6 @@
 //! When a supervised client is started anew. Nothing is looked up at any other event.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Actor, Cx, Detail, Effect, Event, EventKind, FeatureError, Wish};
 
 use super::ops;
@@ -59,7 +59,7 @@ fn overflow(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     }
     cx.effects.push(Effect::Wake { key: found.wake_key() });
     let reason = REASON.to_owned();
-    Ok(vec![Wish::Block(Block { cause: Cause::Rule, reason, insists: Insists::Always })])
+    Ok(vec![Wish::block(Cause::Rule, reason, Insists::Always)])
 }
 
 /// Supervisors that ended without a word are forgotten.

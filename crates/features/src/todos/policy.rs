@@ -1,6 +1,6 @@
 //! When the task list is looked at, and what comes of it.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Cause, Insists};
 use substrate_core::{
     Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, Settings,
     StartSource, Wish,
@@ -25,12 +25,10 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
     let list = unfinished(cx, event)?;
     let wish = if event.kind == EventKind::Stop {
-        let block = |reason| {
-            Wish::Block(Block { cause: Cause::Tasks, reason, insists: Insists::WhileItLasts })
-        };
+        let block = |reason| Wish::block(Cause::Tasks, reason, Insists::WhileItLasts);
         list.reason().map(block)
     } else {
-        list.briefing().map(|text| Wish::Context { text, more: None })
+        list.briefing().map(|text| Wish::context(text, None))
     };
     Ok(wish.into_iter().collect())
 }

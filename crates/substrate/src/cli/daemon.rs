@@ -10,7 +10,7 @@ use substrate_core::time::Ago;
 
 use super::{Context, call, verbs};
 use crate::config::Home;
-use crate::daemon::{self, Ask, RunOptions, Status};
+use crate::daemon::{self, Ask, RunOptions, Status, Stay};
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, ui};
 
@@ -27,6 +27,7 @@ pub(super) fn command() -> Command {
             Command::new("run")
                 .about("Run in the foreground until it is stopped")
                 .arg(hidden("detached"))
+                .arg(hidden("brief"))
                 .arg(hidden("take-over")),
         )
         .subcommand(Command::new("start").about("Start it in the background"))
@@ -43,10 +44,12 @@ pub(super) fn command() -> Command {
 pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("run", flags)) => {
-            let options = match (flags.get_flag("take-over"), flags.get_flag("detached")) {
-                (true, _) => RunOptions::TakeOver,
-                (false, true) => RunOptions::Detached,
-                (false, false) => RunOptions::Foreground,
+            let options = match ["take-over", "brief", "detached"].map(|name| flags.get_flag(name))
+            {
+                [true, ..] => RunOptions::TakeOver,
+                [false, true, _] => RunOptions::Brief,
+                [false, false, true] => RunOptions::Detached,
+                [false, false, false] => RunOptions::Foreground,
             };
             daemon::run(context.env, &context.home, options)
         }
@@ -58,10 +61,35 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
 }
 
 pub(super) fn start(context: &Context) -> Result<()> {
-    let started = daemon::start(&context.env, &context.home)?;
-    daemon::wait_until_up(&context.home, PATIENCE)?;
+    let started = daemon::start(&context.env, &context.home, Stay::Long)?;
+    let status = until_it_answers(context)?;
     ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
+    if let Some(trouble) = status.trouble {
+        ui::talk(&format!(
+            "warning: it can't use its database ({trouble}); `substrate doctor` says what to do\n"
+        ));
+    }
     Ok(())
+}
+
+/// A daemon that was just started takes connections at once, and answers when it is ready.
+fn until_it_answers(context: &Context) -> Result<Status> {
+    let begun = Instant::now();
+    loop {
+        match call::control(&context.home, &Ask::Ping, PATIENCE) {
+            Ok((_, status)) => return Ok(status),
+            Err(error) if begun.elapsed() > PATIENCE || !daemon::is_held(&context.home)? => {
+                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(
+                    format!(
+                        "its log is in `{}`; `substrate daemon run` shows what it says ({})",
+                        context.home.logs().display(),
+                        error.name()
+                    ),
+                ));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 pub(super) fn stop(home: &Home) -> Result<()> {
@@ -77,16 +105,17 @@ pub(super) fn stop(home: &Home) -> Result<()> {
             }
             Ok(())
         }
-        // It may be just starting, or about to make its socket anew.
-        Err(ConnError::Absent) if home.root().is_dir() && daemon::is_held(home)? => {
-            daemon::wait_until_up(home, PATIENCE * 2)?;
-            stop(home)
-        }
-        Err(ConnError::Absent) => {
+        Err(ConnError::Absent) if !home.root().is_dir() || !daemon::is_held(home)? => {
             ui::talk("no daemon runs\n");
             Ok(())
         }
-        Err(error) => Err(no_answer(error)),
+        // It has lost its socket, or is frozen: the system can end it.
+        Err(error) => {
+            let holder = daemon::holder(home).ok_or_else(|| no_answer(error))?;
+            holder.end();
+            ui::talk(&format!("the daemon did not answer ({}) and was ended\n", error.name()));
+            Ok(())
+        }
     }
 }
 
@@ -117,7 +146,11 @@ fn restart(context: &Context) -> Result<()> {
         )
         .hint(format!("the log in `{}` says why", context.home.logs().display()))),
         Err(ConnError::Absent) => start(context),
-        Err(error) => Err(no_answer(error)),
+        Err(error) => {
+            let holder = daemon::holder(&context.home).ok_or_else(|| no_answer(error))?;
+            holder.end();
+            start(context)
+        }
     }
 }
 
@@ -137,6 +170,12 @@ fn status(context: &Context) -> Result<()> {
                 status.n_failures,
                 status.n_waiting,
             );
+            let text = match &status.trouble {
+                Some(trouble) => {
+                    format!("{text}database  not used: {trouble}; leases are kept in memory\n")
+                }
+                None => text,
+            };
             let mut json = serde_json::to_value(&status).unwrap_or_default();
             json["running"] = json!(true);
             ui::data(&if context.format == Format::Json {
@@ -165,6 +204,6 @@ fn status(context: &Context) -> Result<()> {
 
 fn no_answer(error: ConnError) -> AppError {
     AppError::new(Kind::Daemon, format!("the daemon does not answer ({})", error.name())).hint(
-        "hooks go on without it; if it is stuck, end its process and run `substrate daemon start`",
+        "the next hook or command replaces it if it is frozen; `substrate daemon stop` ends it now",
     )
 }

@@ -1,15 +1,15 @@
-//! `substrate db check|backup|path`
+//! `substrate db check|backup|restore|path`
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
 use substrate_core::Format;
-use substrate_store::{Writer, back_up, check};
+use substrate_store::{Readers, StoreError, back_up, check, missing_steps, newest_good, restore};
 
 use super::{Context, verbs};
-use crate::error::{AppError, Kind, Result};
+use crate::daemon::Lock;
+use crate::error::{AppError, Kind, RESTORE, Result};
 use crate::{clock, host, ui};
 
 pub(super) fn command() -> Command {
@@ -27,31 +27,23 @@ pub(super) fn command() -> Command {
                     .help("Where to (default: a new file in the state home's `backups`)"),
             ),
         )
+        .subcommand(
+            Command::new("restore")
+                .about("Put a copy in its place; what was there is kept beside it")
+                .arg(
+                    Arg::new("from")
+                        .value_name("FILE")
+                        .help("Which copy (default: the newest good one in `backups`)"),
+                ),
+        )
         .subcommand(Command::new("path").about("Where it is"))
 }
 
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     let database = context.home.database();
     match matches.subcommand() {
-        Some(("check", _)) => {
-            let exists = database.exists();
-            let damage = if exists { check(&database)? } else { Vec::new() };
-            if damage.is_empty() && exists {
-                host::open(&context.home, Duration::from_secs(5))?;
-            }
-            let json = json!({"path": database, "exists": exists, "damage": damage});
-            let word = if exists { "ok" } else { "no database yet" };
-            print(context, &json, &format!("{word}: {}\n", database.display()));
-            if damage.is_empty() {
-                return Ok(());
-            }
-            let mut error = AppError::new(
-                Kind::State,
-                format!("the database `{}` is damaged", database.display()),
-            );
-            error.causes = damage;
-            Err(error.hint("keep the file; put a copy from `backups/` in its place, or move it away to begin anew"))
-        }
+        Some(("check", _)) => look(context),
+        Some(("restore", flags)) => put_back(context, flags.get_one::<String>("from")),
         Some(("backup", flags)) => {
             let target = flags.get_one::<String>("to").map_or_else(
                 || context.home.backups().join(format!("subtrate-{}.db", clock::now().0)),
@@ -61,7 +53,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 return Err(AppError::new(Kind::User, "there is no database yet")
                     .hint(format!("it will be `{}`", database.display())));
             }
-            back_up(&Writer::open(&database, Duration::from_secs(5))?, &target)?;
+            back_up(&database, &target)?;
             print(context, &json!({"path": target}), &format!("{}\n", target.display()));
             Ok(())
         }
@@ -70,6 +62,60 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn look(context: &Context) -> Result<()> {
+    let database = context.home.database();
+    let exists = database.exists();
+    let damage = if exists { check(&database)? } else { Vec::new() };
+    if damage.is_empty() && exists {
+        Readers::new(&database).read(|db| missing_steps(db, &host::schema()))?;
+    }
+    let json = json!({"path": database, "exists": exists, "damage": damage});
+    let word = match (exists, damage.is_empty()) {
+        (true, true) => "ok",
+        (true, false) => "damaged",
+        (false, _) => "no database yet",
+    };
+    print(context, &json, &format!("{word}: {}\n", database.display()));
+    if damage.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the database `{}` is damaged", database.display());
+    let mut error = AppError::new(Kind::State, message);
+    error.causes = damage;
+    Err(error.hint(RESTORE))
+}
+
+/// Everything that can fail because of the copy is done before the daemon stops.
+fn put_back(context: &Context, from: Option<&String>) -> Result<()> {
+    let (home, database) = (&context.home, context.home.database());
+    let backups = home.backups();
+    let copy = match from {
+        Some(path) => PathBuf::from(path),
+        None => newest_good(&backups).ok_or_else(|| {
+            AppError::new(Kind::User, format!("there is no good copy in `{}`", backups.display()))
+                .hint("name one: `substrate db restore FILE`")
+                .hint(format!("or move `{}` away to begin with an empty one", database.display()))
+        })?,
+    };
+    if let Some(how) = check(&copy)?.into_iter().next() {
+        return Err(StoreError::DamagedCopy { path: copy, how }.into());
+    }
+    Readers::new(&copy).read(|db| missing_steps(db, &host::schema()))?;
+    home.ensure()?;
+    super::daemon::stop(home)?;
+    let _lock = Lock::try_take(home)?.ok_or_else(|| {
+        AppError::new(Kind::Daemon, "a daemon has just started, and holds the database")
+            .hint("run the command again")
+    })?;
+    let restored = restore(&database, &copy, clock::now())?;
+    if let Some(aside) = &restored.aside {
+        ui::talk(&format!("what was there is kept as `{}`\n", aside.display()));
+    }
+    let json = json!({"path": database, "from": copy, "aside": restored.aside});
+    print(context, &json, &format!("restored from {}\n", copy.display()));
+    Ok(())
 }
 
 fn print(context: &Context, json: &serde_json::Value, text: &str) {

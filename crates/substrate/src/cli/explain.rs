@@ -1,26 +1,22 @@
 //! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
 
 use std::io::Read as _;
-use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::HookRequest;
 use serde_json::{Map, Value, json};
 use substrate_core::engine::{self, HostKind, Outcome};
 use substrate_core::verdict::Permission;
-use substrate_core::{EventKind, Format};
+use substrate_core::{EventKind, Fate, Format, Wished};
 use substrate_store::Durability;
 
 use super::Context;
+use crate::config::SettingsFiles;
 use crate::daemon;
 use crate::error::{AppError, Kind, Result};
-use crate::host::{self, When};
-use crate::in_process::surround;
+use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
-use crate::{clock, proc, ui};
-
-/// How long to wait for others who write.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::{clock, gather, proc, ui};
 
 pub(super) fn command() -> Command {
     Command::new("hook")
@@ -86,22 +82,26 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let request = HookRequest::read(&request)
         .ok_or_else(|| AppError::new(Kind::Internal, "the request is not of our form"))?;
     context.home.ensure()?;
-    let mut prepared =
-        surround(&context.home, host::decode(&request, clock::now(), clock::micros()));
-    let mut writer = host::open(&context.home, PATIENCE)?;
+    let mut decoded = host::decode(&request, clock::now(), clock::micros());
+    let (settings, project) = SettingsFiles::new(context.home.config()).around(decoded.dir());
+    decoded.event.project = project.as_ref().to_owned();
+    let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
+    let mut prepared = Prepared::new(decoded, settings);
+    prepared.gathered.facts = gather::gather(needs);
+    let mut writer = host::open(&context.home)?;
     let machine = Machine::default();
-    let host = HostKind::InProcess("explain");
+    let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
     let outcome = loop {
-        let around = prepared.around(&machine, host, When::Now);
+        let around = prepared.around(&machine, host);
         let outcome = engine::run(&around, &mut tx, &prepared.decoded.event);
         match outcome.look.is_empty() {
             true => break outcome,
             false => prepared.look_up(outcome.look),
         }
     };
-    let around = prepared.around(&machine, host, When::Now);
+    let around = prepared.around(&machine, host);
     let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
     let mut out = answer(&outcome);
     out.append(&mut said);
@@ -116,6 +116,9 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
         Some(Permission::Ask { reason }) => ("ask", Some(reason)),
         None => ("", verdict.block.as_ref()),
     };
+    let undeliverable = outcome.wishes.iter().filter(|wished| wished.fate == Fate::NotDeliverable);
+    let undeliverable =
+        undeliverable.map(|wished| json!([wished.feature, wished.wish.kind().name()]));
     let fields = json!({
         "allow": permission != "deny" && verdict.block.is_none(),
         "verdict": verdict.word(),
@@ -123,7 +126,7 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
         "context": verdict.context,
         "notice": verdict.notice,
         "waits": verdict.wait.is_some(),
-        "undeliverable": verdict.undeliverable.iter().map(|(feature, kind)| json!([feature, kind.name()])).collect::<Vec<_>>(),
+        "undeliverable": undeliverable.collect::<Vec<_>>(),
         "spentUs": outcome.spent_us,
     });
     let Value::Object(fields) = fields else { return Map::new() };
@@ -133,8 +136,8 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
 /// Which feature wished what, what it cost, and who failed.
 fn features(outcome: &Outcome) -> Value {
     let wishes = |name: &str| -> Vec<Value> {
-        let of_it = outcome.wishes.iter().filter(|(feature, _)| *feature == name);
-        of_it.map(|(_, wish)| json!({"wish": wish.kind().name(), "words": wish.words()})).collect()
+        let told = |Wished { wish, fate, .. }: &Wished| json!({"wish": wish.kind().name(), "words": wish.words(), "fate": fate.name()});
+        outcome.of(name).map(told).collect()
     };
     let failure = |name: &str| {
         outcome

@@ -121,7 +121,6 @@ fn delete_data(context: &Context) {
         "subtrate.db",
         "subtrate.db-wal",
         "subtrate.db-shm",
-        "subtrate.migrate.lock",
         "daemon.lock",
         "daemon.sock",
         "daemon.sock.stalled",

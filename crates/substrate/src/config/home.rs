@@ -1,7 +1,7 @@
 //! The state home: one folder, for its owner only.
 
 use std::fs::{DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ipc::place;
@@ -21,8 +21,33 @@ impl Home {
                 AppError::new(Kind::State, "neither SUBSTRATE_HOME nor HOME is set")
                     .hint("set SUBSTRATE_HOME to a folder of yours")
             })?;
-        let root = std::path::absolute(&root).unwrap_or(root);
-        Ok(Self { root })
+        let home = Self { root };
+        home.check(rustix::process::geteuid().as_raw())?;
+        Ok(home)
+    }
+
+    /// Refuses a home that is not clearly this user's. A relative one would be another folder for each caller. Another
+    /// user's, also through a link or as root, would mix up whose agents and mail they are.
+    fn check(&self, uid: u32) -> Result<()> {
+        let root = self.root.display();
+        if self.root.is_relative() {
+            let error = format!("the state home must be an absolute path, and `{root}` is not");
+            return Err(AppError::new(Kind::State, error)
+                .hint("set SUBSTRATE_HOME to a path that begins with `/`, or leave it unset"));
+        }
+        let nearest =
+            self.root.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)));
+        let Some((folder, found)) = nearest else { return Ok(()) };
+        let owner = found.uid();
+        // A folder that does not exist yet may be made in one of the system's.
+        if owner == uid || (owner == 0 && folder != self.root) {
+            return Ok(());
+        }
+        let error = format!(
+            "the state home `{root}` belongs to another user (uid {owner}; you are uid {uid})"
+        );
+        Err(AppError::new(Kind::State, error)
+            .hint("set SUBSTRATE_HOME to a folder of yours; with `sudo`, use `sudo -H`"))
     }
 
     /// Creates what is missing, and takes others' access away.
@@ -72,11 +97,60 @@ impl Home {
         self.root.join(place::SOCKET)
     }
 
-    pub(crate) fn stalled_socket(&self) -> PathBuf {
-        self.root.join(place::STALLED_SOCKET)
-    }
-
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.join("daemon.lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(root: &Path, uid: u32) -> Option<AppError> {
+        Home { root: root.to_owned() }.check(uid).err()
+    }
+
+    #[test]
+    fn a_home_is_an_absolute_path_to_a_folder_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mine, link) = (folder.path().join("mine"), folder.path().join("link"));
+        std::fs::create_dir(&mine).unwrap();
+        std::os::unix::fs::symlink(&mine, &link).unwrap();
+        let us = rustix::process::geteuid().as_raw();
+        let other = us + 1;
+        for (name, root, uid, is_fine) in [
+            ("ours", mine.clone(), us, true),
+            ("ours, through a link", link.clone(), us, true),
+            ("not there yet, in a folder of ours", mine.join("new/home"), us, true),
+            (
+                "not there yet, in a folder of the system's",
+                PathBuf::from("/no-such/home"),
+                us,
+                true,
+            ),
+            ("another user's", mine.clone(), other, false),
+            ("another user's, through a link", link.clone(), other, false),
+            ("not there yet, in another user's", link.join("new"), other, us == 0),
+            ("relative", PathBuf::from("state"), us, false),
+            ("relative, upwards", PathBuf::from("../state"), us, false),
+        ] {
+            let refused = refusal(&root, uid);
+            assert_eq!(refused.is_none(), is_fine, "{name}: {refused:?}");
+            assert!(refused.is_none_or(|error| !error.hints.is_empty()), "{name}");
+        }
+    }
+
+    #[test]
+    fn root_does_not_use_another_users_home_by_accident() {
+        let folder = tempfile::tempdir().unwrap();
+        if std::os::unix::fs::chown(folder.path(), Some(12_345), None).is_err() {
+            return eprintln!("NOT RUN: only root can give a folder away");
+        }
+        let refused = refusal(folder.path(), 0).unwrap().render();
+        assert!(
+            refused.contains("belongs to another user (uid 12345; you are uid 0)"),
+            "{refused}"
+        );
+        assert!(refusal(&folder.path().join("new"), 0).is_some());
     }
 }

@@ -9,20 +9,20 @@ use ipc::frame::{HEADER_LEN, VERSION};
 use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use substrate_clients::Answer;
 use substrate_core::{Access, Caller, Output, RequestId, Timestamp, Verb, WaitFor};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::control::Ask;
-use super::group::{Job, Settled, What};
+use super::group::{Job, VerbCall};
+use super::large::Turn;
 use super::state::{Counted, How, State, count};
 use super::surround::{self, surround};
 use super::{take_over, waiting};
+use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Applied, Decoded, Gathered, Prepared, Ran};
-use crate::{clock, spool};
+use crate::host::{self, Considered, Decoded, Gathered, Prepared, Ran};
 
 /// Whoever says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,11 +34,22 @@ const LONG: usize = 256 << 10;
 const PRINTED: Duration = Duration::from_secs(5);
 
 /// A request of kind `Command`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Call {
     pub(crate) path: Vec<String>,
     pub(crate) body: Value,
     pub(crate) caller: Caller,
+    /// It was sent before, and a daemon that has ended may have done it.
+    #[serde(default)]
+    pub(crate) repeated: bool,
+}
+
+impl Call {
+    /// The same for the same call, and for no other: a request's id and all that it asks for.
+    fn request(&self) -> RequestId {
+        let Self { path, body, caller, .. } = self;
+        RequestId::of(&format!("{}\n{}\n{body}", caller.request, path.join(" ")))
+    }
 }
 
 /// Serves one connection to its end.
@@ -51,7 +62,8 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
         }
     }
     let mut stream = stream;
-    while let Ok(Some((header, body))) = timeout(PATIENCE, read_frame(&state, &stream)).await {
+    while let Ok(Some((header, body, _turn))) = timeout(PATIENCE, read_frame(&state, &stream)).await
+    {
         let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
         // On the heap, so that a connection that only waits stays small.
         match Box::pin(answer(&state, stream, header, body)).await {
@@ -94,63 +106,80 @@ async fn answer(
             Ok(ask) => Some(control(state, ask).await),
             Err(_) => None,
         },
-        Kind::Printed | Kind::Reply | Kind::Wait | Kind::Refused | Kind::Confirm => None,
+        // Its own daemon has ended meanwhile.
+        Kind::Printed => match body.first_chunk::<16>() {
+            Some(id) => {
+                printed(state, RequestId(*id), true).await;
+                Some(Reply::default().bytes())
+            }
+            None => None,
+        },
+        Kind::Leaving | Kind::Reply | Kind::Wait | Kind::Refused | Kind::Confirm => None,
     };
     match reply {
-        Some(reply) => send(state, &stream, Kind::Reply, &reply).await,
+        Some(reply) => send(&stream, Kind::Reply, &reply).await,
         // Not a request that we understand.
-        None => send(state, &stream, Kind::Refused, &[]).await,
+        None => send(&stream, Kind::Refused, &[]).await,
     };
     None
 }
 
 /// Whether somebody was there to read it.
-async fn send(state: &State, stream: &UnixStream, kind: Kind, body: &[u8]) -> bool {
-    let sent = write_frame(stream, kind, body).await.is_ok();
-    if !sent {
-        // The caller did not wait for us: it may have hidden our socket.
-        state.look_for_socket.notify_one();
-    }
-    sent
+async fn send(stream: &UnixStream, kind: Kind, body: &[u8]) -> bool {
+    write_frame(stream, kind, body).await.is_ok()
 }
 
-/// Commits what a hook brought, and answers it, or parks it.
+/// Commits what a hook brought, and answers it, or parks it. Where nothing could be committed the connection ends, and
+/// the hook asks again.
 async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) {
     let request = prepared.decoded.request();
-    let n_wakes = state.lot.borrow().n_wakes();
-    let settled = committed(state, What::Hook(Box::new(prepared))).await;
-    let Some(Settled::Hook { prepared, applied }) = settled else {
-        send(state, &stream, Kind::Refused, &[]).await;
-        return;
-    };
-    match applied.wait {
+    let n_wakes = state.waiters.borrow().n_wakes();
+    let caller = Rc::new(stream);
+    let (reply, settled) = oneshot::channel();
+    let job = Job::Hook { prepared: Box::new(prepared), caller: Rc::clone(&caller), reply };
+    let Some((prepared, considered)) = committed(state, job, settled).await else { return };
+    let Some(stream) = Rc::into_inner(caller) else { return };
+    match considered.wait {
         Some(wait) => waiting::park_hook(state, stream, prepared.decoded, wait, n_wakes).await,
-        None => answer_hook(state, &stream, request, applied).await,
+        None => answer_hook(state, &stream, request, considered).await,
     }
 }
 
-/// Gives a hook its answer, and hears whether it was printed where somebody wants to know.
+/// Gives a hook its answer, and hears whether it was printed where a feature wants to know.
 pub(super) async fn answer_hook(
-    state: &Rc<State>,
+    state: &State,
     stream: &UnixStream,
     request: RequestId,
-    applied: Applied,
+    considered: Considered,
 ) {
-    let Answer { exit, stdout, stderr, .. } = &applied.answer;
-    let reply = Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes();
-    if !applied.receipt {
-        send(state, stream, Kind::Reply, &reply).await;
+    let mut reply = considered.reply();
+    if reply.is_empty() {
+        reply = Reply::default().bytes();
+    }
+    if !considered.receipt {
+        send(stream, Kind::Reply, &reply).await;
         return;
     }
-    let reached = send(state, stream, Kind::Confirm, &reply).await
-        && matches!(
-            timeout(PRINTED, read_frame(state, stream)).await,
-            Ok(Some((Header { kind: Kind::Printed, .. }, _)))
-        );
-    let told = committed(state, What::Printed { request, reached }).await;
-    if reached && told.is_some() {
-        send(state, stream, Kind::Reply, &Reply::default().bytes()).await;
+    let next = async || timeout(PRINTED, read_frame(state, stream)).await;
+    let is = |frame: &Option<(Header, Vec<u8>, Turn)>, kind| {
+        frame.as_ref().is_some_and(|(header, ..)| header.kind == kind)
+    };
+    let reached = send(stream, Kind::Confirm, &reply).await
+        && next().await.is_ok_and(|frame| is(&frame, Kind::Printed));
+    if !printed(state, request, reached).await || !reached {
+        return;
     }
+    send(stream, Kind::Reply, &Reply::default().bytes()).await;
+    // A hook that is killed after it has printed ends without a word, and its client ignores what it printed.
+    if next().await.is_ok_and(|frame| !is(&frame, Kind::Leaving)) {
+        printed(state, request, false).await;
+    }
+}
+
+/// Notes whether an answer reached its client.
+async fn printed(state: &State, request: RequestId, reached: bool) -> bool {
+    let (reply, settled) = oneshot::channel();
+    committed(state, Job::Printed { request, reached, reply }, settled).await.is_some()
 }
 
 /// A hook that has waited is asked about once more.
@@ -175,66 +204,25 @@ async fn prepare(
     Some(surround(state, decoded).await)
 }
 
-/// Processes what hooks had to leave in the spool: one group, so that nobody comes between a turn's end and the next turn's
-/// beginning.
-pub(super) async fn process_kept(state: &Rc<State>) {
-    let mut found = Vec::new();
-    for kept in spool::kept(&state.home) {
-        found.push((kept.file, prepare(state, kept.body, clock::micros(), kept.at).await));
-    }
-    let queued: Vec<_> = found
-        .into_iter()
-        .map(|(file, prepared)| {
-            let what = prepared.map(|prepared| What::Kept(Box::new(prepared)));
-            (file, what.map(|what| queue(state, what)))
-        })
-        .collect();
-    for (file, waiting) in queued {
-        let done = match waiting {
-            Some(Some(waiting)) => waiting.await.is_ok(),
-            Some(None) => false,
-            None => true,
-        };
-        if done {
-            let _maybe_gone = std::fs::remove_file(&file);
-        }
-    }
-}
-
-/// Hands a job to the next group; it is settled by its commit.
-fn queue(state: &State, what: What) -> Option<oneshot::Receiver<Settled>> {
-    let (settled, waiting) = oneshot::channel();
-    state.jobs.send(Job { what, settled }).ok()?;
-    Some(waiting)
-}
-
-/// Hands a job to the next group, and waits for its commit. Where it asks for facts, these are looked up, and it is handed to
-/// another one.
-async fn committed(state: &Rc<State>, mut what: What) -> Option<Settled> {
-    loop {
-        match queue(state, what)?.await.ok()? {
-            Settled::Look { what: again, needs } => {
-                what = again;
-                surround::look_up(state, &mut what, needs).await;
-            }
-            settled => return Some(settled),
-        }
-    }
+/// Hands a job to the next group, and waits for its commit.
+async fn committed<T>(state: &State, job: Job, settled: oneshot::Receiver<T>) -> Option<T> {
+    state.jobs.send(job).ok()?;
+    settled.await.ok()
 }
 
 /// Runs a command, and answers it, or parks it.
 async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
-    let Call { path, body, caller } = call;
-    let n_wakes = state.lot.borrow().n_wakes();
-    let result = command(state, &path, body, caller.clone()).await;
+    let n_wakes = state.waiters.borrow().n_wakes();
+    let Some(result) = command(state, &call).await else { return None };
+    let Call { path, caller, .. } = call;
     if let Ok(Output { wait: Some(wait), .. }) = &result {
         let WaitFor { key, by, until_ms, body } = wait.clone();
-        let again = Call { path, body, caller };
+        let again = Call { path, body, caller, repeated: false };
         let until = (key.as_str(), by.as_str(), Timestamp(until_ms));
         waiting::park_call(state, stream, again, until, n_wakes).await;
         return None;
     }
-    send(state, &stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
+    send(&stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
 }
 
 /// A verb's output, or its error, as JSON; the command renders it.
@@ -252,44 +240,54 @@ pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call
     let _one_is_enough = settle_call(state, stream, call).await;
 }
 
-async fn command(
-    state: &Rc<State>,
-    path: &[String],
-    body: Value,
-    mut caller: Caller,
-) -> Result<Output, AppError> {
-    let Some(verb) = find(path) else {
+/// `None`: nothing could be committed, and the caller asks again.
+async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppError>> {
+    let request = call.request();
+    let Call { path, body, mut caller, repeated } = call.clone();
+    let Some(verb) = find(&path) else {
         let error = format!("the daemon has no command `{}`", path.join(" "));
-        return Err(AppError::new(ErrorKindOfOurs::User, error)
-            .hint("`substrate daemon restart` makes it the same version as this command"));
+        return Some(Err(AppError::new(ErrorKindOfOurs::User, error)
+            .hint("`substrate daemon restart` makes it the same version as this command")));
     };
     let who = caller.session.clone().unwrap_or_default();
     let ((settings, project), _) =
         surround::around(state, surround::caller_dir(&caller), &who).await;
     caller.project = project.as_ref().to_owned();
-    let panicked = || {
-        let error = "the command panicked; the daemon's log says where";
-        AppError::new(ErrorKindOfOurs::Internal, error)
-    };
     if verb.access == Access::Write {
+        let (reply, settled) = oneshot::channel();
         let gathered = Gathered::default();
-        let what = What::Verb { verb, caller: Box::new(caller), body, settings, gathered };
-        return match committed(state, what).await {
-            Some(Settled::Verb(result)) => result,
-            _ => Err(panicked()),
-        };
+        let is_repeated = repeated;
+        let call = VerbCall { verb, caller, body, settings, gathered, request, is_repeated };
+        return committed(state, Job::Verb { call: Box::new(call), reply }, settled).await;
+    }
+    let closed = Gathered::closed();
+    let in_memory = state.storage.borrow_mut().read_in_memory(verb, |db| {
+        let body = body.clone();
+        looked(host::run_verb(db, &state.machine, &settings, &closed, verb, &caller, body))
+    });
+    if in_memory.is_some() {
+        return in_memory;
     }
     let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
-            let gathered = Gathered::closed();
-            host::run_verb(db, &machine, &settings, &gathered, verb, &caller, body)
+            looked(host::run_verb(db, &machine, &settings, &closed, verb, &caller, body))
         })
     });
-    match read.await.unwrap_or_else(|_| Err(panicked()))? {
+    Some(read.await.unwrap_or_else(|_| Err(panicked())))
+}
+
+/// A command that only looks asks for no facts.
+fn looked(ran: Result<Ran, AppError>) -> Result<Output, AppError> {
+    match ran? {
         Ran::Done(output, _) => Ok(*output),
         Ran::Look(_) => Err(panicked()),
     }
+}
+
+fn panicked() -> AppError {
+    let error = "the command panicked; the daemon's log says where";
+    AppError::new(ErrorKindOfOurs::Internal, error)
 }
 
 /// The verb of that path.
@@ -314,22 +312,23 @@ async fn control(state: &Rc<State>, ask: Ask) -> Vec<u8> {
 }
 
 /// `None`: the other side went away, or does not speak our language.
-async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>)> {
+async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
-    let mut header = None;
+    let mut begun = None;
     loop {
-        if header.is_none() {
-            header = match bytes.first_chunk::<HEADER_LEN>() {
-                Some(first) => Some(Header::read(first)?),
-                None => None,
-            };
-        }
-        if let Some(header) = header
-            && bytes.len() >= HEADER_LEN + header.len
+        if begun.is_none()
+            && let Some(first) = bytes.first_chunk::<HEADER_LEN>()
         {
+            let header = Header::read(first)?;
+            begun = Some((header, state.large.turn(header.len).await));
+            // All at once: growing would need twice the memory on the way.
+            bytes.reserve_exact((HEADER_LEN + header.len).saturating_sub(bytes.len()));
+        }
+        if begun.as_ref().is_some_and(|(header, _)| bytes.len() >= HEADER_LEN + header.len) {
+            let (header, turn) = begun?;
             bytes.truncate(HEADER_LEN + header.len);
             bytes.drain(..HEADER_LEN);
-            return Some((header, bytes));
+            return Some((header, bytes, turn));
         }
         let read = {
             let mut scratch = state.scratch.borrow_mut();

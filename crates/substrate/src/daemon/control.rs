@@ -28,4 +28,7 @@ pub(crate) struct Status {
     pub(crate) n_failures: u64,
     #[serde(default)]
     pub(crate) n_waiting: usize,
+    /// Why the database is not used, and leases are kept in memory.
+    #[serde(default)]
+    pub(crate) trouble: Option<String>,
 }

@@ -4,260 +4,345 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 
-use ipc::place;
 use serde_json::Value;
 use substrate_clients::Exports;
-use substrate_core::engine::{HostKind, once};
+use substrate_core::engine::processed::{Group, Processed};
 use substrate_core::{
-    Caller, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
+    Caller, Db, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
 };
-use substrate_store::{Durability, Tx};
+use substrate_store::Durability;
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
-use super::carry;
-use super::state::{State, count};
+use super::state::{How, State, count};
+use super::storage::{Place, Storage};
 use super::waiting::{self, Woken};
+use super::{carry, surround, waiters};
 use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Applied, Gathered, Prepared, Ran, Scope, When};
+use crate::host::{self, Considered, Gathered, Host, Prepared, Ran, Scope};
 
 /// Requests in one commit at the most, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
 
-/// The log is copied into the database after about so many requests.
-const CHECKPOINT_EVERY: usize = 2_000;
-
-/// Something that writes, and whoever waits for it.
-pub(super) struct Job {
-    pub(super) what: What,
-    pub(super) settled: oneshot::Sender<Settled>,
-}
-
-pub(super) enum What {
-    Hook(Box<Prepared>),
-    /// A request of the spool: its verdict was given long ago.
-    Kept(Box<Prepared>),
+/// Something that writes, and the caller that waits for it.
+pub(super) enum Job {
+    Hook {
+        prepared: Box<Prepared>,
+        /// To notice that the caller has gone.
+        caller: Rc<UnixStream>,
+        reply: oneshot::Sender<(Box<Prepared>, Considered)>,
+    },
     Verb {
-        verb: &'static Verb,
-        caller: Box<Caller>,
-        body: Value,
-        settings: Arc<Settings>,
-        gathered: Gathered,
+        call: Box<VerbCall>,
+        reply: oneshot::Sender<Result<Output, AppError>>,
     },
     /// Whether the answer to that request reached its client.
     Printed {
         request: RequestId,
         reached: bool,
+        reply: oneshot::Sender<()>,
     },
 }
 
-/// What came of a job that was committed.
-pub(super) enum Settled {
-    Hook {
-        prepared: Box<Prepared>,
-        applied: Applied,
-    },
-    Verb(Result<Output, AppError>),
-    Printed,
-    /// Nothing was done: the job comes back, to be queued again when this was looked up.
-    Look {
-        what: What,
-        needs: Vec<Need>,
-    },
-}
-
-impl What {
-    /// What is acknowledged must be on disk; what nobody was promised need not.
-    const fn durability(&self) -> Durability {
-        match self {
-            Self::Hook(_) | Self::Kept(_) | Self::Printed { .. } => Durability::Normal,
-            Self::Verb { .. } => Durability::Full,
-        }
-    }
-}
-
-/// Runs until nobody can send jobs any more.
-pub(super) async fn commit_groups(
-    state: Rc<State>,
-    mut jobs: mpsc::UnboundedReceiver<Job>,
-    checkpoint: SyncSender<()>,
-) {
-    let mut group = Vec::new();
-    let mut since_checkpoint = 0;
-    while jobs.recv_many(&mut group, MAX_GROUP).await > 0 {
-        since_checkpoint += group.len();
-        commit(&state, &mut group);
-        if since_checkpoint >= CHECKPOINT_EVERY {
-            since_checkpoint = 0;
-            let _already_asked = checkpoint.try_send(());
-        }
-    }
+/// A command that writes.
+pub(super) struct VerbCall {
+    pub(super) verb: &'static Verb,
+    pub(super) caller: Caller,
+    pub(super) body: Value,
+    pub(super) settings: Arc<Settings>,
+    pub(super) gathered: Gathered,
+    /// The same when the caller repeats it.
+    pub(super) request: RequestId,
+    pub(super) is_repeated: bool,
 }
 
 /// What came of one job, before anybody may know.
 enum Done {
-    Hook(Applied),
+    Hook(Considered),
     Verb(Result<Output, AppError>, Vec<Effect>),
     Printed(Vec<Effect>),
     /// Nothing yet: this has to be looked up first.
     Look(Vec<Need>),
 }
 
-fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
-    let durability =
-        group.iter().map(|job| job.what.durability()).max().unwrap_or(Durability::Normal);
-    let mut done = Vec::with_capacity(group.len());
-    let mut woken = Vec::new();
-    let committed = try_commit(state, group, durability, &mut done, &mut woken);
-    count(&state.counts.commits);
-    match committed {
-        Ok(()) => {
-            let mut keys = Vec::new();
-            for (job, done) in group.drain(..).zip(done) {
-                let (settled, effects, exports) = settled(job.what, done);
-                let (woken, carrying) = carry::carry_out(state, effects, exports);
-                keys.extend(woken);
-                if carrying.is_done() {
-                    let _caller_gone = job.settled.send(settled);
-                } else {
-                    drop(spawn_local(async move {
-                        carrying.done().await;
-                        let _caller_gone = job.settled.send(settled);
-                    }));
-                }
-            }
-            for one in woken {
-                keys.extend(waiting::tell(state, one));
-            }
-            waiting::wake(state, keys);
-        }
-        Err(error) => {
-            count(&state.counts.failures);
-            tracing::error!(%error, n = group.len(), "commit failed");
-            place::leave_trace(
-                state.home.root(),
-                &format!("{} commit of {} requests failed: {error}\n", clock::now().0, group.len()),
-            );
-            for one in woken {
-                waiting::put_back(state, one);
-            }
-            let app: AppError = error.into();
-            for job in group.drain(..) {
-                // A hook gets no answer: it hands over and does what it can. What was kept stays in the spool.
-                if let What::Verb { .. } = job.what {
-                    let _caller_gone = job.settled.send(Settled::Verb(Err(app.clone())));
-                }
-            }
+impl Job {
+    /// What is acknowledged must be on disk; what nobody was promised need not.
+    const fn durability(&self) -> Durability {
+        match self {
+            Self::Hook { .. } | Self::Printed { .. } => Durability::Normal,
+            Self::Verb { .. } => Durability::Full,
         }
     }
 }
 
-/// What the caller gets, and what must happen before: effects, and what the client reads with the answer.
-fn settled(what: What, done: Done) -> (Settled, Vec<Effect>, Option<Exports>) {
-    match (what, done) {
-        (what, Done::Look(needs)) => (Settled::Look { what, needs }, Vec::new(), None),
-        (What::Hook(prepared) | What::Kept(prepared), Done::Hook(mut applied)) => {
-            let effects = std::mem::take(&mut applied.effects);
-            let exports = applied.answer.exports.take();
-            (Settled::Hook { prepared, applied }, effects, exports)
+/// Runs until nobody can send jobs any more.
+pub(super) async fn commit_groups(state: Rc<State>, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    let mut group = Vec::new();
+    while jobs.recv_many(&mut group, MAX_GROUP).await > 0 {
+        commit(&state, &mut group);
+    }
+}
+
+/// What one attempt to commit a group has led to.
+#[derive(Default)]
+struct Attempt {
+    done: Vec<Done>,
+    woken: Vec<Woken>,
+    processed: Group,
+}
+
+fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
+    let durability = group.iter().map(Job::durability).max().unwrap_or(Durability::Normal);
+    let has_caller = heard(group);
+    let mut attempt = Attempt::default();
+    let mut storage = state.storage.borrow_mut();
+    storage.look_at_disk();
+    let mut committed =
+        try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
+    count(&state.counts.commits);
+    if committed.is_ok() && is_displaced(state, &storage, durability) {
+        // Nobody is answered: whoever asks again reaches the daemon of the home that is there now.
+        attempt.woken.into_iter().for_each(|one| waiting::put_back(state, one));
+        group.clear();
+        return state.end(How::Displaced);
+    }
+    if let (Err(error), false) = (&committed, storage.is_in_memory()) {
+        count(&state.counts.failures);
+        tracing::error!(%error, n = group.len(), "commit failed");
+        std::mem::take(&mut attempt)
+            .woken
+            .into_iter()
+            .for_each(|one| waiting::put_back(state, one));
+        storage.go_on_in_memory(error);
+        committed = try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
+    }
+    drop(storage);
+    if let Err(error) = committed {
+        tracing::error!(%error, n = group.len(), "not even memory could be written");
+        return group.clear();
+    }
+    let mut keys = Vec::new();
+    for (job, mut done) in group.drain(..).zip(attempt.done) {
+        if let Done::Look(needs) = done {
+            drop(spawn_local(look_up(Rc::clone(state), job, needs)));
+            continue;
         }
-        (_, Done::Verb(result, effects)) => (Settled::Verb(result), effects, None),
-        (_, Done::Printed(effects)) => (Settled::Printed, effects, None),
-        (_, Done::Hook(_)) => (Settled::Printed, Vec::new(), None),
+        let (effects, exports) = done.takes_effect();
+        let (woken, carrying) = carry::carry_out(state, effects, exports);
+        keys.extend(woken);
+        if carrying.is_done() {
+            answer(job, done);
+        } else {
+            // What the client reads with the answer is written before it.
+            drop(spawn_local(async move {
+                carrying.done().await;
+                answer(job, done);
+            }));
+        }
+    }
+    for one in attempt.woken {
+        keys.extend(waiting::tell(state, one));
+    }
+    waiting::wake(state, keys);
+}
+
+/// Which callers still wait. An event whose caller has gone may be long past: another answer was given in its place, and
+/// its actor has moved on.
+fn heard(group: &[Job]) -> Vec<bool> {
+    let callers: Vec<_> = group
+        .iter()
+        .filter_map(|job| match job {
+            Job::Hook { caller, .. } => Some(caller.as_ref()),
+            Job::Verb { .. } | Job::Printed { .. } => None,
+        })
+        .collect();
+    let mut gone = waiters::have_hung_up(&callers).into_iter();
+    group
+        .iter()
+        .map(|job| !matches!(job, Job::Hook { .. }) || !gone.next().unwrap_or(false))
+        .collect()
+}
+
+/// Looks up what a job's transaction asked for, and hands the job to another one.
+async fn look_up(state: Rc<State>, mut job: Job, needs: Vec<Need>) {
+    surround::look_up(&state, &mut job, needs).await;
+    let _we_end = state.jobs.send(job);
+}
+
+impl Done {
+    /// What must happen before anybody is answered: effects, and what the client reads with the answer.
+    fn takes_effect(&mut self) -> (Vec<Effect>, Option<Exports>) {
+        match self {
+            Self::Hook(considered) => {
+                (std::mem::take(&mut considered.effects), considered.answer.exports.take())
+            }
+            Self::Verb(_, effects) | Self::Printed(effects) => (std::mem::take(effects), None),
+            Self::Look(_) => (Vec::new(), None),
+        }
+    }
+}
+
+/// Tells the caller, if it is still there.
+fn answer(job: Job, done: Done) {
+    match (job, done) {
+        (Job::Hook { prepared, caller, reply }, Done::Hook(considered)) => {
+            // The task that waits for this takes the connection back.
+            drop(caller);
+            let _gone = reply.send((prepared, considered));
+        }
+        (Job::Verb { reply, .. }, Done::Verb(result, _)) => {
+            let _gone = reply.send(result);
+        }
+        (Job::Printed { reply, .. }, Done::Printed(_)) => {
+            let _gone = reply.send(());
+        }
+        _ => {}
     }
 }
 
 fn try_commit(
     state: &State,
+    storage: &mut Storage,
     group: &[Job],
+    has_caller: &[bool],
     durability: Durability,
-    done: &mut Vec<Done>,
-    woken: &mut Vec<Woken>,
+    attempt: &mut Attempt,
 ) -> Result<(), DbError> {
-    let mut writer = state.writer.borrow_mut();
+    let place = storage.place();
+    let Some((writer, processed)) = storage.writer() else { return Err(DbError::ReadOnly) };
     let mut tx = writer.begin(durability)?;
-    for job in group {
+    let mut run = Run { state, place: &place, processed, group: &mut attempt.processed };
+    for (job, is_heard) in group.iter().zip(has_caller) {
         // Features are contained by themselves; this is for a bug in what is around them.
-        let result = catch_unwind(AssertUnwindSafe(|| run(state, &mut tx, &job.what)));
-        let result = result.unwrap_or_else(|_| match job.what {
-            What::Hook(_) | What::Kept(_) => Ok(Done::Hook(Applied::default())),
-            What::Printed { .. } => Ok(Done::Printed(Vec::new())),
-            What::Verb { .. } => {
-                let error = "the command panicked; the daemon's log says where";
-                Ok(Done::Verb(Err(AppError::new(Kind::Internal, error)), Vec::new()))
-            }
-        })?;
+        let ran = catch_unwind(AssertUnwindSafe(|| run.job(&mut tx, job, *is_heard)));
+        let done = ran.unwrap_or_else(|_| Ok(panic_in(job)))?;
         // Whom a command wakes is told by the same commit.
-        if let Done::Verb(Ok(_), effects) = &result {
+        if let Done::Verb(Ok(_), effects) = &done {
             for mut one in waiting::woken_by(state, effects) {
-                if let Done::Hook(applied) = run(state, &mut tx, &one.what)? {
-                    one.applied = applied;
+                if let Done::Hook(considered) = run.hook(&mut tx, &one.prepared, true)? {
+                    one.considered = considered;
                 }
-                woken.push(one);
+                attempt.woken.push(one);
             }
         }
-        done.push(result);
+        attempt.done.push(done);
     }
-    tx.commit()
+    // A feature that could not read or write is contained; that the disk is at fault is not.
+    if let Some(error) = tx.failure() {
+        return Err(error.clone());
+    }
+    processed.note(&mut tx, &attempt.processed)?;
+    tx.commit()?;
+    processed.committed(&attempt.processed);
+    Ok(())
 }
 
-fn run(state: &State, tx: &mut Tx<'_>, what: &What) -> Result<Done, DbError> {
-    match what {
-        What::Hook(prepared) | What::Kept(prepared) => {
-            let request = prepared.decoded.request();
-            let done_already = match what {
-                // The same request may still wait in our own socket: whoever comes first takes it over.
-                What::Kept(_) => once::take_over(tx, request, prepared.decoded.event.at)?.is_some(),
-                _ => once::was_taken_over(tx, request)?,
-            };
-            if prepared.decoded.is_repeated()
-                && let Some(given) = once::answer_to(tx, request)?
-            {
-                return Ok(Done::Hook(Applied::again(given)));
-            }
-            let Scope { digest, origin } = prepared.decoded.scope();
-            let is_twin = prepared.gathered.is_first()
-                && (state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
-                    || once::is_twin(tx, digest, origin, prepared.decoded.event.at)?);
-            if done_already || is_twin {
-                return Ok(Done::Hook(Applied::default()));
-            }
-            let when = if matches!(what, What::Kept(_)) { When::TooLate } else { When::Now };
-            let applied = host::apply(tx, prepared, &state.machine, HostKind::Daemon, when);
-            if !applied.look.is_empty() {
-                return Ok(Done::Look(applied.look));
-            }
-            if applied.wait.is_none() {
-                let slot = state.slot.get();
-                state.slot.set(slot + 1);
-                let given = host::given(&applied.answer);
-                once::keep(tx, slot, request, prepared.decoded.event.at, &given)?;
-            }
-            Ok(Done::Hook(applied))
+fn panic_in(job: &Job) -> Done {
+    match job {
+        Job::Hook { .. } => Done::Hook(Considered::default()),
+        Job::Printed { .. } => Done::Printed(Vec::new()),
+        Job::Verb { .. } => {
+            let error = "the command panicked; the daemon's log says where";
+            Done::Verb(Err(AppError::new(Kind::Internal, error)), Vec::new())
         }
-        What::Verb { verb, caller, body, settings, gathered } => {
-            let body = body.clone();
-            let ran = host::run_verb(tx, &state.machine, settings, gathered, verb, caller, body);
-            Ok(match ran {
-                Ok(Ran::Done(output, effects)) => Done::Verb(Ok(*output), effects),
-                Ok(Ran::Look(needs)) => Done::Look(needs),
-                Err(error) => Done::Verb(Err(error), Vec::new()),
-            })
+    }
+}
+
+/// One transaction's work.
+struct Run<'a> {
+    state: &'a State,
+    place: &'a Place,
+    processed: &'a mut Processed,
+    group: &'a mut Group,
+}
+
+impl Run<'_> {
+    fn job(&mut self, tx: &mut dyn Db, job: &Job, is_heard: bool) -> Result<Done, DbError> {
+        match job {
+            Job::Hook { prepared, .. } => self.hook(tx, prepared, is_heard),
+            Job::Verb { call, .. } => self.verb(tx, call),
+            Job::Printed { request, reached, .. } => self.printed(tx, *request, *reached),
         }
-        What::Printed { request, reached } => {
-            let known = state.settings.borrow().latest(Path::new("/"));
-            let (settings, _) = known.unwrap_or_else(|| state.defaults());
-            match host::printed(tx, &state.machine, &settings, *request, *reached) {
-                Ok(effects) => Ok(Done::Printed(effects)),
-                Err(FeatureError::Db(error)) => Err(error),
-                Err(error) => {
-                    tracing::error!(%error, "a feature was not told what was printed");
-                    Ok(Done::Printed(Vec::new()))
+    }
+
+    fn hook(
+        &mut self,
+        tx: &mut dyn Db,
+        prepared: &Prepared,
+        is_heard: bool,
+    ) -> Result<Done, DbError> {
+        let (state, decoded) = (self.state, &prepared.decoded);
+        if !is_heard {
+            // Not noted as processed: should its caller be there after all, on another connection, it gets an answer.
+            return Ok(Done::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
+        }
+        if decoded.is_repeated()
+            && let Some(reply) = self.processed.answer_to(tx, decoded.request(), self.group)?
+        {
+            return Ok(Done::Hook(Considered::again(&reply)));
+        }
+        let Scope { digest, origin } = decoded.scope();
+        if prepared.gathered.is_first()
+            && state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
+        {
+            return Ok(Done::Hook(Considered::default()));
+        }
+        let wishes = self.place.wishes(decoded);
+        let considered = host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
+        if !considered.look.is_empty() {
+            return Ok(Done::Look(considered.look));
+        }
+        if considered.wait.is_none() {
+            self.group.add(decoded.request(), &considered.reply());
+        }
+        self.group.add_scope(digest, origin);
+        Ok(Done::Hook(considered))
+    }
+
+    fn verb(&mut self, tx: &mut dyn Db, call: &VerbCall) -> Result<Done, DbError> {
+        if let Some(error) = self.place.refuses_writes() {
+            return Ok(Done::Verb(Err(error), Vec::new()));
+        }
+        let VerbCall { verb, caller, body, settings, gathered, request, is_repeated } = call;
+        if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)? {
+            let result = serde_json::from_slice(&kept);
+            return Ok(Done::Verb(
+                result.map_err(|error| AppError::from_error(Kind::Internal, &error)),
+                Vec::new(),
+            ));
+        }
+        let machine = &self.state.machine;
+        match host::run_verb(tx, machine, settings, gathered, verb, caller, body.clone()) {
+            Ok(Ran::Look(needs)) => Ok(Done::Look(needs)),
+            Ok(Ran::Done(output, effects)) => {
+                if output.wait.is_none() {
+                    self.group.add(*request, &serde_json::to_vec(&output).unwrap_or_default());
                 }
+                Ok(Done::Verb(Ok(*output), effects))
+            }
+            Err(error) => Ok(Done::Verb(Err(error), Vec::new())),
+        }
+    }
+
+    fn printed(&self, tx: &mut dyn Db, request: RequestId, reached: bool) -> Result<Done, DbError> {
+        let known = self.state.settings.borrow().latest(Path::new("/"));
+        let (settings, _) = known.unwrap_or_else(|| self.state.defaults());
+        match host::printed(tx, &self.state.machine, &settings, request, reached) {
+            Ok(effects) => Ok(Done::Printed(effects)),
+            Err(FeatureError::Db(error)) => Err(error),
+            Err(error) => {
+                tracing::error!(%error, "a feature was not told what was printed");
+                Ok(Done::Printed(Vec::new()))
             }
         }
     }
+}
+
+/// Whether the database that we wrote is not the one that readers open, or the lock guards another home by now. Looked at
+/// before anything is acknowledged, and now and then otherwise.
+fn is_displaced(state: &State, storage: &Storage, durability: Durability) -> bool {
+    (durability == Durability::Full || state.looks_due()) && state.is_displaced(storage)
 }

@@ -4,35 +4,38 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use substrate_core::DbError;
-use substrate_core::engine::once;
-use substrate_store::{Durability, Readers, Writer};
+use substrate_store::Readers;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
 use super::carry::Carrier;
+use super::large::Large;
 use super::lock::Lock;
-use super::lot::Lot;
 use super::state::{Counted, Counts, Ending, How, State};
+use super::storage::Storage;
 use super::threads::Threads;
+use super::twins::Twins;
+use super::waiters::Waiters;
 use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
+use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
 use crate::tmux::Painter;
-use crate::{clock, host, ui};
 
 /// How the daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunOptions {
     /// By a person, in a terminal.
     Foreground,
-    /// By a hook or a command, which put the lock on stdout.
+    /// By a hook or a command, which put the socket on stdin and the lock on stdout.
     Detached,
-    /// By an older daemon, which put its socket on stdin as well.
+    /// The same, for the requests at hand only: `daemon.autostart = false`.
+    Brief,
+    /// By an older daemon, which put them there as well.
     TakeOver,
 }
 
@@ -45,19 +48,24 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 /// Threads at the most. A folder that hangs keeps a few of them for itself.
 const MAX_THREADS: usize = 128;
 
-/// How long a write waits for another process (a hook without a daemon, a backup).
-const BUSY: Duration = Duration::from_secs(2);
+/// A daemon for the requests at hand stays so long after the last of them: hooks often come in pairs.
+const BRIEF: Duration = Duration::from_millis(50);
 
 /// Runs the daemon to its end.
 pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     home.ensure()?;
-    let lock = match options {
+    let mut lock = match options {
         RunOptions::Foreground => Lock::try_take(home)?.ok_or_else(|| {
             AppError::new(Kind::User, "a daemon is running already")
                 .hint("`substrate daemon status` shows it, `substrate daemon restart` replaces it")
         })?,
-        RunOptions::Detached | RunOptions::TakeOver => Lock::inherited()?,
+        RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => Lock::inherited()?,
     };
+    if options == RunOptions::TakeOver {
+        // There is one writer: nothing is opened before the old daemon has gone.
+        take_over::wait_for_our_turn(home)?;
+    }
+    lock.sign();
     if options != RunOptions::Foreground {
         detach();
     }
@@ -74,16 +82,30 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     result
 }
 
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(MAX_THREADS)
+        .thread_keep_alive(Duration::from_secs(1))
+        .build()
+}
+
+/// With those of no project: they count wherever a project's own can't be read.
+fn settings(home: &Home) -> SettingsFiles {
+    let mut settings = SettingsFiles::new(home.config());
+    settings.at(Path::new("/"));
+    settings
+}
+
 fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
     let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
-    let mut writer = host::open(home, BUSY)?;
-    writer.leave_checkpoints()?;
-    let checkpoint = upkeep::checkpointer(Writer::open(&home.database(), BUSY)?);
-    let slot = next_slot(&mut writer)?;
+    let storage = Storage::open(home)?;
     let runtime = runtime().map_err(|error| internal(&error))?;
     let listener = match options {
-        RunOptions::TakeOver => take_over::inherited_listener(),
-        RunOptions::Foreground | RunOptions::Detached => socket::bind(home),
+        RunOptions::Foreground => socket::bind(home),
+        RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
+            take_over::inherited_listener()
+        }
     };
     let listener = listener.map_err(|error| {
         AppError::from_error(Kind::State, &error)
@@ -100,13 +122,14 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
         settings: RefCell::new(settings(home)),
-        writer: RefCell::new(writer),
+        twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
+        storage: RefCell::new(storage),
         readers: Arc::new(Readers::new(&home.database())),
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
-        slot: Cell::new(slot),
-        twins: RefCell::default(),
-        lot: RefCell::new(Lot::new(machine.clone())),
+        large: Large::default(),
+        waiters: RefCell::new(Waiters::new(machine.clone())),
+        looked_us: Cell::new(0),
         machine,
         threads: Threads::default(),
         carrier: Carrier::default(),
@@ -115,14 +138,12 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         counts: Counts::default(),
         ending: Ending::default(),
         look_for_socket: Notify::new(),
+        successor: RefCell::default(),
         listening: RefCell::new(None),
         new_listener: Notify::new(),
     });
     LocalSet::new().block_on(&runtime, async {
         state.listen_on(listener).map_err(|error| internal(&error))?;
-        if options == RunOptions::TakeOver {
-            ui::talk(&format!("{}\n", take_over::READY));
-        }
         if options != RunOptions::Foreground {
             forget_terminal();
         }
@@ -132,56 +153,67 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             ?options,
             "daemon began"
         );
-        let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue, checkpoint));
+        let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
+        let ends_itself =
+            (options == RunOptions::Brief).then(|| spawn_local(end_when_idle(Rc::clone(&state))));
         accept_all(&state).await;
+        drop(ends_itself);
         keeping_up.abort();
         looking_after.abort();
         // Those who wait are not answered but left: they ask whoever comes after us.
-        drop(state.lot.borrow_mut().all());
+        drop(state.waiters.borrow_mut().all());
         signals.abort();
         last_replies(&state).await;
         committing.abort();
         Ok::<(), AppError>(())
     })?;
-    if state.ending.how.get() == How::Stop {
-        tidy_up(&state);
+    match state.ending.how.get() {
+        How::Stop => tidy_up(&state),
+        How::Displaced => displaced(&state),
+        How::HandedOver | How::NotYet => {}
     }
     tracing::info!(how = ?state.ending.how.get(), "daemon ended");
     runtime.shutdown_background();
     Ok(())
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(MAX_THREADS)
-        .thread_keep_alive(Duration::from_secs(1))
-        .build()
-}
-
-/// With those of no project, which count wherever a project's own can't be read.
-fn settings(home: &Home) -> SettingsFiles {
-    let mut settings = SettingsFiles::new(home.config());
-    settings.at(Path::new("/"));
-    settings
-}
-
 /// Nobody goes on in our place.
 fn tidy_up(state: &State) {
     state.painter.end();
     let _maybe_gone = std::fs::remove_file(state.home.socket());
-    let _log_stays = state.writer.borrow_mut().checkpoint();
+    if let Some(writer) = state.storage.borrow_mut().disk() {
+        let _log_stays = writer.empty_log();
+    }
 }
 
-fn next_slot(writer: &mut Writer) -> std::result::Result<i64, DbError> {
-    let mut tx = writer.begin(Durability::Normal)?;
-    let slot = once::next_slot(&mut tx)?;
-    tx.commit()?;
-    Ok(slot)
+/// The next caller starts a daemon on the home that is there now. What is at our socket's path is that daemon's business.
+fn displaced(state: &State) {
+    let line = "the state home, its lock or its database was removed or replaced; this daemon ends, and the next hook starts one";
+    tracing::error!("{line}");
+    if state.home.logs().is_dir() {
+        ipc::place::leave_trace(state.home.root(), &format!("{} daemon: {line}\n", clock::now().0));
+    }
 }
+
+/// A daemon for the requests at hand: it ends when the last caller has its answer.
+async fn end_when_idle(state: Rc<State>) {
+    let mut idle_since = Instant::now();
+    while idle_since.elapsed() < BRIEF {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let has_served = state.counts.hooks.get() + state.counts.commands.get() > 0;
+        let is_busy = state.counts.open.get() > 0 || state.waiters.borrow().len() > 0;
+        if is_busy || !(has_served || state.started.0 + LAST_REPLIES_MS < clock::now().0) {
+            idle_since = Instant::now();
+        }
+    }
+    state.end(How::Stop);
+}
+
+/// One that nobody asks anything ends too.
+const LAST_REPLIES_MS: i64 = 5_000;
 
 /// A session of our own, so that no terminal's signals reach us.
 fn detach() {
@@ -235,7 +267,7 @@ async fn accept_all(state: &Rc<State>) {
 
 /// Lets those finish who have been heard.
 async fn last_replies(state: &State) {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let is_waited_for =
         |passed: Duration| match (state.counts.in_flight.get(), state.counts.open.get()) {
             (0, 0) => false,
@@ -249,14 +281,23 @@ async fn last_replies(state: &State) {
 }
 
 async fn obey_signals(state: Rc<State>) {
-    let (Ok(mut term), Ok(mut int)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+    let of = |kind| signal(kind).ok();
+    let (Some(mut term), Some(mut int), Some(mut hup), Some(mut too_long)) = (
+        of(SignalKind::terminate()),
+        of(SignalKind::interrupt()),
+        of(SignalKind::hangup()),
+        // A write past `ulimit -f` fails then, instead of ending us.
+        of(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())),
+    ) else {
         return;
     };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+    loop {
+        tokio::select! {
+            _ = term.recv() => break,
+            _ = int.recv() => break,
+            _ = hup.recv() => state.look_for_socket.notify_one(),
+            _ = too_long.recv() => {}
+        }
     }
     state.end(How::Stop);
 }

@@ -1,48 +1,63 @@
-//! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it.
+//! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it, and it answers them
+//! all.
 
-use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-use ipc::Conn;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::lock::Lock;
+use super::socket;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
 
-/// Starts a daemon, unless one runs. The lock is taken here and handed to the child, so that of many who try only one
-/// ever starts a process. `false`: one runs, or is being started by somebody else.
-pub(crate) fn start(env: &Env, home: &Home) -> Result<bool> {
+/// Settings of the C library's allocator. Left alone, it keeps what a long payload needed: 340 MB after a hundred of 8 MB.
+const GIVE_MEMORY_BACK: [(&str, &str); 3] = [
+    ("MALLOC_ARENA_MAX", "2"),
+    // Setting it at all keeps it from growing to 32 MB by itself.
+    ("MALLOC_MMAP_THRESHOLD_", "262144"),
+    ("MALLOC_TRIM_THRESHOLD_", "1048576"),
+];
+
+/// How long a daemon stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// Until it is stopped.
+    Long,
+    /// Until the requests at hand are answered: `daemon.autostart = false`.
+    Brief,
+}
+
+/// Starts a daemon, unless one runs. The lock is taken and the socket is bound here, and both are handed to the child: so
+/// of many who try only one ever starts a process, and all others can connect at once and wait in its queue. `false`: one
+/// runs, or is being started.
+pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     home.ensure()?;
     let Some(lock) = Lock::try_take(home)? else { return Ok(false) };
-    let mut command = proc::command(this_program()?, env);
-    command.env("SUBSTRATE_HOME", home.root());
-    command.args(["daemon", "run", "--detached"]).current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::from(lock.into_file())).stderr(Stdio::null());
+    let listener = socket::bind(home).map_err(|error| {
+        AppError::from_error(Kind::State, &error)
+            .hint(format!("`{}` must be writable for you", home.root().display()))
+    })?;
+    let mut command = program(&this_program()?, env, home);
+    if stay == Stay::Brief {
+        command.arg("--brief");
+    }
+    command
+        .stdin(Stdio::from(OwnedFd::from(listener)))
+        .stdout(Stdio::from(lock.into_file()))
+        .stderr(Stdio::null());
     command.spawn().map_err(|error| {
         AppError::from_error(Kind::Daemon, &error).hint("is `substrate` still installed?")
     })?;
     Ok(true)
 }
 
-/// Waits until a daemon takes connections.
-pub(crate) fn wait_until_up(home: &Home, patience: Duration) -> Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < patience {
-        if Conn::open(home.root(), Duration::ZERO).is_ok() {
-            return Ok(());
-        }
-        // Nobody holds the lock: it has ended already, and its trace says why.
-        if !is_held(home)? {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(format!(
-        "its log is in `{}`; `substrate daemon run` shows what it says",
-        home.logs().display()
-    )))
+/// That program as a daemon of that home.
+pub(super) fn program(path: &Path, env: &Env, home: &Home) -> Command {
+    let mut command = proc::command(path, env);
+    command.env("SUBSTRATE_HOME", home.root()).envs(GIVE_MEMORY_BACK);
+    command.args(["daemon", "run", "--detached"]).current_dir("/");
+    command
 }
 
 /// Whether a daemon runs, or is just starting.

@@ -4,25 +4,32 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::process::ChildStderr;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use substrate_core::{Settings, Timestamp};
-use substrate_store::{Readers, Writer};
+use substrate_store::Readers;
 use tokio::sync::{Notify, mpsc};
 
 use super::carry::Carrier;
 use super::control::Status;
 use super::group::Job;
-use super::lock::Lock;
-use super::lot::Lot;
+use super::large::Large;
+use super::lock::{self, Lock};
 use super::socket;
+use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
+use super::waiters::Waiters;
+use crate::clock;
 use crate::config::{Around, Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
 use crate::tmux::Painter;
+
+/// While events come, the home is looked at this often.
+const LOOK_US: u64 = 200_000;
 
 pub(super) struct State {
     pub(super) env: Env,
@@ -32,13 +39,13 @@ pub(super) struct State {
     pub(super) uid: u32,
     pub(super) started: Timestamp,
     pub(super) settings: RefCell<SettingsFiles>,
-    pub(super) writer: RefCell<Writer>,
+    pub(super) storage: RefCell<Storage>,
     pub(super) readers: Arc<Readers>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     /// Where connections read into before they have a whole request: one for all, since reading never waits.
     pub(super) scratch: RefCell<Box<[u8]>>,
-    /// The next place in the ring of answers.
-    pub(super) slot: Cell<i64>,
+    /// The turns of those whose requests are long.
+    pub(super) large: Large,
     pub(super) twins: RefCell<Twins>,
     pub(super) machine: Machine,
     pub(super) painter: Painter,
@@ -47,13 +54,17 @@ pub(super) struct State {
     /// Paths that were looked up lately.
     pub(super) known: RefCell<Known>,
     /// Those who wait.
-    pub(super) lot: RefCell<Lot>,
+    pub(super) waiters: RefCell<Waiters>,
+    /// When it was last looked whether the home is still ours.
+    pub(super) looked_us: Cell<u64>,
     /// Told when somebody began to wait.
     pub(super) parked: Notify,
     pub(super) counts: Counts,
     pub(super) ending: Ending,
-    /// Told when the socket should be looked for at once.
+    /// Told when the socket should be looked for at once: a caller has missed it.
     pub(super) look_for_socket: Notify,
+    /// The program that goes on in our place waits for the end of this.
+    pub(super) successor: RefCell<Option<ChildStderr>>,
     pub(super) listening: RefCell<Option<Rc<Listening>>>,
     /// Told when the socket had to be made anew.
     pub(super) new_listener: Notify,
@@ -92,15 +103,17 @@ pub(super) enum How {
     #[default]
     NotYet,
     Stop,
-    /// Somebody else goes on with our socket.
+    /// Another program goes on with our socket.
     HandedOver,
+    /// The lock or the database at their places are not ours any more.
+    Displaced,
 }
 
 impl State {
     /// Listens on this socket from now on.
     pub(super) fn listen_on(&self, listener: UnixListener) -> std::io::Result<()> {
         let raw = listener.try_clone()?;
-        let ours = socket::identity(&self.home.socket());
+        let ours = lock::identity(&self.home.socket());
         let accepting = tokio::net::UnixListener::from_std(listener)?;
         self.listening.replace(Some(Rc::new(Listening { accepting, raw, ours })));
         self.new_listener.notify_one();
@@ -117,20 +130,26 @@ impl State {
     /// Makes sure that we can be reached.
     pub(super) fn find_socket(&self) {
         let ours = self.listening.borrow().as_ref().and_then(|listening| listening.ours);
-        match socket::look(&self.home, ours) {
-            socket::Found::InPlace => {}
-            socket::Found::PutBack => {
-                tracing::warn!("the socket was hidden while we did not answer; it is back");
-            }
-            socket::Found::Gone => {
-                match socket::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
-                    Ok(()) => tracing::warn!("the socket was gone; it was made anew"),
-                    Err(error) => {
-                        tracing::error!(%error, "the socket is gone and could not be made anew");
-                    }
-                }
-            }
+        if ours.is_some() && lock::identity(&self.home.socket()) == ours {
+            return;
         }
+        match socket::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
+            Ok(()) => tracing::warn!("the socket was gone; a new one is in its place"),
+            Err(error) => tracing::error!(%error, "the socket is gone, and no new one can be made"),
+        }
+    }
+
+    /// Whether the home at our path is another one by now: it was removed, moved or replaced, or the database in it was.
+    /// What is written then reaches nobody who reads.
+    pub(super) fn is_displaced(&self, storage: &Storage) -> bool {
+        self.looked_us.set(clock::micros());
+        let ours = self.lock.identity();
+        ours.is_none() || lock::identity(&self.home.lock()) != ours || storage.is_displaced()
+    }
+
+    /// Whether it is time to look at the home again.
+    pub(super) fn looks_due(&self) -> bool {
+        clock::micros().saturating_sub(self.looked_us.get()) > LOOK_US
     }
 
     /// The settings where nothing could be read at all.
@@ -150,7 +169,8 @@ impl State {
             n_commands: self.counts.commands.get(),
             n_commits: self.counts.commits.get(),
             n_failures: self.counts.failures.get(),
-            n_waiting: self.lot.borrow().len(),
+            n_waiting: self.waiters.borrow().len(),
+            trouble: self.storage.borrow().trouble(),
         }
     }
 

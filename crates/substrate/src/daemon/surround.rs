@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use substrate_core::{Caller, EventKind, Facts, Need, SafeId, engine};
 
-use super::group::What;
+use super::group::Job;
 use super::state::State;
 use super::threads;
 use crate::config::Around;
@@ -47,17 +47,17 @@ pub(super) fn from_memory(state: &State, mut decoded: Decoded) -> Result<Prepare
 }
 
 /// Looks up what a job's transaction asked for.
-pub(super) async fn look_up(state: &Rc<State>, what: &mut What, needs: Vec<Need>) {
-    let (dir, who, gathered) = match what {
-        What::Hook(prepared) | What::Kept(prepared) => {
+pub(super) async fn look_up(state: &Rc<State>, job: &mut Job, needs: Vec<Need>) {
+    let (dir, who, gathered) = match job {
+        Job::Hook { prepared, .. } => {
             let dir = prepared.decoded.dir().to_owned();
             (dir, who(&prepared.decoded), &mut prepared.gathered)
         }
-        What::Verb { caller, gathered, .. } => {
-            let who = caller.session.as_deref().unwrap_or_default().into();
-            (caller_dir(caller).to_owned(), who, gathered)
+        Job::Verb { call, .. } => {
+            let who = call.caller.session.as_deref().unwrap_or_default().into();
+            (caller_dir(&call.caller).to_owned(), who, &mut call.gathered)
         }
-        What::Printed { .. } => return,
+        Job::Printed { .. } => return,
     };
     let found = found(state, &dir, &who, needs.clone()).await;
     gathered.add(needs, found);

@@ -1,25 +1,34 @@
 //! Another program goes on where we stop: it inherits the listening socket and the lock, so that no connection is
-//! refused and no second daemon can start in between.
+//! refused and no second daemon can start in between. It opens the database only when we have gone; who connects
+//! meanwhile waits in the socket's queue.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
+use substrate_store::Readers;
 use tokio::time::timeout;
 
+use super::start;
 use super::state::{How, State};
-use crate::proc;
+use crate::config::Home;
+use crate::error::{AppError, Kind};
+use crate::{host, ui};
 
-/// How long the other program may take to be ready; a large database may have to be migrated.
+/// How long the other program may take to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the new daemon says on stderr when it can take connections.
-pub(super) const READY: &str = "ready";
+/// What the new daemon says on stderr when it can go on. That pipe ends with the old one.
+const READY: &str = "ready";
+
+/// How long the old daemon may take to answer what it has heard, and to end.
+const OLD_ENDS: Duration = Duration::from_secs(20);
 
 /// Starts `program` as the new daemon and ends this one. `false`: it did not come up, and we go on.
 pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
@@ -32,26 +41,27 @@ pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
     };
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let waiting = tokio::task::spawn_blocking(move || wait_until_ready(child));
-    let ready = timeout(PATIENCE, waiting).await.is_ok_and(|joined| joined.unwrap_or(false));
-    if !ready && let Some(pid) = pid {
-        // It may still come up, and then there would be two.
-        let _already_gone = kill_process(pid, Signal::KILL);
-    }
-    if ready {
-        tracing::info!(program = %program.display(), "handed over");
-        state.end(How::HandedOver);
-    } else {
+    let pipe = timeout(PATIENCE, waiting).await.ok().and_then(Result::ok).flatten();
+    let Some(pipe) = pipe else {
+        if let Some(pid) = pid {
+            // It may still come up, and then there would be two.
+            let _already_gone = kill_process(pid, Signal::KILL);
+        }
         tracing::error!(program = %program.display(), "the new daemon did not come up; going on");
-    }
-    ready
+        return false;
+    };
+    tracing::info!(program = %program.display(), "handed over");
+    // Stays open as long as we are there.
+    state.successor.replace(Some(pipe));
+    state.end(How::HandedOver);
+    true
 }
 
 fn spawn(state: &State, program: &Path) -> std::io::Result<Child> {
     let listener = state.listener()?;
-    let mut command = proc::command(program, &state.env);
-    command.env("SUBSTRATE_HOME", state.home.root());
-    command.args(["daemon", "run", "--detached", "--take-over"]).current_dir("/");
+    let mut command = start::program(program, &state.env, &state.home);
     command
+        .arg("--take-over")
         .stdin(Stdio::from(listener))
         .stdout(Stdio::from(state.lock.to_hand_over()?))
         .stderr(Stdio::piped());
@@ -59,18 +69,31 @@ fn spawn(state: &State, program: &Path) -> std::io::Result<Child> {
 }
 
 /// Reads the new daemon's first line. One that is not ready is ended: there must not be two.
-fn wait_until_ready(mut child: Child) -> bool {
+fn wait_until_ready(mut child: Child) -> Option<ChildStderr> {
+    let mut pipe = BufReader::new(child.stderr.take()?);
     let mut line = String::new();
-    let said = child
-        .stderr
-        .take()
-        .is_some_and(|stderr| BufReader::new(stderr).read_line(&mut line).is_ok());
-    if said && line.trim() == READY {
-        return true;
+    if pipe.read_line(&mut line).is_ok() && line.trim() == READY {
+        return Some(pipe.into_inner());
     }
     let _already_gone = child.kill();
     let _reaped = child.wait();
-    false
+    None
+}
+
+/// The new daemon: says that it could go on, and waits until the old one has gone.
+pub(super) fn wait_for_our_turn(home: &Home) -> Result<(), AppError> {
+    let schema = host::schema();
+    // A database that is newer than this program is left to the old daemon.
+    Readers::new(&home.database()).read(|db| substrate_store::missing_steps(db, &schema))?;
+    ui::talk(&format!("{READY}\n"));
+    let limit = Timespec::try_from(OLD_ENDS).ok();
+    let stderr = rustix::stdio::stderr();
+    // Nothing is asked for: what is told anyway is that nobody reads any more.
+    let mut fds = [PollFd::new(&stderr, PollFlags::empty())];
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(n) if n > 0 => Ok(()),
+        _ => Err(AppError::new(Kind::Daemon, "the old daemon did not end")),
+    }
 }
 
 /// The listening socket that the old daemon put on our stdin.

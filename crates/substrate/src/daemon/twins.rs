@@ -17,6 +17,15 @@ pub(super) struct Twins {
 }
 
 impl Twins {
+    /// What an earlier daemon saw last, oldest first.
+    pub(super) fn of(scopes: &[(u64, u8)], now_us: u64) -> Self {
+        let mut twins = Self::default();
+        for (digest, origin) in scopes {
+            twins.is_twin(*digest, *origin, now_us);
+        }
+        twins
+    }
+
     /// Whether the other scope has brought this very event already. The same scope bringing it again is a new event.
     pub(super) fn is_twin(&mut self, digest: u64, origin: u8, now_us: u64) -> bool {
         if let Some((other, at)) = self.seen.get(&digest)

@@ -2,45 +2,50 @@
 
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use substrate_core::{Cx, FeatureError, engine};
-use substrate_store::{Durability, Writer};
+use substrate_store::{Durability, daily};
 
 use super::state::{How, State};
-use super::{carry, conn, socket, surround, take_over, waiting};
+use super::{carry, lock, surround, take_over, waiting};
 use crate::clock;
+use crate::error::AppError;
 
-/// How often the surroundings are looked at: three calls of `stat`.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often the surroundings are looked at: a few calls of `stat`.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Housekeeping every so many looks.
-const HOUSEKEEPING: u32 = 12;
+const HOUSEKEEPING: u32 = 30;
 
 /// Looks after the daemon until it ends.
 pub(super) async fn keep_up(state: Rc<State>) {
-    let program_at_start = socket::identity(&state.program);
+    let program_at_start = lock::identity(&state.program);
     let mut tried = program_at_start;
     let mut n_looks: u32 = 0;
-    conn::process_kept(&state).await;
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {
                 n_looks += 1;
                 if n_looks.is_multiple_of(HOUSEKEEPING) {
                     housekeeping(&state).await;
+                    back_up(&state);
                 }
             }
             () = state.look_for_socket.notified() => {}
         }
-        if !state.home.root().is_dir() {
-            tracing::warn!("the state home is gone");
-            return state.end(How::Stop);
+        if state.is_displaced(&state.storage.borrow()) {
+            return state.end(How::Displaced);
         }
         state.find_socket();
-        conn::process_kept(&state).await;
-        let program = socket::identity(&state.program);
+        {
+            let mut storage = state.storage.borrow_mut();
+            storage.look_at_disk();
+            if let Some(Err(error)) = storage.disk().map(substrate_store::Writer::when_idle) {
+                tracing::warn!(%error, "the log could not be emptied");
+            }
+        }
+        let program = lock::identity(&state.program);
         if program.is_some() && program != program_at_start && program != tried {
             tried = program;
             tracing::info!(program = %state.program.display(), "a newer program was installed");
@@ -49,6 +54,22 @@ pub(super) async fn keep_up(state: Rc<State>) {
             }
         }
     }
+}
+
+/// The day's copy of the database, on a thread of its own. It is what `substrate db restore` puts back.
+fn back_up(state: &State) {
+    if state.storage.borrow().is_in_memory() {
+        return;
+    }
+    let (database, backups) = (state.home.database(), state.home.backups());
+    drop(tokio::task::spawn_blocking(move || match daily(&database, &backups, clock::now()) {
+        Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
+        Ok(None) => {}
+        Err(error) => {
+            let error = AppError::from(error).render();
+            tracing::error!(%error, "the daily copy of the database failed");
+        }
+    }));
 }
 
 /// Each feature in a transaction of its own, in small steps, with room for hooks in between.
@@ -75,13 +96,15 @@ fn in_transaction(
     body: impl FnOnce(&mut Cx<'_>) -> Result<bool, FeatureError>,
     settings: &substrate_core::Settings,
 ) -> Result<bool, FeatureError> {
-    let mut writer = state.writer.borrow_mut();
+    let mut storage = state.storage.borrow_mut();
+    // Housekeeping can wait for the disk.
+    let Some(writer) = storage.disk() else { return Ok(false) };
     let mut tx = writer.begin(Durability::Normal)?;
     let mut cx = Cx { world: &state.machine, ..Cx::new(clock::now(), &mut tx, settings) };
     let more = body(&mut cx)?;
     let effects = cx.effects;
     tx.commit()?;
-    drop(writer);
+    drop(storage);
     let (keys, _nobody_waits) = carry::carry_out(state, effects, None);
     waiting::wake(state, keys);
     Ok(more)
@@ -91,17 +114,4 @@ fn log_failure(feature: &str, result: &Result<bool, FeatureError>) {
     if let Err(error) = result {
         tracing::error!(feature, %error, "housekeeping failed");
     }
-}
-
-/// A thread that copies the log into the database when asked, so that no commit pays for it.
-pub(super) fn checkpointer(mut writer: Writer) -> SyncSender<()> {
-    let (ask, asked): (SyncSender<()>, Receiver<()>) = sync_channel(1);
-    std::thread::spawn(move || {
-        while asked.recv().is_ok() {
-            if let Err(error) = writer.checkpoint() {
-                tracing::warn!(%error, "checkpoint failed");
-            }
-        }
-    });
-    ask
 }

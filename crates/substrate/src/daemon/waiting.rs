@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream as StdStream;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ipc::{Kind, Reply};
 use substrate_core::{Effect, Timestamp, World as _};
@@ -10,20 +10,16 @@ use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
 use super::conn::{self, Call};
-use super::group::What;
-use super::lot::{self, Parked, Waiting};
-use super::slim::Slim;
+use super::parked::ParkedEvent;
 use super::state::{Counted, State};
+use super::waiters::{self, Parked, Waiting};
 use super::{carry, surround};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKind};
-use crate::host::{Applied, Decoded};
+use crate::host::{Considered, Decoded, Prepared};
 
-/// How often we look whether somebody else has written to the database: hooks and commands without a daemon.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Those who hung up are let go every so many looks.
-const SWEEP: u32 = 5;
+/// How often those who hung up, and those whose client is gone, are let go.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// What a caller's patience is longer than the wait.
 const GRACE_MS: i64 = 5_000;
@@ -36,10 +32,7 @@ pub(super) async fn park_hook(
     wait: substrate_core::verdict::Wait,
     n_wakes: u64,
 ) {
-    let Some(what) = waits(state, decoded) else {
-        return tracing::error!("an event waits that can't");
-    };
-    park(state, stream, what, (&wait.key, "", wait.until), n_wakes).await;
+    park(state, stream, waits(state, decoded), (&wait.key, "", wait.until), n_wakes).await;
 }
 
 /// Parks a command until that time, or until the key is woken.
@@ -68,13 +61,13 @@ async fn park(
     }
     let Ok(stream) = stream.into_std() else { return };
     let parked = Parked { stream, what, key: key.into(), by: by.into(), until };
-    let replaced = state.lot.borrow_mut().park(parked);
+    let replaced = state.waiters.borrow_mut().park(parked);
     state.parked.notify_one();
     if let Some(replaced) = replaced {
         let_go(replaced, "another command of this agent waits now").await;
     }
     // Somebody may have committed between the look and the parking.
-    if state.lot.borrow().was_woken_since(key, n_wakes) {
+    if state.waiters.borrow().was_woken_since(key, n_wakes) {
         wake(state, vec![key.to_owned()]);
     }
 }
@@ -91,7 +84,7 @@ async fn let_go(parked: Parked, why: &str) {
 
 /// Somebody stops the daemon on purpose: those who wait are let go, or they would start it again.
 pub(super) async fn let_all_go(state: &State) {
-    let all = state.lot.borrow_mut().all();
+    let all = state.waiters.borrow_mut().all();
     for parked in all {
         let_go(parked, "the daemon was stopped").await;
     }
@@ -100,7 +93,7 @@ pub(super) async fn let_all_go(state: &State) {
 /// Whoever waits for one of these keys is asked again.
 pub(super) fn wake(state: &Rc<State>, keys: Vec<String>) {
     for key in keys {
-        let woken = state.lot.borrow_mut().woken(&key);
+        let woken = state.waiters.borrow_mut().woken(&key);
         ask_again(state, woken);
     }
 }
@@ -108,7 +101,7 @@ pub(super) fn wake(state: &Rc<State>, keys: Vec<String>) {
 fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
     for parked in woken {
         // Whoever has hung up must not be given what another could have.
-        if lot::has_hung_up(&parked.stream) {
+        if waiters::has_hung_up(&parked.stream) {
             continue;
         }
         let Ok(stream) = UnixStream::from_std(parked.stream) else { continue };
@@ -117,7 +110,9 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
         drop(spawn_local(async move {
             let _open = open;
             match parked.what {
-                Waiting::Hook { slim, .. } => conn::hook_again(&state, stream, slim.again()).await,
+                Waiting::Hook { event, .. } => {
+                    conn::hook_again(&state, stream, event.again()).await
+                }
                 Waiting::Verb(call) => conn::call_again(&state, stream, *call).await,
             }
         }));
@@ -127,8 +122,8 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
 /// A waiter that is told by the commit of whoever wakes it.
 pub(super) struct Woken {
     stream: StdStream,
-    pub(super) what: What,
-    pub(super) applied: Applied,
+    pub(super) prepared: Box<Prepared>,
+    pub(super) considered: Considered,
 }
 
 /// The waiters that these effects wake and that need nothing but the open transaction.
@@ -136,22 +131,21 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
     let mut out = Vec::new();
     for effect in effects {
         let Effect::Wake { key } = effect else { continue };
-        let waiters = state.lot.borrow_mut().waiters(key);
-        for parked in waiters {
-            let Waiting::Hook { slim, .. } = parked.what else { continue };
-            if lot::has_hung_up(&parked.stream) {
+        let beside = state.waiters.borrow_mut().beside(key);
+        for parked in beside {
+            let Waiting::Hook { event, .. } = parked.what else { continue };
+            if waiters::has_hung_up(&parked.stream) {
                 continue;
             }
-            let prepared = match surround::from_memory(state, slim.again()) {
-                Ok(prepared) => prepared,
+            match surround::from_memory(state, event.again()) {
+                Ok(prepared) => out.push(Woken {
+                    stream: parked.stream,
+                    prepared: Box::new(prepared),
+                    considered: Considered::default(),
+                }),
                 // Its settings have to be read first: it is asked after the commit.
-                Err(decoded) => {
-                    back(state, parked.stream, *decoded, &parked.key, parked.until);
-                    continue;
-                }
-            };
-            let what = What::Hook(Box::new(prepared));
-            out.push(Woken { stream: parked.stream, what, applied: Applied::default() });
+                Err(decoded) => back(state, parked.stream, *decoded, &parked.key, parked.until),
+            }
         }
     }
     out
@@ -159,11 +153,10 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
 
 /// Answers a waiter after the commit, or parks it again. The keys that it wakes in turn.
 pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
-    let Woken { stream, what, mut applied } = woken;
-    let What::Hook(prepared) = what else { return Vec::new() };
-    let effects = std::mem::take(&mut applied.effects);
+    let Woken { stream, prepared, mut considered } = woken;
+    let effects = std::mem::take(&mut considered.effects);
     let (keys, carrying) = carry::carry_out(state, effects, None);
-    match applied.wait.take() {
+    match considered.wait.take() {
         Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
         None => {
             let Ok(stream) = UnixStream::from_std(stream) else { return keys };
@@ -173,7 +166,7 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
             drop(spawn_local(async move {
                 let _open = open;
                 carrying.done().await;
-                conn::answer_hook(&state, &stream, request, applied).await;
+                conn::answer_hook(&state, &stream, request, considered).await;
             }));
         }
     }
@@ -182,63 +175,48 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
 
 /// Nothing was committed: it waits on, and is asked again in a moment.
 pub(super) fn put_back(state: &State, woken: Woken) {
-    let What::Hook(prepared) = woken.what else { return };
     let soon = clock::now().plus_ms(500);
-    back(state, woken.stream, prepared.decoded, "a commit that works", soon);
+    back(state, woken.stream, woken.prepared.decoded, "a commit that works", soon);
 }
 
 fn back(state: &State, stream: StdStream, decoded: Decoded, key: &str, until: Timestamp) {
-    if let Some(what) = waits(state, decoded) {
-        drop(state.lot.borrow_mut().park(Parked {
-            stream,
-            what,
-            key: key.into(),
-            by: "".into(),
-            until,
-        }));
-    }
+    let what = waits(state, decoded);
+    let parked = Parked { stream, what, key: key.into(), by: "".into(), until };
+    drop(state.waiters.borrow_mut().park(parked));
 }
 
-fn waits(state: &State, decoded: Decoded) -> Option<Waiting> {
-    let slim = Slim::of(decoded)?;
-    let pid = slim.client_pid();
+fn waits(state: &State, decoded: Decoded) -> Waiting {
+    let event = ParkedEvent::of(decoded);
+    let pid = event.client_pid();
     let client = pid.and_then(|pid| Some((pid, state.machine.process_began(pid)?)));
-    Some(Waiting::Hook { slim: Box::new(slim), client })
+    Waiting::Hook { event: Box::new(event), client }
 }
 
 /// Looks after those who wait, for as long as there are any.
 pub(super) async fn look_after(state: Rc<State>) {
-    let mut seen = foreign_writes(&state);
-    let mut n_looks: u32 = 0;
+    let mut swept = Instant::now();
     loop {
-        if state.lot.borrow().len() == 0 {
+        if state.waiters.borrow().len() == 0 {
             state.parked.notified().await;
-            seen = foreign_writes(&state);
         }
         let now = clock::now();
-        let next = state.lot.borrow().next_due().map_or(LOOK, |at| {
-            Duration::from_millis(u64::try_from(at.since(now)).unwrap_or(0)).min(LOOK)
+        let next = state.waiters.borrow().next_due().map_or(SWEEP, |at| {
+            Duration::from_millis(u64::try_from(at.since(now)).unwrap_or(0)).min(SWEEP)
         });
-        tokio::time::sleep(next.max(Duration::from_millis(1))).await;
-        n_looks = n_looks.wrapping_add(1);
-        let due = state.lot.borrow_mut().due(clock::now());
-        ask_again(&state, due);
-        let writes = foreign_writes(&state);
-        if writes != seen {
-            seen = writes;
-            let everybody = state.lot.borrow_mut().all();
-            ask_again(&state, everybody);
+        // One that is parked meanwhile may be due sooner.
+        let pause = tokio::time::sleep(next.max(Duration::from_millis(1)));
+        tokio::select! {
+            () = pause => {}
+            () = state.parked.notified() => {}
         }
-        if n_looks.is_multiple_of(SWEEP) {
-            let lost = state.lot.borrow_mut().sweep();
+        let due = state.waiters.borrow_mut().due(clock::now());
+        ask_again(&state, due);
+        if swept.elapsed() >= SWEEP {
+            swept = Instant::now();
+            let lost = state.waiters.borrow_mut().sweep();
             for parked in lost {
                 let_go(parked, "its client is gone").await;
             }
         }
     }
-}
-
-/// A number that changes when another process has written.
-fn foreign_writes(state: &State) -> Option<i64> {
-    state.writer.borrow_mut().foreign_writes().ok()
 }

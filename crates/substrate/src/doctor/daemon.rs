@@ -10,6 +10,7 @@ use substrate_core::time::Ago;
 use super::facts::Patient;
 use super::finding::{Area, Finding};
 use super::whereabouts::is_same;
+use crate::config::Home;
 use crate::daemon::{self, Status, this_program};
 
 /// One that is just starting, or has just lost its socket, gets so long.
@@ -28,9 +29,8 @@ pub(super) enum State {
         status: Status,
         program: Program,
     },
-    /// It lives, but does not answer. `hidden`: a hook moved its socket out of the way.
+    /// It lives, but does not answer.
     Frozen {
-        hidden: bool,
         holder: Option<Holder>,
     },
     /// It holds its lock, but there is no socket.
@@ -75,18 +75,14 @@ fn state(patient: &Patient<'_>) -> State {
                 return State::Answers { status, program };
             }
             Err(ConnError::TooSlow) => {
-                return State::Frozen { hidden: false, holder: holder(&home.lock()) };
+                return State::Frozen { holder: holder(home) };
             }
             Err(ConnError::Foreign) => return State::Foreign,
             Err(ConnError::Absent | ConnError::Broken) if !is_held() => return State::NotRunning,
-            Err(ConnError::Absent | ConnError::Broken) => {
-                if home.stalled_socket().symlink_metadata().is_ok() {
-                    return State::Frozen { hidden: true, holder: holder(&home.lock()) };
-                }
-            }
+            Err(ConnError::Absent | ConnError::Broken) => {}
         }
         if begun.elapsed() > COMING_UP {
-            return State::Unreachable { holder: holder(&home.lock()) };
+            return State::Unreachable { holder: holder(home) };
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -100,34 +96,20 @@ fn program(path: &Path) -> Program {
     if ours { Program::Ours } else { Program::Other }
 }
 
-/// Who has the lock's file open, where the system tells. The lock itself names whoever took it first, who is gone.
-fn holder(lock: &Path) -> Option<Holder> {
-    let lock = lock.canonicalize().ok()?;
-    let processes = std::fs::read_dir("/proc").ok()?.flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let pid = pids.filter(|pid| *pid != std::process::id()).find(|pid| {
-        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        files.into_iter().any(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == lock))
-    })?;
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let word = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
-    Some(Holder { pid, is_stopped: word == Some("T") })
+/// The process that signed the lock.
+fn holder(home: &Home) -> Option<Holder> {
+    daemon::holder(home)
+        .map(|process| Holder { pid: process.pid, is_stopped: process.is_stopped() })
 }
 
 pub(super) fn judge(daemon: &Daemon, now: Timestamp, out: &mut Vec<Finding>) {
     match &daemon.state {
         State::Answers { status, program } => judge_status(daemon, status, *program, now, out),
-        State::Frozen { hidden, holder } => {
-            let hidden = if *hidden { ", and a hook has put its socket aside" } else { "" };
-            out.push(
-                Area::Daemon
-                    .error(
-                        "daemon-frozen",
-                        format!("the daemon runs but does not answer{hidden}; hooks work without it, slowly"),
-                    )
-                    .next(wake(*holder)),
-            );
-        }
+        State::Frozen { holder } => out.push(
+            Area::Daemon
+                .error("daemon-frozen", "the daemon runs but does not answer; the next hook replaces it if it is frozen")
+                .next(wake(*holder)),
+        ),
         State::Unreachable { holder } => out.push(
             Area::Daemon
                 .error("daemon-unreachable", "the daemon runs but has no socket")
@@ -144,7 +126,7 @@ pub(super) fn judge(daemon: &Daemon, now: Timestamp, out: &mut Vec<Finding>) {
             let when = if daemon.autostart {
                 "it starts with the next hook"
             } else {
-                "`daemon.autostart` is off, so every hook does its own work"
+                "`daemon.autostart` is off, so every hook starts one for its own request"
             };
             out.push(
                 Area::Daemon
@@ -180,6 +162,16 @@ fn judge_status(
     } else if program == Program::Other {
         let message = format!("the daemon runs from another place, in the same version: `{path}`");
         out.push(Area::Daemon.info("daemon-program-other", message).next(restart));
+    }
+    if let Some(trouble) = &status.trouble {
+        let message = format!(
+            "the daemon can't use its database ({trouble}); guards and leases go on in memory, mail waits"
+        );
+        out.push(
+            Area::Daemon
+                .error("daemon-in-memory", message)
+                .next("`substrate db check` says more; free some space, or `substrate db restore`"),
+        );
     }
     if *n_failures > 0 {
         let message = format!("{n_failures} commits failed since it started");

@@ -2,25 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use substrate_core::time::Ago;
-use substrate_core::{DbError, Timestamp};
-use substrate_store::{Readers, StoreError, check, missing_steps};
+use substrate_core::DbError;
+use substrate_store::{MAX_LOG, Readers, StoreError, check, log_size, missing_steps};
 
 use super::facts::Patient;
 use super::finding::{Area, Finding};
-use crate::error::AppError;
-use crate::{host, spool};
+use crate::error::{AppError, RESTORE};
+use crate::host;
 
 const MB: u64 = 1 << 20;
 
-/// A log that is longer than this is copied by nobody.
-const LONG_LOG: u64 = 128 * MB;
-
 const LITTLE_SPACE: u64 = 200 * MB;
 const NO_SPACE: u64 = 20 * MB;
-
-/// What waits longer than this has been forgotten.
-const WAITS_LONG_MS: i64 = 60_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -28,11 +21,11 @@ pub(crate) struct Database {
     /// `None`: there is none yet.
     pub(super) size: Option<u64>,
     pub(super) log_size: u64,
+    /// As far as the permissions and the file system say.
+    pub(super) is_writable: bool,
     pub(super) state: State,
     /// `None`: the system does not tell.
     pub(super) free_space: Option<u64>,
-    /// When the requests in the spool were made.
-    pub(super) waiting: Vec<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,14 +54,14 @@ pub(super) fn look(patient: &Patient<'_>) -> Database {
     let path = patient.home.database();
     let len = |path: &Path| path.metadata().ok().map(|found| found.len());
     let size = len(&path);
-    let mut log = path.clone().into_os_string();
-    log.push("-wal");
     Database {
         state: if size.is_some() { state(&path) } else { State::Absent },
         size,
-        log_size: len(Path::new(&log)).unwrap_or(0),
+        log_size: log_size(&path),
+        is_writable: [path.as_path(), patient.home.root()]
+            .iter()
+            .all(|path| rustix::fs::access(*path, rustix::fs::Access::WRITE_OK).is_ok()),
         free_space: free_space(patient.home.root()),
-        waiting: spool::waiting(patient.home),
         path,
     }
 }
@@ -107,14 +100,23 @@ fn free_space(folder: &Path) -> Option<u64> {
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-pub(super) fn judge(database: &Database, now: Timestamp, out: &mut Vec<Finding>) {
+pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
     out.push(judge_state(database));
-    if database.log_size > LONG_LOG {
+    if database.log_size > MAX_LOG {
         let message = format!(
-            "its log is {} long: nobody copies it into the database",
+            "its log is {} long: a process that reads keeps it from beginning again",
             size(database.log_size)
         );
-        out.push(Area::Database.warning("log-long", message).next("`substrate daemon restart`"));
+        let path = database.path.display();
+        out.push(Area::Database.warning("log-long", message).next(format!(
+            "`fuser '{path}'` shows who has it open; `substrate daemon restart` empties the log"
+        )));
+    }
+    if database.size.is_some() && !database.is_writable {
+        let message = format!("it can't be written: `{}`", database.path.display());
+        out.push(Area::Database.error("database-unwritable", message).next(
+            "make the file and its folder writable for you, or set SUBSTRATE_HOME to a folder that is",
+        ));
     }
     match database.free_space {
         Some(free) if free < NO_SPACE => out.push(
@@ -140,25 +142,15 @@ pub(super) fn judge(database: &Database, now: Timestamp, out: &mut Vec<Finding>)
         }
         None => {}
     }
-    if let Some(oldest) = database.waiting.iter().min() {
-        let age = now.since(*oldest);
-        let message =
-            format!("{} requests wait to be recorded, since {}", database.waiting.len(), Ago(age));
-        out.push(if age > WAITS_LONG_MS {
-            Area::Database.warning("spool-waits", message).next(
-                "`substrate daemon start`; if one runs, its log says what it could not record",
-            )
-        } else {
-            Area::Database.info("spool-waits", message)
-        });
-    }
 }
 
 fn judge_state(database: &Database) -> Finding {
     let path = database.path.display();
     match &database.state {
-        State::Absent => Area::Database
-            .info("database-absent", format!("there is none yet; the first hook makes it: `{path}`")),
+        State::Absent => Area::Database.info(
+            "database-absent",
+            format!("there is none yet; the first hook makes it: `{path}`"),
+        ),
         State::Intact { n_missing_steps: 0 } => Area::Database.ok(
             "database-fine",
             format!("intact, {}: `{path}`", size(database.size.unwrap_or(0) + database.log_size)),
@@ -168,7 +160,7 @@ fn judge_state(database: &Database) -> Finding {
             .next("`substrate daemon restart` brings it up to date, after a copy to `backups/`"),
         State::Damaged { how } => Area::Database
             .error("database-damaged", format!("damaged ({how}): `{path}`"))
-            .next("keep the file; put a copy from `backups/` in its place, or move it away to begin anew"),
+            .next(RESTORE),
         State::Busy => Area::Database
             .warning("database-busy", "another process holds it, so that it can't even be read")
             .next(format!("see who has it open: `fuser '{path}'`; then run this again")),

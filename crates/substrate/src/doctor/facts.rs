@@ -78,7 +78,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     programs::judge(&facts.programs, &mut out);
     daemon::judge(&facts.daemon, facts.now, &mut out);
     access::judge(&facts.access, &mut out);
-    database::judge(&facts.database, facts.now, &mut out);
+    database::judge(&facts.database, &mut out);
     judge_problems(&facts.problems, &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, &mut out);

@@ -3,11 +3,11 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::daemon::State;
 use super::facts::{Facts, Patient};
-use crate::daemon;
+use crate::daemon::{Reach, Stay};
 use crate::ui;
 
 /// How long a daemon may take to come up.
@@ -25,10 +25,9 @@ pub(crate) fn mend(patient: &Patient<'_>, facts: &Facts) -> Vec<String> {
         }
     }
     if matches!(facts.daemon.state, State::NotRunning) {
-        let up = daemon::start(patient.env, patient.home)
-            .and_then(|_| daemon::wait_until_up(patient.home, PATIENCE));
-        match up {
-            Ok(()) => done.push("the daemon runs now".to_owned()),
+        let until = Instant::now() + PATIENCE;
+        match Reach::new(patient.env, patient.home, until, Some(Stay::Long)).connect() {
+            Ok(_) => done.push("the daemon runs now".to_owned()),
             Err(error) => ui::talk(&error.render()),
         }
     }

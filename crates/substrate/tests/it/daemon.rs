@@ -97,12 +97,17 @@ fn a_program_that_does_not_work_takes_nothing_over() {
 }
 
 #[test]
-fn without_autostart_hooks_do_their_own_work() {
+fn without_autostart_there_is_a_daemon_for_the_requests_at_hand() {
     let env = TestEnv::new();
     configure(&env, "daemon.autostart = false\n");
-    env.hook("Stop", plain("a", "Stop")).success();
-    assert_eq!(journal(&env)[0]["host"], "in-process");
-    env.substrate(["daemon", "status"]).code(3);
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let env = &env;
+            scope.spawn(move || env.hook("Stop", plain(&format!("s{n}"), "Stop")).success());
+        }
+    });
+    assert_eq!(journal(&env).len(), 8);
+    wait_until(SOON, "it has gone", || env.substrate(["daemon", "status"]).status == Some(3));
 }
 
 #[test]

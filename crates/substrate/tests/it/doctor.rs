@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use substrate_testkit::{Run, TestEnv, bin, write_file};
 
-use crate::house::{Frozen, bytes, configure, journal, plain};
+use crate::house::{bytes, configure, daemon_pid, journal, plain, signal};
 
 /// What the doctor found.
 struct Found(Value);
@@ -147,22 +147,19 @@ fn where_nothing_was_ever_started_nothing_is_made() {
 }
 
 #[test]
-fn a_frozen_daemon_is_found_whether_or_not_its_socket_was_hidden() {
+fn a_frozen_daemon_is_found_and_so_is_that_it_was_replaced() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
-    let frozen = Frozen::begin(&env);
+    signal(&env, "-STOP", daemon_pid(&env));
     let found = fixed(&env);
     assert_eq!(found.severity("daemon-frozen"), "error");
     let next = found.get("daemon-frozen")["next"].as_str().unwrap();
     assert!(!cfg!(target_os = "linux") || next.contains("`kill -CONT "), "{next}");
     env.hook("Stop", plain("a", "Stop")).success();
-    assert!(env.state().join("daemon.sock.stalled").exists());
     let found = doctor(&env);
-    assert!(
-        found.get("daemon-frozen")["message"].as_str().unwrap().contains("put its socket aside")
-    );
-    assert_eq!(found.severity("deadline-missed"), "warning");
-    drop(frozen);
+    assert_eq!(found.severity("daemon-answers"), "ok");
+    let trace = found.get("trace")["message"].as_str().unwrap();
+    assert!(trace.contains("replaced a daemon that did not answer"), "{trace}");
 }
 
 #[test]

@@ -74,26 +74,6 @@ pub(crate) fn signal(env: &TestEnv, name: &str, pid: u32) {
     assert!(status.success(), "kill {name} {pid}");
 }
 
-/// A daemon that is stopped by the system, and goes on when this is dropped.
-pub(crate) struct Frozen<'a> {
-    env: &'a TestEnv,
-    pid: u32,
-}
-
-impl<'a> Frozen<'a> {
-    pub(crate) fn begin(env: &'a TestEnv) -> Self {
-        let pid = daemon_pid(env);
-        signal(env, "-STOP", pid);
-        Self { env, pid }
-    }
-}
-
-impl Drop for Frozen<'_> {
-    fn drop(&mut self) {
-        signal(self.env, "-CONT", self.pid);
-    }
-}
-
 /// The bytes of a file, or none.
 pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()

@@ -31,8 +31,14 @@ fn no_input_breaks_a_hook() {
         json!({"session_id": "a", "hook_event_name": "BrandNew", "x": 1}).to_string().into_bytes(),
     ];
     let n = cases.len();
-    for case in cases {
-        assert_eq!(env.hook("PreToolUse", &case[..]).success(), "");
+    for (at, case) in cases.iter().enumerate() {
+        // A call that can't be read can't be judged: the person is asked.
+        let said = env.hook("PreToolUse", &case[..]).success();
+        assert_eq!(
+            said.contains("\"permissionDecision\":\"ask\""),
+            (1..=6).contains(&at),
+            "{at}: {said}"
+        );
     }
     let entries = journal(&env);
     assert_eq!(entries.len(), n, "every one is recorded");

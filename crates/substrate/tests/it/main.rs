@@ -65,6 +65,8 @@ mod real_client_scratchpad;
 #[cfg(test)]
 mod reminders;
 #[cfg(test)]
+mod restore;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod same_file;

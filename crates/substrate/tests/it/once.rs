@@ -1,24 +1,19 @@
 //! A request is processed once, although two processes may try.
 
-use substrate_testkit::{Running, TestEnv, bin, wait_until};
+use substrate_testkit::{Running, TestEnv, bin};
 
-use crate::house::{Frozen, SOON, configure, journal, plain};
+use crate::house::{SOON, configure, daemon_pid, journal, plain, signal};
 
 #[test]
-fn a_daemon_that_wakes_up_late_leaves_what_was_taken_over() {
+fn requests_that_wait_for_a_frozen_daemon_are_processed_once_by_its_successor() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
-    {
-        let _frozen = Frozen::begin(&env);
-        std::thread::scope(|scope| {
-            for n in 0..8 {
-                let env = &env;
-                scope.spawn(move || env.hook("Stop", plain(&format!("s{n}"), "Stop")).success());
-            }
-        });
-    }
-    wait_until(SOON, "the daemon is back", || {
-        env.substrate(["daemon", "status"]).status == Some(0)
+    signal(&env, "-STOP", daemon_pid(&env));
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let env = &env;
+            scope.spawn(move || env.hook("Stop", plain(&format!("s{n}"), "Stop")).success());
+        }
     });
     env.hook("Stop", plain("after", "Stop")).success();
     let mut sessions: Vec<_> =

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use substrate_testkit::{Run, Running, TestEnv, bin, wait_until};
 
-use crate::house::{Frozen, SOON, configure, daemon_pid, plain, signal};
+use crate::house::{SOON, configure, daemon_pid, plain, signal};
 
 const HEARTBEAT: &str = "{\"decision\":\"block\",\"reason\":\"No new messages. Agent staying alive (heartbeat). Use Ctrl+C to force exit.\"}";
 
@@ -150,14 +150,10 @@ fn a_message_that_was_sent_without_the_daemon_wakes_its_waiters_when_it_runs_aga
     let name = name(&env);
     let waiter = start(&env, &client, &["--wake"], "1");
     wait_for_waiters(&env, 1);
-    {
-        let frozen = Frozen::begin(&env);
-        // A hook finds that the daemon hangs, and hides its socket; so the command does without.
-        env.hook("PreToolUse", plain("other", "PreToolUse")).success();
-        env.substrate_with(["send", "--to", &name, "--subject", "on my own", "--body", "x"], &[])
-            .success();
-        drop(frozen);
-    }
+    // The next hook replaces the daemon; the waiter asks its successor.
+    signal(&env, "-STOP", daemon_pid(&env));
+    env.hook("PreToolUse", plain("other", "PreToolUse")).success();
+    env.substrate(["send", "--to", &name, "--subject", "on my own", "--body", "x"]).success();
     woken(&waiter.finish(SOON), "on my own");
 }
 

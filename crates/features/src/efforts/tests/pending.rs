@@ -142,3 +142,20 @@ fn a_long_one_is_cut_and_says_where_the_rest_is() {
     let all = must(&mut stage, LION, "show", json!({"dehydrated": true}));
     assert!(all.text.ends_with("line 1999\n"));
 }
+
+#[test]
+fn what_was_cut_is_told_again_and_then_whole() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    inject(&mut stage, "the first");
+    inject(&mut stage, &format!("second{} the end", " and more".repeat(100)));
+    let long = "x".repeat(8_400);
+    stage.set(&format!("{ON}[probe]\nrules = [\"PostToolUse context: {long}\"]\n"));
+    let told = said(&done(&mut stage, LION));
+    assert!(told.contains("> the first") && told.contains("> second and more"), "{told}");
+    assert!(told.contains("… (cut; `substrate effort show 1` shows all of it)"), "{told}");
+    stage.set(ON);
+    let told = said(&done(&mut stage, LION));
+    assert!(!told.contains("the first") && told.ends_with("the end"), "{told}");
+    assert_eq!(said(&done(&mut stage, LION)), "");
+}

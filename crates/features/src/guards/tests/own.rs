@@ -249,7 +249,7 @@ fn nothing_happens_where_it_is_off() {
     assert_eq!(answer(&stage.told(&fork)), "", "nothing holds up the compaction fork");
     let detail = Detail::SessionStart { source: StartSource::Startup, model: None };
     let start = Event { detail, ..stage.event(EventKind::SessionStart, "lion") };
-    assert!(!stage.told(&start).wishes.iter().any(|(feature, _)| *feature == "guards"));
+    assert!(!stage.told(&start).of("guards").any(|_| true));
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod tests;
 use substrate_core::facts::Room;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{
-    Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Need, Outcome, Settings,
+    Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Need, Outcome, Part, Settings,
     Timestamp, Wish,
 };
 
@@ -39,6 +39,9 @@ pub const MAX_AGE: Key = Key {
 
 /// The name of a file that need not be there: its working tree is that of the folder.
 pub const ANY: &str = "-";
+
+/// What was done at Setup, as a part of what is said.
+const SETUP: &str = "setup";
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -81,14 +84,19 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     if !matches!(logs, Some(Room::There | Room::CanBeMade)) {
         return Ok(Vec::new());
     }
-    let mut said: Vec<String> = words::whereabouts(event).into_iter().collect();
+    let mut text = words::whereabouts(event).unwrap_or_default();
+    let mut parts = Vec::new();
     if event.kind == EventKind::SessionStart && logs == Some(Room::There) {
         let root = root(cx, event);
         let is_true = |said: &String| memories == Some(Room::There) || !said.contains(FOLDERS[1]);
-        said.extend(ops::setup_said(cx.db, &root)?.filter(is_true));
+        if let Some(said) = ops::setup_said(cx.db, &root)?.filter(is_true) {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text = format!("{text}{gap}{said}");
+            parts.push(Part { what: SETUP.into(), id: 0, end: text.len() });
+        }
     }
-    let text = said.join("\n");
-    Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Context { text, more: None }] })
+    let wish = Wish::Context { text, more: None, parts };
+    Ok(if wish.words().is_empty() { Vec::new() } else { vec![wish] })
 }
 
 /// What is written once the verdict is known.
@@ -168,10 +176,7 @@ fn set_up(cx: &mut Cx<'_>, event: &Event, root: &str) -> Result<(), FeatureError
 
 /// Once it is in an answer, it was said.
 fn forget_setup(cx: &mut Cx<'_>, root: &str, outcome: &Outcome) -> Result<(), FeatureError> {
-    let Some(context) = &outcome.verdict.context else { return Ok(()) };
-    if let Some(said) = ops::setup_said(cx.db, root)?
-        && context.contains(&said)
-    {
+    if outcome.told(super::FEATURE.name).any(|part| part.what == SETUP) {
         ops::forget_setup(cx.db, root)?;
     }
     Ok(())

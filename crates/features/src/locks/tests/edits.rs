@@ -270,6 +270,37 @@ fn an_edit_whose_lease_can_not_be_noted_is_refused() {
     assert!(edits(&mut stage, LION, "a.rs"), "and the second try is an edit like any other");
 }
 
+/// Whatever the reason: not only a database that somebody else holds.
+#[test]
+fn an_edit_is_refused_until_its_lease_can_be_noted_but_a_holder_never_is() {
+    let mut stage = two();
+    assert!(edits(&mut stage, LION, "a.rs"));
+    assert_eq!(denial(&edit(&mut stage, LION, "b.rs")), None, "provisional, for a minute");
+    let try_edit = |stage: &mut Stage, file: &str| {
+        let detail = Detail::ToolBefore { call: edit_call(file) };
+        let event = event(stage, LION, EventKind::PreToolUse, detail);
+        let outcome = stage.happen_failing(&event);
+        denial(&outcome).map(str::to_owned)
+    };
+    let each = |stage: &mut Stage, sql: &str| {
+        for what in ["insert", "update"] {
+            let sql = sql.replace("WHAT", what);
+            stage.with(|cx| cx.db.execute(&sql, &[]).unwrap());
+        }
+    };
+    each(
+        &mut stage,
+        "create trigger no_WHAT before WHAT on leases begin select raise(abort, 'no'); end",
+    );
+    stage.pass(40 * SECOND);
+    let reason = try_edit(&mut stage, "c.rs").unwrap();
+    assert!(reason.ends_with("[locks] Try the same edit again."), "{reason}");
+    assert_eq!(try_edit(&mut stage, "a.rs"), None);
+    assert_eq!(try_edit(&mut stage, "b.rs"), None, "it could not be prolonged");
+    each(&mut stage, "drop trigger no_WHAT");
+    assert_eq!(try_edit(&mut stage, "c.rs"), None);
+}
+
 #[test]
 fn without_git_the_projects_folder_is_the_tree() {
     let mut stage = two();

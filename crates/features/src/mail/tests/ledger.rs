@@ -1,7 +1,7 @@
 //! Claims, receipts, and what happens when an answer gets lost.
 
 use super::*;
-use substrate_core::RequestId;
+use substrate_core::{Fate, Outcome, RequestId};
 
 fn offered(stage: &mut Stage, event: &Event) -> Option<RequestId> {
     let outcome = stage.happen(event);
@@ -214,4 +214,100 @@ fn what_can_not_be_noted_is_not_said() {
     let outcome = stage.happen_reading(&event);
     assert!(outcome.verdict.is_silent(), "{:?}", outcome.verdict);
     assert!(stage.told(&event).verdict.context.unwrap().contains("hello"));
+}
+
+/// A row of that table can't be written.
+fn forbid(stage: &mut Stage, what: &str, table: &str) {
+    let sql = format!(
+        "create trigger forbidden before {what} on {table} begin select raise(abort, 'no'); end"
+    );
+    stage.with(|cx| cx.db.execute(&sql, &[]).unwrap());
+}
+
+fn fates(outcome: &Outcome) -> Vec<Fate> {
+    outcome.of("mail").map(|wished| wished.fate).collect()
+}
+
+#[test]
+fn what_can_not_be_claimed_is_withdrawn() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    forbid(&mut stage, "update", "deliveries");
+    let event = prompt(&stage, "otter");
+    let outcome = stage.happen_failing(&event);
+    assert_eq!(outcome.failures.len(), 1, "{:?}", outcome.failures);
+    assert_eq!(fates(&outcome), [Fate::Withdrawn, Fate::Withdrawn]);
+    assert!(outcome.verdict.is_silent(), "{:?}", outcome.verdict);
+    stage.with(|cx| cx.db.execute("drop trigger forbidden", &[]).unwrap());
+    let outcome = stage.told(&event);
+    assert_eq!(fates(&outcome), [Fate::Whole, Fate::Whole]);
+}
+
+#[test]
+fn a_block_that_can_not_be_counted_is_withdrawn_and_claims_nothing() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    forbid(&mut stage, "insert", "stop_cycle");
+    let event = stop(&stage, "otter", true);
+    let outcome = stage.happen_failing(&event);
+    assert_eq!(fates(&outcome), [Fate::Withdrawn, Fate::Withdrawn]);
+    assert_eq!(outcome.verdict.block, None);
+    let event = prompt(&stage, "otter");
+    assert!(said(&stage.told(&event).verdict).is_some());
+}
+
+#[test]
+fn of_a_list_that_was_cut_only_the_lines_that_fit_are_told() {
+    let mut stage = two();
+    for n in 0..9 {
+        let subject = format!("n{n} {}", "long ".repeat(18));
+        send(&mut stage, &person(), "CalmOtter", &subject);
+    }
+    let long = "x".repeat(8_000);
+    stage.set(&format!(
+        "[persist]\nmode = \"off\"\n[probe]\nrules = [\"UserPromptSubmit context: {long}\"]\n"
+    ));
+    let event = prompt(&stage, "otter");
+    let first = said(&stage.told(&event).verdict).unwrap();
+    assert!(first.contains("… (cut; `substrate inbox` shows all of it)"), "{first}");
+    stage.set("[persist]\nmode = \"off\"\n");
+    let event = tool(&stage, EventKind::PreToolUse, "otter");
+    stage.told(&event);
+    let event = prompt(&stage, "otter");
+    let second = said(&stage.told(&event).verdict).unwrap();
+    let n_first = (0..9).filter(|n| first.contains(&format!("[#{}]", n + 1))).count();
+    assert!((1..9).contains(&n_first), "{first}");
+    for id in 1..=9 {
+        let line = format!("[#{id}]");
+        assert_ne!(first.contains(&line), second.contains(&line), "each is told once: {id}");
+    }
+}
+
+/// Calls of one message run one after the other, and the model has not been asked in between.
+#[test]
+fn what_went_with_a_tools_result_is_not_seen_by_the_next_call() {
+    let mut stage = two();
+    send_with(&mut stage, &person(), "CalmOtter", "now", &json!({"priority": "urgent"}));
+    let event = tool(&stage, EventKind::PostToolUse, "otter");
+    assert!(said(&stage.told(&event).verdict).is_some());
+    for kind in [EventKind::PreToolUse, EventKind::PermissionRequest, EventKind::PostToolUse] {
+        let event = tool(&stage, kind, "otter");
+        assert_eq!(said(&stage.told(&event).verdict), None, "nor is it told again");
+        assert_eq!(state(&mut stage, 1), "injected");
+    }
+    let event = stop(&stage, "otter", false);
+    assert_eq!(stage.told(&event).verdict.block, None);
+    assert_eq!(state(&mut stage, 1), "seen");
+}
+
+#[test]
+fn what_went_with_a_tools_result_is_told_again_to_a_session_that_broke_off() {
+    let mut stage = two();
+    send_with(&mut stage, &person(), "CalmOtter", "now", &json!({"priority": "urgent"}));
+    for kind in [EventKind::PostToolUse, EventKind::PreToolUse, EventKind::SessionEnd] {
+        let event = tool(&stage, kind, "otter");
+        stage.told(&event);
+    }
+    let event = start(&stage, "otter", StartSource::Resume);
+    assert!(said(&stage.told(&event).verdict).unwrap().contains("\"now\" [#1]"));
 }

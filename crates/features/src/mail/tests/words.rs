@@ -30,21 +30,21 @@ fn the_mailbox_is_introduced_as_the_seed_has_it() {
 - From: AgentX - \"Code review complete\" [#7]
 
 Use `substrate inbox` to read full messages.";
-    assert_eq!(open_mail(Count(2), &two()), expected);
-    assert!(open_mail(Count(1), &two()[..1]).starts_with("📬 You have 1 unread message:\n"));
+    assert_eq!(open_mail(Count(2), &two()).text, expected);
+    assert!(open_mail(Count(1), &two()[..1]).text.starts_with("📬 You have 1 unread message:\n"));
 }
 
 #[test]
 fn one_new_message_takes_one_line() {
     let one = [line(42, "AgentX", "Build completed successfully", Priority::Normal)];
     let expected = "📬 New message from AgentX: \"Build completed successfully\" [#42]";
-    assert_eq!(new_mail(Count(1), &one), expected);
+    assert_eq!(new_mail(Count(1), &one).text, expected);
     let expected = "📬 You have 2 new messages:
 - From: User (urgent) - \"Deploy fix to production\" [#42]
 - From: AgentX - \"Code review complete\" [#7]
 
 Use `substrate inbox` to read full messages.";
-    assert_eq!(new_mail(Count(2), &two()), expected);
+    assert_eq!(new_mail(Count(2), &two()).text, expected);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_block_says_why() {
 - From: User (urgent) - \"Deploy fix to production\" [#42]
 - From: AgentX - \"Code review complete\" [#7]
 Use `substrate inbox` to read full messages.";
-    assert_eq!(reason(Count(2), &two()), expected);
+    assert_eq!(reason(Count(2), &two()).text, expected);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn forwarded_mail_says_whom_it_was_for() {
     let mut lines = two();
     lines[0].was_for = Some("reviewer-1".to_owned());
     lines[1].for_parent = Some("NobleLion".to_owned());
-    let text = reason(Count(2), &lines);
+    let text = reason(Count(2), &lines).text;
     assert!(text.contains("\"Deploy fix to production\" [#42] (was for reviewer-1)\n"), "{text}");
     assert!(text.contains("\"Code review complete\" [#7] (for your parent NobleLion)\n"), "{text}");
 }
@@ -72,7 +72,7 @@ fn a_parents_mail_alone_is_read_by_its_number() {
     for line in &mut lines {
         line.for_parent = Some("NobleLion".to_owned());
     }
-    let text = reason(Count(2), &lines);
+    let text = reason(Count(2), &lines).text;
     assert!(
         text.ends_with("Use `substrate read 42` to read it; your parent gets it too."),
         "{text}"
@@ -84,7 +84,7 @@ fn a_parents_mail_alone_is_read_by_its_number() {
 #[case(200, "- … and 190+ more\n")]
 fn long_lists_are_cut_and_counted(#[case] count: i64, #[case] expected: &str) {
     let lines: Vec<Line> = (0..10).map(|n| line(n, "A", "x", Priority::Normal)).collect();
-    let text = reason(Count(count), &lines);
+    let text = reason(Count(count), &lines).text;
     assert_eq!(text.matches("- From").count(), 10);
     assert!(text.contains(expected), "{text}");
 }

@@ -223,8 +223,8 @@ fn what_cant_be_looked_at_holds_nobody_and_is_told() {
         let event = story.event(EventKind::SubagentStop, sub("a1", kind));
         let outcome = story.happen(&event);
         assert_eq!(outcome.verdict.block, None);
-        let said = outcome.wishes.iter().filter(|(_, wish)| wish.kind() == WishKind::Notice);
-        let said: Vec<&str> = said.map(|(_, wish)| wish.words()).collect();
+        let said = outcome.wishes.iter().filter(|wished| wished.wish.kind() == WishKind::Notice);
+        let said: Vec<&str> = said.map(|wished| wished.wish.words()).collect();
         assert!(said.len() == 1 && said[0].contains(why), "{said:?}");
     }
 }

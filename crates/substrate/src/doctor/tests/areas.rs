@@ -47,10 +47,7 @@ fn programs() {
 #[test]
 fn daemon() {
     assert_each(&[
-        ("daemon-frozen", Error, |f| {
-            f.daemon.state = State::Frozen { hidden: false, holder: None }
-        }),
-        ("daemon-frozen", Error, |f| f.daemon.state = State::Frozen { hidden: true, holder: None }),
+        ("daemon-frozen", Error, |f| f.daemon.state = State::Frozen { holder: None }),
         ("daemon-unreachable", Error, |f| f.daemon.state = State::Unreachable { holder: None }),
         ("daemon-foreign", Error, |f| f.daemon.state = State::Foreign),
         ("daemon-not-running", Info, |f| f.daemon.state = State::NotRunning),
@@ -76,7 +73,7 @@ fn daemon() {
 fn a_stopped_daemon_is_woken_and_a_hanging_one_ended() {
     let next = |is_stopped| {
         let holder = Some(Holder { pid: 42, is_stopped });
-        let findings = found(|f| f.daemon.state = State::Frozen { hidden: true, holder });
+        let findings = found(|f| f.daemon.state = State::Frozen { holder });
         findings
             .into_iter()
             .find_map(|finding| finding.next.filter(|_| finding.id == "daemon-frozen"))
@@ -94,7 +91,7 @@ fn only_what_the_fix_mends_is_called_fixable() {
     assert_eq!(fixable(|f| f.access[0].mode = 0o755), 1);
     assert_eq!(fixable(|f| (f.access[0].mode, f.access[0].is_mine) = (0o755, false)), 0);
     assert_eq!(fixable(|f| f.daemon.state = State::NotRunning), 1);
-    assert_eq!(fixable(|f| f.daemon.state = State::Frozen { hidden: false, holder: None }), 0);
+    assert_eq!(fixable(|f| f.daemon.state = State::Frozen { holder: None }), 0);
 }
 
 #[test]
@@ -114,11 +111,10 @@ fn database() {
             let (message, hint) = ("no".to_owned(), String::new());
             f.database.state = database::State::Unreadable(Trouble { message, hint });
         }),
+        ("database-unwritable", Error, |f| f.database.is_writable = false),
         ("log-long", Warning, |f| f.database.log_size = 1 << 28),
         ("disk-low", Warning, |f| f.database.free_space = Some(150 << 20)),
         ("disk-full", Error, |f| f.database.free_space = Some(19 << 20)),
-        ("spool-waits", Info, |f| f.database.waiting = vec![NOW.plus_ms(-MINUTE / 2)]),
-        ("spool-waits", Warning, |f| f.database.waiting = vec![NOW, NOW.plus_ms(-2 * MINUTE)]),
         ("settings-problem", Warning, |f| {
             let [file, message, hint] =
                 ["config.toml", "unknown key `x`", "remove it"].map(str::to_owned);

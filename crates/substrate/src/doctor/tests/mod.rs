@@ -58,9 +58,9 @@ fn healthy() -> Facts {
             path: PathBuf::from("/home/dev/x/subtrate.db"),
             size: Some(1 << 20),
             log_size: 0,
+            is_writable: true,
             state: database::State::Intact { n_missing_steps: 0 },
             free_space: Some(1 << 33),
-            waiting: vec![],
         },
         problems: vec![],
         client: Client {
@@ -94,6 +94,7 @@ fn status() -> Status {
         n_commits: 1,
         n_failures: 0,
         n_waiting: 0,
+        trouble: None,
     }
 }
 

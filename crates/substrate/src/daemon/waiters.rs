@@ -1,14 +1,15 @@
-//! Those who wait. Of a connection that waits nothing is kept but its socket and what it waits for: no task, no buffer.
+//! The parked callers. Of a connection that waits nothing is kept but its socket and what it waits for: no task, no
+//! buffer.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use substrate_core::{EventKind, Timestamp, World as _};
 
 use super::conn::Call;
-use super::slim::Slim;
+use super::parked::ParkedEvent;
 use crate::machine::Machine;
 
 /// How many wakes are remembered; far more than there can be between a commit and the parking of one of its callers.
@@ -16,7 +17,7 @@ const MAX_RECENT: usize = 1_024;
 
 /// Everybody who waits.
 #[derive(Default)]
-pub(super) struct Lot {
+pub(super) struct Waiters {
     parked: HashMap<u64, Parked>,
     by_key: HashMap<Box<str>, Vec<u64>>,
     by_time: BTreeSet<(Timestamp, u64)>,
@@ -41,7 +42,7 @@ pub(super) struct Parked {
 pub(super) enum Waiting {
     /// A hook, with the client's process, so that it is noticed when that is gone.
     Hook {
-        slim: Box<Slim>,
+        event: Box<ParkedEvent>,
         client: Option<(u32, i64)>,
     },
     Verb(Box<Call>),
@@ -50,7 +51,7 @@ pub(super) enum Waiting {
 impl Waiting {
     fn session(&self) -> Option<&str> {
         match self {
-            Self::Hook { slim, .. } => slim.session(),
+            Self::Hook { event, .. } => event.session(),
             Self::Verb(_) => None,
         }
     }
@@ -58,13 +59,13 @@ impl Waiting {
     /// A turn that is held, the waiter beside its session and a command don't replace each other.
     fn class(&self) -> Option<EventKind> {
         match self {
-            Self::Hook { slim, .. } => Some(slim.kind()),
+            Self::Hook { event, .. } => Some(event.kind()),
             Self::Verb(_) => None,
         }
     }
 }
 
-impl Lot {
+impl Waiters {
     pub(super) fn new(machine: Machine) -> Self {
         Self { machine, ..Self::default() }
     }
@@ -116,7 +117,7 @@ impl Lot {
     }
 
     /// The waiters beside sessions that wait for that key; they can be told within somebody else's transaction.
-    pub(super) fn waiters(&mut self, key: &str) -> Vec<Parked> {
+    pub(super) fn beside(&mut self, key: &str) -> Vec<Parked> {
         let is_waiter = |id: &u64| {
             self.parked.get(id).is_some_and(|one| one.what.class() == Some(EventKind::Waiter))
         };
@@ -163,16 +164,9 @@ impl Lot {
     fn hung_up(&self, ids: &[u64]) -> Vec<u64> {
         let parked: Vec<(&u64, &Parked)> =
             ids.iter().filter_map(|id| Some((id, self.parked.get(id)?))).collect();
-        let mut fds: Vec<PollFd<'_>> = parked
-            .iter()
-            .map(|(_, parked)| PollFd::from_borrowed_fd(parked.stream.as_fd(), PollFlags::IN))
-            .collect();
-        if poll(&mut fds, Some(&NOW)).is_err() {
-            return Vec::new();
-        }
-        // Who waits has nothing to say: anything that can be read is the end.
-        let ended = fds.iter().zip(&parked).filter(|(fd, _)| !fd.revents().is_empty());
-        ended.map(|(_, (id, _))| **id).collect()
+        let streams: Vec<&UnixStream> = parked.iter().map(|(_, parked)| &parked.stream).collect();
+        let ended = have_hung_up(&streams).into_iter().zip(parked).filter(|(ended, _)| *ended);
+        ended.map(|(_, (id, _))| *id).collect()
     }
 
     fn take(&mut self, id: u64) -> Option<Parked> {
@@ -191,10 +185,19 @@ impl Lot {
     }
 }
 
-/// Whether nobody is at the other end any more. Who waits has nothing to say: anything to read is the end.
+/// Whether nobody is at the other end any more. A caller that waits has nothing to say: anything to read is the end.
 pub(super) fn has_hung_up(stream: &UnixStream) -> bool {
-    let mut fds = [PollFd::new(stream, PollFlags::IN)];
-    poll(&mut fds, Some(&NOW)).is_ok() && !fds[0].revents().is_empty()
+    have_hung_up(&[stream]) == [true]
+}
+
+/// The same for many at once.
+pub(super) fn have_hung_up(streams: &[impl AsFd]) -> Vec<bool> {
+    let mut fds: Vec<PollFd<'_>> =
+        streams.iter().map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+    if fds.is_empty() || poll(&mut fds, Some(&NOW)).is_err() {
+        return vec![false; streams.len()];
+    }
+    fds.iter().map(|fd| !fd.revents().is_empty()).collect()
 }
 
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -211,7 +214,8 @@ mod tests {
 
     fn parked_by(key: &str, by: &str, until: i64) -> (Parked, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let call = Call { path: Vec::new(), body: Value::Null, caller: Caller::default() };
+        let (path, caller) = (Vec::new(), Caller::default());
+        let call = Call { path, body: Value::Null, caller, repeated: false };
         let what = Waiting::Verb(Box::new(call));
         let (key, by, until) = (key.into(), by.into(), Timestamp(until));
         (Parked { stream: ours, what, key, by, until }, theirs)
@@ -219,60 +223,60 @@ mod tests {
 
     #[test]
     fn a_key_wakes_its_own_and_nobody_else() {
-        let mut lot = Lot::default();
+        let mut waiters = Waiters::default();
         let (first, _keep) = parked("a", 10);
         let (second, _keep_too) = parked("b", 20);
-        assert!(lot.park(first).is_none() && lot.park(second).is_none());
-        assert_eq!(lot.woken("a").len(), 1);
-        assert_eq!((lot.woken("a").len(), lot.len()), (0, 1));
-        assert_eq!(lot.next_due(), Some(Timestamp(20)));
+        assert!(waiters.park(first).is_none() && waiters.park(second).is_none());
+        assert_eq!(waiters.woken("a").len(), 1);
+        assert_eq!((waiters.woken("a").len(), waiters.len()), (0, 1));
+        assert_eq!(waiters.next_due(), Some(Timestamp(20)));
     }
 
     #[test]
     fn a_wake_between_the_look_and_the_parking_is_not_missed() {
-        let mut lot = Lot::default();
-        let looked = lot.n_wakes();
-        assert!(!lot.was_woken_since("a", looked));
-        assert!(lot.woken("a").is_empty(), "nobody is there yet");
-        assert!(lot.was_woken_since("a", looked) && !lot.was_woken_since("b", looked));
-        assert!(!lot.was_woken_since("a", lot.n_wakes()));
+        let mut waiters = Waiters::default();
+        let looked = waiters.n_wakes();
+        assert!(!waiters.was_woken_since("a", looked));
+        assert!(waiters.woken("a").is_empty(), "nobody is there yet");
+        assert!(waiters.was_woken_since("a", looked) && !waiters.was_woken_since("b", looked));
+        assert!(!waiters.was_woken_since("a", waiters.n_wakes()));
         for _ in 0..=MAX_RECENT {
-            lot.woken("c");
+            waiters.woken("c");
         }
-        assert!(lot.was_woken_since("b", looked), "too long ago to know: look again");
+        assert!(waiters.was_woken_since("b", looked), "too long ago to know: look again");
     }
 
     #[test]
     fn a_newer_one_replaces_the_older() {
-        let mut lot = Lot::default();
+        let mut waiters = Waiters::default();
         let (first, _keep) = parked("a", 10);
         let (second, _keep_too) = parked("a", 20);
-        assert!(lot.park(first).is_none());
-        assert_eq!(lot.park(second).unwrap().until, Timestamp(10));
-        assert_eq!((lot.len(), lot.due(Timestamp(15)).len()), (1, 0));
-        assert_eq!(lot.due(Timestamp(20)).len(), 1);
+        assert!(waiters.park(first).is_none());
+        assert_eq!(waiters.park(second).unwrap().until, Timestamp(10));
+        assert_eq!((waiters.len(), waiters.due(Timestamp(15)).len()), (1, 0));
+        assert_eq!(waiters.due(Timestamp(20)).len(), 1);
     }
 
     #[test]
     fn others_wait_for_the_same_key_beside_each_other() {
-        let mut lot = Lot::default();
+        let mut waiters = Waiters::default();
         let (lion, _keep) = parked_by("lock a", "lion", 10);
         let (otter, _keep_too) = parked_by("lock a", "otter", 20);
         let (again, _keep_three) = parked_by("lock a", "lion", 30);
-        assert!(lot.park(lion).is_none() && lot.park(otter).is_none());
-        assert_eq!(lot.park(again).unwrap().until, Timestamp(10), "its own older one");
-        assert_eq!(lot.woken("lock a").len(), 2);
+        assert!(waiters.park(lion).is_none() && waiters.park(otter).is_none());
+        assert_eq!(waiters.park(again).unwrap().until, Timestamp(10), "its own older one");
+        assert_eq!(waiters.woken("lock a").len(), 2);
     }
 
     #[test]
     fn who_hangs_up_is_let_go() {
-        let mut lot = Lot::default();
+        let mut waiters = Waiters::default();
         let (first, theirs) = parked("a", 10);
         let (second, _keep) = parked("b", 10);
-        assert!(lot.park(first).is_none() && lot.park(second).is_none());
-        assert_eq!((lot.sweep().len(), lot.len()), (0, 2));
+        assert!(waiters.park(first).is_none() && waiters.park(second).is_none());
+        assert_eq!((waiters.sweep().len(), waiters.len()), (0, 2));
         drop(theirs);
-        assert_eq!((lot.sweep().len(), lot.len()), (0, 1));
-        assert_eq!(lot.woken("a").len(), 0);
+        assert_eq!((waiters.sweep().len(), waiters.len()), (0, 1));
+        assert_eq!(waiters.woken("a").len(), 0);
     }
 }

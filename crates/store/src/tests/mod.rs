@@ -1,10 +1,15 @@
 //! The contract of the store, on real files.
 
+mod copies;
+mod faults;
+mod in_memory;
+mod log;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{
-    Durability, Readers, Schema, StoreError, Writer, back_up, check, missing_steps, prepare,
+    Durability, Prepared, Readers, Schema, Setup, StoreError, Writer, check, missing_steps, prepare,
 };
 use substrate_core::{Db, DbError, Migration, Param, Timestamp};
 
@@ -42,10 +47,10 @@ impl Place {
         &self,
         schema: &[(&str, &[Migration])],
     ) -> Result<(Writer, Option<PathBuf>), StoreError> {
-        let mut writer = Writer::open(&self.db(), Duration::from_secs(5))?;
-        let backup =
-            prepare(&mut writer, schema, Timestamp(1_000), &self.folder.path().join("backups"))?;
-        Ok((writer, backup))
+        let backups = self.folder.path().join("backups");
+        let patience = Duration::from_secs(5);
+        let setup = Setup { schema, now: Timestamp(1_000), backups: &backups, patience };
+        prepare(&self.db(), &setup).map(|Prepared { writer, backup }| (writer, backup))
     }
 }
 
@@ -144,7 +149,7 @@ fn what_a_schema_lacks_is_counted_without_touching_it() {
 }
 
 #[test]
-fn many_that_start_at_once_migrate_once() {
+fn many_that_start_at_once_create_one_database() {
     let place = Place::new();
     std::thread::scope(|scope| {
         for n in 0..16 {
@@ -173,14 +178,54 @@ fn a_damaged_file_is_named_and_left_alone() {
 }
 
 #[test]
-fn a_backup_never_overwrites() {
+fn a_new_database_appears_whole_and_leaves_nothing_else() {
+    let place = Place::new();
+    drop(place.open(&[("notes", ONE)]).unwrap());
+    let mut names: Vec<String> = std::fs::read_dir(place.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names.retain(|name| !name.ends_with("-wal") && !name.ends_with("-shm"));
+    assert_eq!(names, ["subtrate.db"], "no half-written file, no lock file");
+}
+
+#[test]
+fn a_schema_that_cannot_be_built_leaves_no_database() {
+    const BROKEN: &[Migration] = &[Migration { about: "broken", sql: "create table (;" }];
+    let place = Place::new();
+    assert!(matches!(
+        place.open(&[("notes", ONE), ("other", BROKEN)]),
+        Err(StoreError::Migrate { number: 1, .. })
+    ));
+    assert_eq!(std::fs::read_dir(place.folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "what a crash might leave")]
+fn a_file_of_zero_bytes_is_damage_and_never_new() {
+    let place = Place::new();
+    std::fs::write(place.db(), b"").unwrap();
+    let refused = place.open(&[("notes", ONE)]);
+    let Err(StoreError::Open { source: DbError::Corrupt { detail }, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(detail, "the file has 0 bytes");
+    assert!(check(&place.db()).is_err());
+    assert_eq!(std::fs::metadata(place.db()).unwrap().len(), 0);
+}
+
+#[test]
+fn the_log_of_a_database_that_is_gone_is_not_read_into_a_new_one() {
     let place = Place::new();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
-    add(&mut writer, "a");
-    let target = place.folder.path().join("copy.db");
-    back_up(&writer, &target).unwrap();
-    assert!(check(&target).unwrap().is_empty());
-    assert!(matches!(back_up(&writer, &target), Err(StoreError::Create { .. })));
+    add(&mut writer, "of the old one");
+    drop(writer);
+    std::fs::remove_file(place.db()).unwrap();
+    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
+    add(&mut writer, "of the new one");
+    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["of the new one"]);
+    assert!(place.folder.path().join("subtrate.db-wal.lost-1000").exists());
 }
 
 #[test]

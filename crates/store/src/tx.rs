@@ -1,0 +1,100 @@
+//! One open transaction.
+
+use rusqlite::Connection;
+use substrate_core::{Db, DbError, Param, Row};
+
+use crate::bind;
+
+/// An open transaction. Dropped without `commit`, it never happened.
+///
+/// A disk that fails ends it: SQLite may have rolled back by itself, and a statement after that would be committed on
+/// its own. So every later statement is refused with the same error, and so is the commit, even where the failure was
+/// contained by a feature.
+#[derive(Debug)]
+pub struct Tx<'a> {
+    conn: &'a Connection,
+    open: bool,
+    failed: Option<DbError>,
+}
+
+impl<'a> Tx<'a> {
+    /// Takes over what `begin immediate` has begun.
+    pub(crate) const fn begun(conn: &'a Connection) -> Self {
+        Self { conn, open: true, failed: None }
+    }
+
+    /// A consistent state to look at. It is never committed.
+    pub(crate) fn begin_reading(conn: &'a Connection) -> Result<Self, DbError> {
+        bind::execute(conn, "begin", &[])?;
+        Ok(Self::begun(conn))
+    }
+}
+
+impl Tx<'_> {
+    pub fn commit(mut self) -> Result<(), DbError> {
+        self.check()?;
+        bind::execute(self.conn, "commit", &[])?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// What has ended this transaction already, if anything has.
+    pub fn failure(&self) -> Option<&DbError> {
+        self.failed.as_ref()
+    }
+
+    pub(crate) const fn conn(&self) -> &Connection {
+        self.conn
+    }
+
+    /// Whether statements still belong to this transaction.
+    fn check(&mut self) -> Result<(), DbError> {
+        if self.failed.is_none() && self.conn.is_autocommit() {
+            self.failed =
+                Some(DbError::Other { detail: "the transaction was rolled back".to_owned() });
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn noted<T>(&mut self, result: Result<T, DbError>) -> Result<T, DbError> {
+        if let Err(error) = &result
+            && self.failed.is_none()
+            && (error.is_storage() || self.conn.is_autocommit())
+        {
+            self.failed = Some(error.clone());
+        }
+        result
+    }
+}
+
+impl Drop for Tx<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // SQLite has rolled back by itself where this fails.
+            let _already_gone = bind::execute(self.conn, "rollback", &[]);
+        }
+    }
+}
+
+impl Db for Tx<'_> {
+    fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
+        self.check()?;
+        let result = bind::execute(self.conn, sql, params);
+        self.noted(result)
+    }
+
+    fn query(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
+    ) -> Result<(), DbError> {
+        self.check()?;
+        let result = bind::query(self.conn, sql, params, each);
+        self.noted(result)
+    }
+
+    fn size_bytes(&mut self) -> Result<i64, DbError> {
+        bind::size_bytes(self.conn)
+    }
+}

@@ -1,0 +1,160 @@
+//! A connection to a daemon that answers: one that runs, or one that is started now, or one that replaces a frozen one.
+//!
+//! For `substrate __hook` and for commands, which may wait. Nothing is decided by who is faster: there is one daemon, and
+//! everybody waits for it.
+
+use std::time::{Duration, Instant};
+
+use ipc::{Conn, ConnError, Kind, frame};
+use rustix::process::Signal;
+
+use super::holder::{Judgement, Process, Watch};
+use super::lock;
+use super::start::{self, Stay};
+use crate::clock;
+use crate::config::{Env, Home};
+use crate::error::{AppError, Kind as ErrorKind, Result};
+
+/// How often the daemon is looked at while it does not answer.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How often a socket that is not there is looked for: sooner at first.
+const PAUSES_MS: [u64; 6] = [1, 2, 4, 8, 15, 25];
+
+/// How often a daemon is started that ends at once, before it is given up.
+const MAX_STARTS: u32 = 3;
+
+/// A socket that is missing for so long was removed; its daemon can make a new one.
+const MISSING: Duration = Duration::from_millis(60);
+
+/// Somebody who needs a daemon.
+#[derive(Debug)]
+pub(crate) struct Reach<'a> {
+    env: &'a Env,
+    home: &'a Home,
+    until: Instant,
+    /// `None`: no daemon is started.
+    stay: Option<Stay>,
+    watch: Watch,
+    n_starts: u32,
+}
+
+/// What came of a request that was sent.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Frame(Kind, Vec<u8>),
+    /// The daemon has ended, or was replaced: ask again, with the same id.
+    Ended,
+    /// The time is over.
+    Late,
+}
+
+impl<'a> Reach<'a> {
+    pub(crate) fn new(env: &'a Env, home: &'a Home, until: Instant, stay: Option<Stay>) -> Self {
+        Self { env, home, until, stay, watch: Watch::default(), n_starts: 0 }
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Connects. An error says why no daemon can be had.
+    pub(crate) fn connect(&mut self) -> Result<Conn> {
+        let begun = Instant::now();
+        let mut pauses = PAUSES_MS.into_iter().chain(std::iter::repeat(25));
+        let mut has_asked_for_socket = false;
+        loop {
+            match Conn::open(self.home.root(), self.left().min(LOOK)) {
+                Ok(conn) => return Ok(conn),
+                // Its backlog is full: it is busy, or frozen.
+                Err(ConnError::TooSlow) => self.replace_if_frozen(),
+                Err(_) => {
+                    let Some(stay) = self.stay else { return Err(none_runs()) };
+                    if self.n_starts >= MAX_STARTS {
+                        return Err(ends_at_once(self.home));
+                    }
+                    if start::start(self.env, self.home, stay)? {
+                        self.n_starts += 1;
+                        continue;
+                    }
+                    if begun.elapsed() > MISSING && !has_asked_for_socket {
+                        has_asked_for_socket = true;
+                        if let Some(holder) = lock::holder(self.home) {
+                            holder.signal(Signal::HUP);
+                        }
+                    }
+                    self.replace_if_frozen();
+                }
+            }
+            if self.left().is_zero() {
+                return Err(too_slow());
+            }
+            std::thread::sleep(Duration::from_millis(pauses.next().unwrap_or(25)));
+        }
+    }
+
+    /// Waits for the next frame on a connection, and looks at the daemon meanwhile. `Wait` frames are heard here too: from
+    /// then on the daemon says how long it takes.
+    pub(crate) fn hear(&mut self, conn: &mut Conn) -> Heard {
+        let mut patience = LOOK;
+        loop {
+            match conn.receive(patience.min(if patience == LOOK { self.left() } else { patience }))
+            {
+                Ok((Kind::Wait, body)) => patience = frame::patience(&body),
+                Ok((kind, body)) => return Heard::Frame(kind, body),
+                Err(ConnError::TooSlow) if patience != LOOK => return Heard::Ended,
+                Err(ConnError::TooSlow) if self.left().is_zero() => return Heard::Late,
+                // Whoever listens there is not our daemon.
+                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,
+                Err(ConnError::TooSlow) => self.replace_if_frozen(),
+                Err(_) => return Heard::Ended,
+            }
+        }
+    }
+
+    /// Starts a daemon where nobody holds the lock, although somebody takes connections.
+    fn starts_in_its_place(&self) -> bool {
+        let Some(stay) = self.stay.filter(|_| lock::holder(self.home).is_none()) else {
+            return false;
+        };
+        start::start(self.env, self.home, stay).unwrap_or(false)
+    }
+
+    /// Ends a daemon that will not answer. Its lock is free then, and its connections end.
+    fn replace_if_frozen(&mut self) {
+        let Some(holder) = lock::holder(self.home) else { return };
+        if self.watch.look(holder) == Judgement::Frozen {
+            self.end(holder);
+        }
+    }
+
+    /// Ends a daemon of another version, which does not understand us.
+    pub(crate) fn replace(&mut self) {
+        if let Some(holder) = lock::holder(self.home) {
+            self.end(holder);
+        }
+    }
+
+    fn end(&self, holder: Process) {
+        holder.end();
+        let (now, pid) = (clock::now().0, holder.pid);
+        let line = format!("{now} replaced a daemon that did not answer (pid {pid})\n");
+        ipc::place::leave_trace(self.home.root(), &line);
+    }
+}
+
+fn none_runs() -> AppError {
+    AppError::new(ErrorKind::Daemon, "no daemon runs").hint("`substrate daemon start` starts one")
+}
+
+fn too_slow() -> AppError {
+    AppError::new(ErrorKind::Daemon, "the daemon did not answer in time")
+        .hint("the machine may be very busy; `substrate daemon status` tells more")
+}
+
+fn ends_at_once(home: &Home) -> AppError {
+    AppError::new(ErrorKind::Daemon, "the daemon ends as soon as it starts").hint(format!(
+        "its log is in `{}`; `substrate daemon run` shows what it says",
+        home.logs().display()
+    ))
+}

@@ -1,0 +1,276 @@
+//! Where the daemon keeps things: in its database, or in memory while that can't be written.
+//!
+//! A full disk or a damaged file does not stop the daemon. Guards and leases go on in memory, everything that is
+//! acknowledged is refused in clear words, and what memory has is written when the disk takes it again.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use substrate_core::engine::HostKind;
+use substrate_core::engine::processed::Processed;
+use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
+use substrate_store::{Durability, Seeded, Writer};
+
+use super::lock;
+use crate::clock;
+use crate::config::Home;
+use crate::error::{AppError, Kind};
+use crate::host::{self, Decoded, Host};
+
+/// How often a disk that could not be written is tried.
+const LOOK_US: u64 = 2_000_000;
+
+/// The storage of one daemon.
+pub(super) struct Storage {
+    home: Home,
+    disk: Option<Disk>,
+    memory: Option<Memory>,
+    /// Both scopes of an event that an earlier daemon processed.
+    pub(super) scopes: Vec<(u64, u8)>,
+}
+
+struct Disk {
+    writer: Writer,
+    processed: Processed,
+    /// Which file it is.
+    identity: Option<(u64, u64)>,
+}
+
+struct Memory {
+    writer: Writer,
+    processed: Processed,
+    seeded: Seeded,
+    trouble: Rc<Trouble>,
+    looked_us: u64,
+}
+
+/// Why the database is not used.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    error: AppError,
+    /// It does not pass by itself.
+    stays: bool,
+    /// The sessions whose person was told.
+    told: RefCell<HashSet<SafeId>>,
+}
+
+/// What the engine works on right now.
+#[derive(Debug)]
+pub(super) struct Place {
+    trouble: Option<Rc<Trouble>>,
+}
+
+impl Storage {
+    /// Opens the database, or does without.
+    pub(super) fn open(home: &Home) -> Result<Self, AppError> {
+        let mut storage = Self { home: home.clone(), disk: None, memory: None, scopes: Vec::new() };
+        match storage.open_disk() {
+            Ok(()) => Ok(storage),
+            Err((error, stays)) => {
+                storage.begin_memory(error, stays)?;
+                Ok(storage)
+            }
+        }
+    }
+
+    fn open_disk(&mut self) -> Result<(), (AppError, bool)> {
+        let mut writer = host::open(&self.home).map_err(|error| {
+            let stays = error.storage().is_none_or(|cause| is_damage(&cause));
+            (error.into(), stays)
+        })?;
+        let fail = |error: DbError| {
+            let stays = is_damage(&error);
+            (AppError::from(error), stays)
+        };
+        let mut tx = writer.begin(Durability::Normal).map_err(fail)?;
+        let (processed, scopes) = Processed::load(&mut tx).map_err(fail)?;
+        drop(tx);
+        writer.copy_log_aside().map_err(|error| (error.into(), false))?;
+        let identity = lock::identity(&self.home.database());
+        self.scopes = scopes;
+        self.disk = Some(Disk { writer, processed, identity });
+        Ok(())
+    }
+
+    fn begin_memory(&mut self, error: AppError, stays: bool) -> Result<(), AppError> {
+        let mut writer = Writer::in_memory(&host::schema(), clock::now())?;
+        let tables = tables();
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        let seeded = substrate_store::seed(&mut writer, &self.home.database(), &names)?;
+        let lost = seeded.tables.iter().filter_map(|table| table.missing.as_ref());
+        for missing in lost {
+            tracing::warn!(missing, "not all of a table could be taken into memory");
+        }
+        tracing::error!(error = %error.render(), "going on in memory");
+        ipc::place::leave_trace(
+            self.home.root(),
+            &format!("{} the database is not used: {}", clock::now().0, error.render()),
+        );
+        let trouble = Rc::new(Trouble { error, stays, told: RefCell::default() });
+        self.memory = Some(Memory {
+            writer,
+            processed: Processed::default(),
+            seeded,
+            trouble,
+            looked_us: clock::micros(),
+        });
+        Ok(())
+    }
+
+    /// The database could not be written.
+    pub(super) fn go_on_in_memory(&mut self, error: &DbError) {
+        let stays = is_damage(error);
+        if let Err(worse) = self.begin_memory(error.clone().into(), stays) {
+            tracing::error!(error = %worse.render(), "there is no memory to go on in");
+        }
+    }
+
+    /// Goes back to the disk if it takes writes again.
+    pub(super) fn look_at_disk(&mut self) {
+        let Some(memory) = &mut self.memory else { return };
+        let now = clock::micros();
+        if memory.trouble.stays || now.saturating_sub(memory.looked_us) < LOOK_US {
+            return;
+        }
+        memory.looked_us = now;
+        if self.disk.is_none() && self.open_disk().is_err() {
+            return;
+        }
+        let (Some(disk), Some(memory)) = (&mut self.disk, &self.memory) else { return };
+        let back = disk.writer.probe().and_then(|()| {
+            substrate_store::give_back(&memory.writer, &mut disk.writer, &memory.seeded)
+        });
+        match back {
+            Ok(()) => {
+                tracing::info!("the database can be written again");
+                self.memory = None;
+            }
+            Err(error) => tracing::warn!(%error, "the database still can't be written"),
+        }
+    }
+
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place { trouble: self.memory.as_ref().map(|memory| Rc::clone(&memory.trouble)) }
+    }
+
+    /// Why the database is not used, for `daemon status` and `doctor`.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.memory.as_ref().map(|memory| memory.trouble.words())
+    }
+
+    /// What is written to now.
+    pub(super) fn writer(&mut self) -> Option<(&mut Writer, &mut Processed)> {
+        match (&mut self.memory, &mut self.disk) {
+            (Some(memory), _) => Some((&mut memory.writer, &mut memory.processed)),
+            (None, Some(disk)) => Some((&mut disk.writer, &mut disk.processed)),
+            (None, None) => None,
+        }
+    }
+
+    /// Answers a command that only looks from what memory has, and says so. `None`: the database has the answer.
+    pub(super) fn read_in_memory(
+        &mut self,
+        verb: &'static Verb,
+        run: impl FnOnce(&mut dyn Db) -> Result<Output, AppError>,
+    ) -> Option<Result<Output, AppError>> {
+        let is_there = substrate_features::WITHOUT_DISK
+            .iter()
+            .any(|feature| feature.verbs.iter().any(|other| std::ptr::eq(other, verb)));
+        let memory = self.memory.as_mut().filter(|_| is_there)?;
+        let read = memory.writer.begin(Durability::Normal).map_err(AppError::from);
+        Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
+            let why = memory.trouble.words();
+            let text = format!(
+                "In memory only, since the database can't be used ({why}):\n{}",
+                output.text
+            );
+            Output { text, ..output }
+        }))
+    }
+
+    /// The database itself, while it is used.
+    pub(super) fn disk(&mut self) -> Option<&mut Writer> {
+        self.disk.as_mut().filter(|_| self.memory.is_none()).map(|disk| &mut disk.writer)
+    }
+
+    /// Whether the file that we write is not the one at its place any more.
+    pub(super) fn is_displaced(&self) -> bool {
+        self.memory.is_none()
+            && self
+                .disk
+                .as_ref()
+                .is_some_and(|disk| lock::identity(&self.home.database()) != disk.identity)
+    }
+}
+
+impl Trouble {
+    /// What is wrong, in one line.
+    fn words(&self) -> String {
+        let AppError { message, causes, .. } = &self.error;
+        let all: Vec<&str> = std::iter::once(message).chain(causes).map(String::as_str).collect();
+        all.join(": ")
+    }
+}
+
+impl Place {
+    /// How events are considered here.
+    pub(super) fn host<'a>(&self, wishes: &'a [Wish]) -> Host<'a> {
+        match &self.trouble {
+            None => Host::USUAL,
+            Some(_) => Host {
+                features: substrate_features::WITHOUT_DISK,
+                kind: HostKind::Daemon,
+                wishes,
+                is_heard: true,
+            },
+        }
+    }
+
+    /// What a person must know, once per session.
+    pub(super) fn wishes(&self, decoded: &Decoded) -> Vec<Wish> {
+        let (Some(trouble), Some(session)) = (&self.trouble, &decoded.event.session) else {
+            return Vec::new();
+        };
+        if !decoded.delivers_notice() || !trouble.told.borrow_mut().insert(session.clone()) {
+            return Vec::new();
+        }
+        let why = trouble.words();
+        vec![Wish::Notice {
+            text: format!(
+                "Substrate can't use its database ({why}). Guards work, and files are leased in memory; mail and everything else waits. `substrate doctor` says what to do."
+            ),
+        }]
+    }
+
+    /// The error for a command that would have to be on disk.
+    pub(super) fn refuses_writes(&self) -> Option<AppError> {
+        let trouble = self.trouble.as_ref()?;
+        let mut error = trouble.error.clone();
+        error.causes.insert(0, std::mem::take(&mut error.message));
+        error.kind = Kind::State;
+        "nothing was changed: the database can't be written".clone_into(&mut error.message);
+        Some(error)
+    }
+}
+
+/// Damage does not pass by itself, as a full disk may.
+fn is_damage(error: &DbError) -> bool {
+    matches!(error, DbError::Corrupt { .. })
+}
+
+/// The tables of what goes on in memory.
+fn tables() -> Vec<String> {
+    let steps = substrate_features::WITHOUT_DISK.iter().flat_map(|feature| feature.migrations);
+    steps.flat_map(created).collect()
+}
+
+/// The names behind `create table`.
+fn created(step: &Migration) -> Vec<String> {
+    let after = step.sql.split("create table ").skip(1);
+    after.filter_map(|rest| rest.split([' ', '(']).next().map(str::to_owned)).collect()
+}

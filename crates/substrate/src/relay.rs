@@ -1,0 +1,161 @@
+//! `substrate __hook WHY SPENT_MS EXIT REQUEST_FD`: the hook client found no daemon, or got no answer.
+//!
+//! It starts a daemon, or replaces one that is frozen, and waits for the answer. Where no daemon can run at all, it answers
+//! from the event and the settings. Whatever goes wrong, the agent goes on, and a line is left for `substrate doctor`.
+
+mod last_resort;
+
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ipc::{Conn, HookRequest, Kind as Frame, Reply, place};
+use rustix::fs::FileType;
+
+use crate::config::{Env, Home, SettingsFiles};
+use crate::daemon::{Heard, Reach, Stay};
+use crate::error::{AppError, Kind, Result};
+use crate::{clock, ui};
+use last_resort::Why;
+
+/// The word of a hook that has printed its answer, and could not say so.
+const PRINTED: &str = "printed";
+
+/// How long it may take to find somebody who hears that.
+const NOTED: Duration = Duration::from_secs(10);
+
+/// A wait that was begun by a daemon that has ended goes on with another; that one must be there by then.
+const SUCCESSOR: Duration = Duration::from_secs(10);
+
+pub(crate) fn main(args: &[String]) -> ExitCode {
+    let number = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
+    let exit = u8::try_from(number(2)).unwrap_or(0);
+    let why = args.first().map_or("", String::as_str);
+    let env = Env::of_this_process();
+    let Ok(body) = read_request(number(3)) else { return ExitCode::from(exit) };
+    let Some(request) = HookRequest::read(&body) else { return ExitCode::from(exit) };
+    if why == PRINTED {
+        // The client waits for the exit code of what was printed.
+        let _told_again = Home::find(&env).and_then(|home| note_printed(&env, &home, &request));
+        return ExitCode::from(exit);
+    }
+    let spent = Duration::from_millis(u64::from(number(1)));
+    // A panic must not become an exit code.
+    let ran = catch_unwind(AssertUnwindSafe(|| answer(&env, &request, spent)));
+    ExitCode::from(ran.unwrap_or(0))
+}
+
+/// Answers the client. The exit code.
+fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
+    let home = match Home::find(env) {
+        Ok(home) => home,
+        Err(error) => return last_resort::answer(None, request, &Why::NoDaemon(error)),
+    };
+    let is_waiting = request.waited_ms > 0;
+    if is_waiting && !home.root().is_dir() {
+        // It was taken away while we waited; whoever did that wants it to be gone.
+        return 0;
+    }
+    let deadline = Duration::from_millis(u64::from(request.deadline_ms));
+    let left = if is_waiting { SUCCESSOR } else { deadline.saturating_sub(spent) };
+    let mut reach = Reach::new(env, &home, Instant::now() + left, Some(stay(&home)));
+    match ask(&mut reach, request) {
+        Ok(Some(exit)) => exit,
+        Ok(None) => last_resort::answer(Some(&home), request, &Why::Late),
+        Err(error) => last_resort::answer(Some(&home), request, &Why::NoDaemon(error)),
+    }
+}
+
+/// Whether the daemon that is started stays. The user's own settings decide, so no project is looked at.
+fn stay(home: &Home) -> Stay {
+    let settings = SettingsFiles::new(home.config()).at(home.root());
+    if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief }
+}
+
+/// Asks until there is an answer, which is printed. `None`: not in time.
+fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
+    // The hook's own connection, on which the request waits already.
+    let mut waiting = inherited();
+    loop {
+        let mut conn = match waiting.take() {
+            Some(conn) => conn,
+            None => {
+                let conn = reach.connect()?;
+                let request = HookRequest { repeated: true, ..*request }.bytes();
+                if conn.send(Frame::Hook, [&request], reach.left()).is_err() {
+                    continue;
+                }
+                conn
+            }
+        };
+        match reach.hear(&mut conn) {
+            Heard::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
+            Heard::Frame(Frame::Confirm, body) => {
+                let (exit, has_printed) = printed(&body)?;
+                if has_printed {
+                    confirm(reach, conn, request)?;
+                }
+                return Ok(Some(exit));
+            }
+            // Another version: ours takes its place.
+            Heard::Frame(..) => reach.replace(),
+            Heard::Ended if reach.left().is_zero() => return Ok(None),
+            Heard::Ended => {}
+            Heard::Late => return Ok(None),
+        }
+    }
+}
+
+fn printed(body: &[u8]) -> Result<(u8, bool)> {
+    let reply = Reply::read(body).ok_or_else(unreadable)?;
+    let printed = ui::talked(&String::from_utf8_lossy(reply.stderr))
+        && ui::printed(&String::from_utf8_lossy(reply.stdout));
+    Ok((reply.exit, printed))
+}
+
+/// Says that the answer was printed, to this daemon or to its successor.
+fn confirm(reach: &mut Reach<'_>, mut conn: Conn, request: &HookRequest<'_>) -> Result<()> {
+    loop {
+        let is_sent = conn.send(Frame::Printed, [&request.id], NOTED).is_ok();
+        if is_sent && let Heard::Frame(Frame::Reply, _) = reach.hear(&mut conn) {
+            let _gone = conn.send(Frame::Leaving, [], NOTED);
+            return Ok(());
+        }
+        conn = reach.connect()?;
+    }
+}
+
+fn note_printed(env: &Env, home: &Home, request: &HookRequest<'_>) -> Result<()> {
+    let mut reach = Reach::new(env, home, Instant::now() + NOTED, Some(stay(home)));
+    let conn = reach.connect()?;
+    confirm(&mut reach, conn, request)
+}
+
+/// The connection that the hook left on our stdin, if it did.
+fn inherited() -> Option<Conn> {
+    let stdin = rustix::stdio::stdin();
+    let found = rustix::fs::fstat(stdin).ok()?;
+    let is_socket = FileType::from_raw_mode(found.st_mode) == FileType::Socket;
+    is_socket.then(|| stdin.as_fd().try_clone_to_owned().ok()).flatten().map(Conn::inherited)
+}
+
+fn read_request(fd: u32) -> Result<Vec<u8>> {
+    let fail = |error: std::io::Error| AppError::from_error(Kind::Internal, &error);
+    let mut file = std::fs::File::open(format!("/dev/fd/{fd}")).map_err(fail)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(fail)?;
+    Ok(bytes)
+}
+
+fn unreadable() -> AppError {
+    AppError::new(Kind::Internal, "the answer is not of our form")
+}
+
+/// Leaves a line for `substrate doctor`.
+fn trace(home: Option<&Home>, text: &str) {
+    if let Some(home) = home {
+        place::leave_trace(home.root(), &format!("{} hook: {text}\n", clock::now().0));
+    }
+}
