@@ -80,7 +80,7 @@ fn with_the_fact_it_happens_once() {
         facts.insert(need(), found);
         let (outcome, noted) = happens(EventKind::Stop, &facts, true);
         assert!(outcome.look.is_empty());
-        assert!(outcome.verdict.context.unwrap().ends_with(expected));
+        assert_eq!(outcome.wishes[0].wish.words(), expected);
         assert_eq!(noted, ["another event", "before", "considered", "recorded"]);
         let troubles: Vec<&str> = outcome.failures.iter().map(|one| &*one.message).collect();
         assert_eq!(troubles, ["it was late"]);

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let patience = Duration::from_millis(u64::from(place::patience_ms(deadline_ms)));
     let mut conn = connect(&around, patience / 4);
     let mut space = [MaybeUninit::uninit(); input::USUAL];
-    let input = input::drain(&mut space, patience / 2);
+    let input = input::drain(&mut space, Duration::from_millis(u64::from(deadline_ms / 4)));
     let mut id = [0; 16];
     let _random = rustix::rand::getrandom(&mut id[..], rustix::rand::GetRandomFlags::empty());
     let request = HookRequest {

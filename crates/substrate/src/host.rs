@@ -149,7 +149,9 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     if request.waited_ms > 0 {
         event.waiting_since = Some(at.plus_ms(-i64::from(request.waited_ms)));
     }
-    let is_unjudged = event.kind == EventKind::Malformed && is_call(name);
+    // A payload that did not come in time is empty.
+    let is_unread = event.kind == EventKind::Malformed || request.stdin.trim_ascii().is_empty();
+    let is_unjudged = is_unread && is_call(name);
     let (request, is_repeated) = (RequestId(request.id), request.repeated);
     Decoded { event, client, request, scope, begun_us, is_repeated, is_unjudged }
 }

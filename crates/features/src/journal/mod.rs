@@ -42,7 +42,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "journal.max_size",
             kind: Kind::Size,
             default: "\"512MB\"",
-            about: "The oldest entries are removed when the database grows beyond this.",
+            about: "The oldest entries are removed when the database and its log grow beyond this.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },

@@ -61,8 +61,26 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
 }
 
 pub(super) fn start(context: &Context) -> Result<()> {
-    let started = daemon::start(&context.env, &context.home, Stay::Long)?;
-    let status = until_it_answers(context)?;
+    let begun = Instant::now();
+    let mut started = daemon::start(&context.env, &context.home, Stay::Long)?;
+    let status = loop {
+        match call::control(&context.home, &Ask::Ping, PATIENCE) {
+            Ok((_, status)) if !status.is_brief => break status,
+            // One that answers only what is at hand, or that has just ended.
+            _ if begun.elapsed() < PATIENCE => {
+                started |= daemon::start(&context.env, &context.home, Stay::Long)?;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            _ => {
+                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(
+                    format!(
+                        "its log is in `{}`; `substrate daemon run` shows what it says",
+                        context.home.logs().display()
+                    ),
+                ));
+            }
+        }
+    };
     ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
     if let Some(trouble) = status.trouble {
         ui::talk(&format!(
@@ -70,26 +88,6 @@ pub(super) fn start(context: &Context) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// A daemon that was just started takes connections at once, and answers when it is ready.
-fn until_it_answers(context: &Context) -> Result<Status> {
-    let begun = Instant::now();
-    loop {
-        match call::control(&context.home, &Ask::Ping, PATIENCE) {
-            Ok((_, status)) => return Ok(status),
-            Err(error) if begun.elapsed() > PATIENCE || !daemon::is_held(&context.home)? => {
-                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(
-                    format!(
-                        "its log is in `{}`; `substrate daemon run` shows what it says ({})",
-                        context.home.logs().display(),
-                        error.name()
-                    ),
-                ));
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(5)),
-        }
-    }
 }
 
 pub(super) fn stop(home: &Home) -> Result<()> {

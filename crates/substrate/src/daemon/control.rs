@@ -28,6 +28,9 @@ pub(crate) struct Status {
     pub(crate) n_failures: u64,
     #[serde(default)]
     pub(crate) n_waiting: usize,
+    /// It ends when the requests at hand are answered.
+    #[serde(default)]
+    pub(crate) is_brief: bool,
     /// Why the database is not used, and leases are kept in memory.
     #[serde(default)]
     pub(crate) trouble: Option<String>,

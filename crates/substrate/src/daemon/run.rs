@@ -121,6 +121,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         program: start::this_program()?,
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
+        is_brief: options == RunOptions::Brief,
         settings: RefCell::new(settings(home)),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),

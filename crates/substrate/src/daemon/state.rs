@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) program: PathBuf,
     pub(super) uid: u32,
     pub(super) started: Timestamp,
+    /// It ends when the requests at hand are answered.
+    pub(super) is_brief: bool,
     pub(super) settings: RefCell<SettingsFiles>,
     pub(super) storage: RefCell<Storage>,
     pub(super) readers: Arc<Readers>,
@@ -170,6 +172,7 @@ impl State {
             n_commits: self.counts.commits.get(),
             n_failures: self.counts.failures.get(),
             n_waiting: self.waiters.borrow().len(),
+            is_brief: self.is_brief,
             trouble: self.storage.borrow().trouble(),
         }
     }

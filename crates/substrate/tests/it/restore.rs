@@ -80,7 +80,8 @@ fn a_copy_that_is_damaged_or_absent_changes_nothing() {
 fn a_database_of_zero_bytes_is_damage() {
     let env = with_a_copy();
     write_file(&database(&env), b"");
-    for words in [&["db", "check"][..], &["daemon", "run"]] {
+    for words in [&["db", "check"][..], &["send", "--to", "User", "--subject", "s", "--body", "b"]]
+    {
         let said = env.substrate(words).code(STATE).stderr;
         assert!(said.contains("the file has 0 bytes"), "{said}");
         assert!(said.contains("`substrate db restore`"), "{said}");

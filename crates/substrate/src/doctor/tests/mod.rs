@@ -94,6 +94,7 @@ fn status() -> Status {
         n_commits: 1,
         n_failures: 0,
         n_waiting: 0,
+        is_brief: false,
         trouble: None,
     }
 }
