@@ -245,6 +245,7 @@ impl Stage {
     }
 
     /// A command.
+    #[expect(clippy::needless_pass_by_value, reason = "tests write the body in place")]
     pub(crate) fn call(
         &mut self,
         caller: &Caller,

@@ -364,7 +364,7 @@ pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
 /// What came of a verb.
 #[derive(Debug)]
 pub(crate) enum Ran {
-    Done(Output, Vec<Effect>),
+    Done(Box<Output>, Vec<Effect>),
     /// Nothing happened: this has to be looked up first.
     Look(Vec<Need>),
 }
@@ -413,7 +413,7 @@ pub(crate) fn run_verb(
         Ok((output, cx.effects))
     });
     match ran {
-        Ok((output, effects)) => Ok(Ran::Done(output, effects)),
+        Ok((output, effects)) => Ok(Ran::Done(Box::new(output), effects)),
         Err(NotDone::Look(needs)) => Ok(Ran::Look(needs)),
         Err(NotDone::Failed(error)) => Err(error),
     }

@@ -67,19 +67,19 @@ pub(super) fn carry_out(
 ) -> (Vec<String>, Carrying) {
     let (keys, files) = effects::split(&state.painter, effects);
     let mut loads: Vec<(Box<str>, Vec<Chore>)> = Vec::new();
-    let mut add = |folder: &Path, chore: Chore| {
-        let folder = folder.to_string_lossy();
-        match loads.iter_mut().find(|(other, _)| **other == *folder) {
+    let mut add =
+        |folder: Box<str>, chore: Chore| match loads.iter_mut().find(|(other, _)| *other == folder)
+        {
             Some((_, chores)) => chores.push(chore),
-            None => loads.push((folder.into(), vec![chore])),
-        }
-    };
+            None => loads.push((folder, vec![chore])),
+        };
+    let named = |folder: &Path| folder.to_string_lossy().into();
     if let Some(exports) = exports {
-        let file = exports.file.clone();
-        add(Path::new(&file).parent().unwrap_or(Path::new("/")), Chore::Export(exports));
+        let folder = Path::new(&exports.file).parent().unwrap_or(Path::new("/"));
+        add(named(folder), Chore::Export(exports));
     }
     for effect in files {
-        add(&effects::folder(&state.home, &effect).to_owned(), Chore::Effect(effect));
+        add(named(effects::folder(&state.home, &effect)), Chore::Effect(effect));
     }
     let carrying = loads.into_iter().filter_map(|(folder, chores)| send(state, folder, chores));
     (keys, Carrying(carrying.collect()))

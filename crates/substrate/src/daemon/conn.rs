@@ -280,7 +280,7 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
 /// A command that only looks asks for no facts.
 fn looked(ran: Result<Ran, AppError>) -> Result<Output, AppError> {
     match ran? {
-        Ran::Done(output, _) => Ok(output),
+        Ran::Done(output, _) => Ok(*output),
         Ran::Look(_) => Err(panicked()),
     }
 }

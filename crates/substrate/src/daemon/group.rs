@@ -321,7 +321,7 @@ impl Run<'_> {
                 if output.wait.is_none() {
                     self.group.add(*request, &serde_json::to_vec(&output).unwrap_or_default());
                 }
-                Ok(Done::Verb(Ok(output), effects))
+                Ok(Done::Verb(Ok(*output), effects))
             }
             Err(error) => Ok(Done::Verb(Err(error), Vec::new())),
         }

@@ -82,15 +82,25 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     result
 }
 
-fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
-    let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
-    let storage = Storage::open(home)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_THREADS)
         .thread_keep_alive(Duration::from_secs(1))
         .build()
-        .map_err(|error| internal(&error))?;
+}
+
+/// With those of no project: they count wherever a project's own can't be read.
+fn settings(home: &Home) -> SettingsFiles {
+    let mut settings = SettingsFiles::new(home.config());
+    settings.at(Path::new("/"));
+    settings
+}
+
+fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
+    let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
+    let storage = Storage::open(home)?;
+    let runtime = runtime().map_err(|error| internal(&error))?;
     let listener = match options {
         RunOptions::Foreground => socket::bind(home),
         RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
@@ -102,9 +112,6 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
     let (jobs, queue) = mpsc::unbounded_channel();
-    let mut settings = SettingsFiles::new(home.config());
-    // What every project falls back on whose own settings can't be read.
-    settings.at(Path::new("/"));
     let machine = Machine::default();
     let state = Rc::new(State {
         painter: Painter::new(&env),
@@ -115,7 +122,7 @@ fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<(
         uid: rustix::process::geteuid().as_raw(),
         started: clock::now(),
         is_brief: options == RunOptions::Brief,
-        settings: RefCell::new(settings),
+        settings: RefCell::new(settings(home)),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
         readers: Arc::new(Readers::new(&home.database())),
