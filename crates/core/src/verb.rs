@@ -24,8 +24,6 @@ pub struct Verb {
     pub augment: fn(Command) -> Command,
     /// The parsed flags as the JSON body of the API.
     pub body: fn(&ArgMatches, &mut dyn Local) -> Result<Value, VerbError>,
-    /// Whether the same request twice does what it does once, so that a broken connection is no reason to fail.
-    pub repeatable: bool,
     /// Whether a body asks for many requests, one per line of its input.
     pub streams: fn(&Value) -> Option<String>,
     pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
@@ -46,7 +44,6 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     const ABOUT: &'static str;
     const ACCESS: Access;
     const DEFAULT: bool = false;
-    const REPEATABLE: bool = false;
 
     /// Fills in what only the caller's own process can: files, standard input.
     fn complete(&mut self, _local: &mut dyn Local) -> Result<(), VerbError> {
@@ -77,7 +74,6 @@ impl Verb {
                 serde_json::to_value(args)
                     .map_err(|error| VerbError::user(format!("the flags do not fit: {error}"), ""))
             },
-            repeatable: A::REPEATABLE,
             streams: A::streams,
             run: |cx, caller, body| {
                 let args: A = serde_json::from_value(body).map_err(|error| {

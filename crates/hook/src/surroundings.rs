@@ -59,12 +59,13 @@ impl<'a> Surroundings<'a> {
         out
     }
 
-    /// The state home's path, if anything says where it is.
+    /// The state home's path, if anything says where it is, from the root.
     pub(crate) fn state_home(&self) -> Option<PathBuf> {
         place::state_home(
             Some(OsStr::from_bytes(self.substrate_home)),
             Some(OsStr::from_bytes(self.home)),
         )
+        .filter(|home| home.is_absolute())
     }
 
     /// The socket's path, without an allocation. `None`: nobody says where, or it is too long.
@@ -74,7 +75,8 @@ impl<'a> Surroundings<'a> {
         } else {
             &[self.substrate_home, b"/", place::SOCKET.as_bytes()]
         };
-        if parts[0].is_empty() {
+        // A relative home would be another one in every folder: `substrate` says so.
+        if parts[0].first() != Some(&b'/') {
             return None;
         }
         let mut n = 0;
@@ -201,7 +203,9 @@ mod tests {
         assert_eq!(found.socket(&mut socket), Some(&b"/s/daemon.sock"[..]));
         found.substrate_home = &[];
         assert_eq!(found.socket(&mut socket), Some(&b"/h/.subtrate/daemon.sock"[..]));
-        found.home = &[];
-        assert_eq!(found.socket(&mut socket), None);
+        for home in [&b""[..], b"h"] {
+            found.home = home;
+            assert_eq!((found.socket(&mut socket), found.state_home()), (None, None));
+        }
     }
 }

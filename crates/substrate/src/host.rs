@@ -105,7 +105,7 @@ pub(crate) fn schema() -> Vec<(&'static str, &'static [Migration])> {
 }
 
 /// How long a write waits for another process: `hook --explain`, or a person's own tool.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
+pub(crate) const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Opens the database and brings it to our schema. Only for the holder of the lock.
 pub(crate) fn open(

@@ -25,7 +25,6 @@ impl VerbArgs for Statusline {
     const ABOUT: &'static str =
         "One line for the client's status bar, from the JSON that it writes to standard input";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         let text = local.read("-")?;

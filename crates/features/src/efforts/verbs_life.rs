@@ -93,7 +93,6 @@ impl VerbArgs for Resume {
     const ABOUT: &'static str =
         "Go on with an effort in this session, or take it over from an agent that is gone";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let (worker, session) = target::agent(cx, caller)?;

@@ -89,7 +89,6 @@ impl VerbArgs for Set {
     const PATH: &'static [&'static str] = &["task", "set"];
     const ABOUT: &'static str = "Give a task a title or keywords";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.root = root(local);

@@ -86,7 +86,6 @@ impl VerbArgs for Check {
     const ABOUT: &'static str =
         "You have looked: `done` and `attention` become `checked` until something changes";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let seats = match (&self.pane, &self.socket) {

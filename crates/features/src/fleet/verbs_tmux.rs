@@ -23,7 +23,6 @@ impl VerbArgs for On {
     const ABOUT: &'static str =
         "Colour the panes and tabs of this tmux server by the status of their agents";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;
@@ -63,7 +62,6 @@ impl VerbArgs for Off {
     const ABOUT: &'static str =
         "Give all panes and tabs of this tmux server their own colours back";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;

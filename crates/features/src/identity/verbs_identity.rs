@@ -31,7 +31,6 @@ impl VerbArgs for Ensure {
     const PATH: &'static [&'static str] = &["identity", "ensure"];
     const ABOUT: &'static str = "Give the session an agent, if it has none yet";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let session = session_of(caller)?;
@@ -52,7 +51,6 @@ impl VerbArgs for Save {
     const PATH: &'static [&'static str] = &["identity", "save"];
     const ABOUT: &'static str = "Write the session's identity file again";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let session = session_of(caller)?;
@@ -73,7 +71,6 @@ impl VerbArgs for Restore {
     const ABOUT: &'static str =
         "Which agent the session is; `--agent NAME` gives a session that has none that agent";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let session = session_of(caller)?;
@@ -179,7 +176,6 @@ impl VerbArgs for Heartbeat {
     const PATH: &'static [&'static str] = &["heartbeat"];
     const ABOUT: &'static str = "Say that you are there";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let session = session_of(caller)?;

@@ -21,7 +21,6 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) use at_work::was_at_work;
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
-pub use ops::heard_since;
 pub use redact::{DOTENV, PATTERNS, Pattern};
 pub(crate) use redact::{names_dotenv, redacted};
 

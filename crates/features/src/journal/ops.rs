@@ -111,16 +111,6 @@ pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> 
     Ok(())
 }
 
-/// Whether something later was recorded of that session.
-pub fn heard_since(db: &mut dyn Db, session: &str, at: Timestamp) -> Result<bool, DbError> {
-    let found = db.first(
-        "select 1 from journal_session where session = $1 and last_ms > $2",
-        &[session.into(), at.0.into()],
-        |row| row.int(0),
-    )?;
-    Ok(found.is_some())
-}
-
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {

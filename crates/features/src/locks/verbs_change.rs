@@ -50,7 +50,6 @@ impl VerbArgs for Acquire {
     const PATH: &'static [&'static str] = &["locks", "acquire"];
     const ABOUT: &'static str = "Take files ahead, or reserve globs: all of them or none";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(&self.paths, local);
@@ -274,7 +273,6 @@ impl VerbArgs for Release {
     const PATH: &'static [&'static str] = &["locks", "release"];
     const ABOUT: &'static str = "Let go of files and globs, and say how many";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(&self.paths, local);

@@ -41,7 +41,6 @@ impl VerbArgs for Wait {
     const PATH: &'static [&'static str] = &["locks", "wait"];
     const ABOUT: &'static str = "Wait until nobody else holds a file";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(std::slice::from_ref(&self.path), local);

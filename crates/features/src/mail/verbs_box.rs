@@ -49,7 +49,6 @@ impl VerbArgs for Inbox {
     const PATH: &'static [&'static str] = &["inbox"];
     const ABOUT: &'static str = "Your unread messages; whoever reads them here has read them";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -153,7 +152,6 @@ impl VerbArgs for Read {
     const PATH: &'static [&'static str] = &["read"];
     const ABOUT: &'static str = "One message as a whole";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -193,7 +191,6 @@ impl VerbArgs for Ack {
     const PATH: &'static [&'static str] = &["ack"];
     const ABOUT: &'static str = "Tell the sender that you have taken note";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Acked, "Acknowledged")
@@ -214,7 +211,6 @@ impl VerbArgs for Star {
     const PATH: &'static [&'static str] = &["star"];
     const ABOUT: &'static str = "Mark a message as one to find again";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let done = if self.off { "No star any more:" } else { "Starred" };
@@ -259,7 +255,6 @@ impl VerbArgs for Archive {
     const PATH: &'static [&'static str] = &["archive"];
     const ABOUT: &'static str = "Put messages away; they stay searchable";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Archived, "Archived")
@@ -277,7 +272,6 @@ impl VerbArgs for Trash {
     const PATH: &'static [&'static str] = &["trash"];
     const ABOUT: &'static str = "Throw messages away; `archive` brings them back within 30 days";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Trashed, "Thrown away")

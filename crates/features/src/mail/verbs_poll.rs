@@ -42,7 +42,6 @@ impl VerbArgs for Poll {
     const PATH: &'static [&'static str] = &["poll"];
     const ABOUT: &'static str = "What is new in your mailbox";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -90,7 +89,6 @@ impl VerbArgs for Watch {
     const PATH: &'static [&'static str] = &["watch"];
     const ABOUT: &'static str = "Wait for mail, print it and end: for clients without hooks";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;

@@ -58,7 +58,6 @@ impl VerbArgs for Send {
     const PATH: &'static [&'static str] = &["send"];
     const ABOUT: &'static str = "Send a message to agents or to the user";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)
@@ -162,7 +161,6 @@ impl VerbArgs for Reply {
     const PATH: &'static [&'static str] = &["reply"];
     const ABOUT: &'static str = "Answer a message, in its thread";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)

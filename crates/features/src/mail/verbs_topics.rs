@@ -85,7 +85,6 @@ impl VerbArgs for Subscribe {
     const PATH: &'static [&'static str] = &["subscribe"];
     const ABOUT: &'static str = "Get what is published on a topic";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -107,7 +106,6 @@ impl VerbArgs for Unsubscribe {
     const PATH: &'static [&'static str] = &["unsubscribe"];
     const ABOUT: &'static str = "Get no more of a topic";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -152,7 +150,6 @@ impl VerbArgs for Publish {
     const PATH: &'static [&'static str] = &["publish"];
     const ABOUT: &'static str = "Send a message to everybody who follows a topic";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)
@@ -206,7 +203,6 @@ impl VerbArgs for Broadcast {
     const PATH: &'static [&'static str] = &["broadcast"];
     const ABOUT: &'static str = "Send a message to every agent that is there in this project";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)

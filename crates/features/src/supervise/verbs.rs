@@ -75,7 +75,6 @@ impl VerbArgs for Note {
     const PATH: &'static [&'static str] = &["supervise", "note"];
     const ABOUT: &'static str = "Says that a client was started; `substrate run` calls it";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
@@ -103,7 +102,6 @@ impl VerbArgs for Wait {
     const ABOUT: &'static str =
         "Waits until a client shall be started anew; `substrate run` calls it";
     const ACCESS: Access = Access::Read;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;

@@ -39,7 +39,6 @@ impl VerbArgs for Add {
     const PATH: &'static [&'static str] = &["work", "add"];
     const ABOUT: &'static str = "Put work into this project's queue";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         if let Some(file) = self.body_file.take() {

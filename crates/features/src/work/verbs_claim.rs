@@ -35,7 +35,6 @@ impl VerbArgs for Claim {
     const ABOUT: &'static str =
         "Take an item of the queue: it is yours alone until you are done, or gone";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let by = Claimant::of_caller(cx)?;

@@ -28,7 +28,6 @@ impl VerbArgs for Done {
     const PATH: &'static [&'static str] = &["work", "done"];
     const ABOUT: &'static str = "Say that an item of yours is done";
     const ACCESS: Access = Access::Write;
-    const REPEATABLE: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let me = Claimant::of_caller(cx)?;

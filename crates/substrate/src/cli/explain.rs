@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use substrate_core::engine::{self, HostKind, Outcome};
 use substrate_core::verdict::Permission;
 use substrate_core::{EventKind, Fate, Format, Wished};
-use substrate_store::Durability;
+use substrate_store::{Durability, Writer};
 
 use super::Context;
 use crate::config::SettingsFiles;
-use crate::daemon;
+use crate::daemon::{self, Lock};
 use crate::error::{AppError, Kind, Result};
 use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
@@ -88,7 +88,12 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
     let mut prepared = Prepared::new(decoded, settings);
     prepared.gathered.facts = gather::gather(needs);
-    let mut writer = host::open(&context.home)?;
+    // Only the holder of the lock may bring a database to our schema.
+    let lock = Lock::try_take(&context.home)?;
+    let mut writer = match &lock {
+        Some(_) => host::open(&context.home)?,
+        None => Writer::open(&context.home.database(), host::BUSY)?,
+    };
     let machine = Machine::default();
     let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
     // Never committed.

@@ -99,8 +99,9 @@ fn settings(home: &Home) -> SettingsFiles {
 
 fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
     let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
-    let storage = Storage::open(home)?;
     let runtime = runtime().map_err(|error| internal(&error))?;
+    outlive_limits(&runtime);
+    let storage = Storage::open(home)?;
     let listener = match options {
         RunOptions::Foreground => socket::bind(home),
         RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
@@ -231,6 +232,12 @@ fn forget_terminal() {
     let _stderr = rustix::stdio::dup2_stderr(&nothing);
 }
 
+/// A write past `ulimit -f` fails, instead of ending us. A handler that was set once stays.
+fn outlive_limits(runtime: &tokio::runtime::Runtime) {
+    let _in_it = runtime.enter();
+    let _stays = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
 /// Every waiting agent holds a connection.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -283,13 +290,9 @@ async fn last_replies(state: &State) {
 
 async fn obey_signals(state: Rc<State>) {
     let of = |kind| signal(kind).ok();
-    let (Some(mut term), Some(mut int), Some(mut hup), Some(mut too_long)) = (
-        of(SignalKind::terminate()),
-        of(SignalKind::interrupt()),
-        of(SignalKind::hangup()),
-        // A write past `ulimit -f` fails then, instead of ending us.
-        of(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())),
-    ) else {
+    let (Some(mut term), Some(mut int), Some(mut hup)) =
+        (of(SignalKind::terminate()), of(SignalKind::interrupt()), of(SignalKind::hangup()))
+    else {
         return;
     };
     loop {
@@ -297,7 +300,6 @@ async fn obey_signals(state: Rc<State>) {
             _ = term.recv() => break,
             _ = int.recv() => break,
             _ = hup.recv() => state.look_for_socket.notify_one(),
-            _ = too_long.recv() => {}
         }
     }
     state.end(How::Stop);

@@ -34,6 +34,7 @@ mod house;
 mod input;
 #[cfg(test)]
 mod leases;
+mod limits;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
