@@ -86,7 +86,7 @@ pub const COMMON_KEYS: &[Key] = &[
         name: "daemon.autostart",
         kind: Kind::Bool,
         default: "true",
-        about: "Start the daemon when a hook or command finds none. Without it every hook does its own work, about ten times slower.",
+        about: "Keep the daemon that a hook or command starts. Without it a daemon stays only for the requests at hand, which makes each about ten times slower.",
         project: ProjectMay::Nothing,
         profiles: &[],
     },

@@ -33,7 +33,8 @@ fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
     };
     fill(&sandbox.state().join("filler"));
     hooks_go_on(&sandbox, "full disk, no database yet", report)?;
-    commands_say(&sandbox, "full disk, no database yet", &[&["journal"], &["db", "check"]], report)
+    exclude_each_other(&sandbox, "full disk, no database yet", report)?;
+    commands_say(&sandbox, "full disk, no database yet", &[&["journal"]], report)
 }
 
 fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
@@ -61,13 +62,42 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     let refused = proc::feed(&mut sandbox.hook(), &payload)?;
     let holds = refused.ok() && String::from_utf8_lossy(&refused.stdout).contains("\"deny\"");
     report.promise("disk is full: a guard still refuses", holds, holds);
+    exclude_each_other(&sandbox, "disk is full", report)?;
     std::fs::remove_file(filler)?;
+    let is_back = proc::wait_until(Duration::from_secs(10), || {
+        let status = sandbox.substrate(&["daemon", "status", "--format", "json"]);
+        status.is_ok_and(|status| {
+            String::from_utf8_lossy(&status.stdout).contains("\"trouble\": null")
+        })
+    });
+    report.promise("disk has space again: the database is used again", is_back, is_back);
     before.hook(&sandbox, "toolu_after".to_owned())?;
     let found = journal::compare(&sandbox.database(), &before.sent)?;
     let words = format!("lost {}, doubled {}", found.lost.len(), found.doubled.len());
     report.promise("disk has space again: events are journaled", words, found.lost.is_empty());
     let check = sandbox.substrate(&["db", "check"])?;
     report.promise("… and the database is whole", check.status, check.status.success());
+    Ok(())
+}
+
+/// Two agents want one file; the database can't be written, so the daemon keeps their leases in memory.
+fn exclude_each_other(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<()> {
+    let edit = |session: &str| -> Result<bool> {
+        let payload = serde_json::json!({
+            "session_id": session, "cwd": sandbox.path("project"), "hook_event_name": "PreToolUse",
+            "tool_name": "Edit", "tool_use_id": "t",
+            "tool_input": {"file_path": sandbox.path("project").join("new.rs"), "old_string": "a", "new_string": "b"},
+        });
+        let ran = proc::feed(&mut sandbox.hook(), payload.to_string().as_bytes())?;
+        Ok(String::from_utf8_lossy(&ran.stdout).contains("\"permissionDecision\":\"deny\""))
+    };
+    let denied = [edit("full-a")?, edit("full-b")?, edit("full-a")?];
+    let words = format!("refused: {denied:?}");
+    report.promise(
+        &format!("{name}: two agents exclude each other"),
+        words,
+        denied == [false, true, false],
+    );
     Ok(())
 }
 

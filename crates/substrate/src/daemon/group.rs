@@ -341,8 +341,9 @@ impl Run<'_> {
     }
 }
 
-/// Whether the database that we wrote is not the one that readers open, or the lock guards another home by now. Looked at
-/// before anything is acknowledged, and now and then otherwise.
+/// Whether the database that we wrote is not the one that readers open. The lock is looked at as well before anything is
+/// acknowledged, and now and then otherwise: it may guard another home by now.
 fn is_displaced(state: &State, storage: &Storage, durability: Durability) -> bool {
-    (durability == Durability::Full || state.looks_due()) && state.is_displaced(storage)
+    let is_due = durability == Durability::Full || state.looks_due();
+    storage.is_displaced() || (is_due && state.is_displaced(storage))
 }

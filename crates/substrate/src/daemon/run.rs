@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use substrate_store::Readers;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
@@ -54,6 +55,8 @@ const BRIEF: Duration = Duration::from_millis(50);
 /// Runs the daemon to its end.
 pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     home.ensure()?;
+    let runtime = runtime().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
+    outlive_limits(&runtime);
     let mut lock = match options {
         RunOptions::Foreground => Lock::try_take(home)?.ok_or_else(|| {
             AppError::new(Kind::User, "a daemon is running already")
@@ -71,7 +74,7 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     }
     log::begin(home);
     raise_file_limit();
-    let result = serve_all(env, home, lock, options);
+    let result = serve_all(env, home, lock, options, runtime);
     if let Err(error) = &result {
         tracing::error!(error = %error.render(), "daemon ended");
         ipc::place::leave_trace(
@@ -82,7 +85,7 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     result
 }
 
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_THREADS)
@@ -97,10 +100,14 @@ fn settings(home: &Home) -> SettingsFiles {
     settings
 }
 
-fn serve_all(env: Env, home: &Home, lock: Lock, options: RunOptions) -> Result<()> {
+fn serve_all(
+    env: Env,
+    home: &Home,
+    lock: Lock,
+    options: RunOptions,
+    runtime: Runtime,
+) -> Result<()> {
     let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
-    let runtime = runtime().map_err(|error| internal(&error))?;
-    outlive_limits(&runtime);
     let storage = Storage::open(home)?;
     let listener = match options {
         RunOptions::Foreground => socket::bind(home),
@@ -233,7 +240,7 @@ fn forget_terminal() {
 }
 
 /// A write past `ulimit -f` fails, instead of ending us. A handler that was set once stays.
-fn outlive_limits(runtime: &tokio::runtime::Runtime) {
+fn outlive_limits(runtime: &Runtime) {
     let _in_it = runtime.enter();
     let _stays = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }

@@ -19,7 +19,7 @@ use crate::error::{AppError, Kind};
 use crate::host::{self, Decoded, Host};
 
 /// How often a disk that could not be written is tried.
-const LOOK_US: u64 = 2_000_000;
+const LOOK_US: u64 = 500_000;
 
 /// The storage of one daemon.
 pub(super) struct Storage {

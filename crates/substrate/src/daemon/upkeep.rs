@@ -1,5 +1,6 @@
 //! What happens while nothing happens: looking for the socket, a newer program, and the features' housekeeping.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,7 +21,8 @@ const HOUSEKEEPING: u32 = 30;
 
 /// Looks after the daemon until it ends.
 pub(super) async fn keep_up(state: Rc<State>) {
-    let program_at_start = lock::identity(&state.program);
+    // The file that really runs: its place may have been taken before we came here.
+    let program_at_start = running_program().or_else(|| lock::identity(&state.program));
     let mut tried = program_at_start;
     let mut n_looks: u32 = 0;
     loop {
@@ -54,6 +56,11 @@ pub(super) async fn keep_up(state: Rc<State>) {
             }
         }
     }
+}
+
+/// Which file this process was started from, where the system tells.
+fn running_program() -> Option<(u64, u64)> {
+    std::fs::metadata("/proc/self/exe").ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The day's copy of the database, on a thread of its own. It is what `substrate db restore` puts back.

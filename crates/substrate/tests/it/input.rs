@@ -86,7 +86,7 @@ fn a_pipe_that_stays_open_is_not_waited_for() {
         stdin.write_all(payload.as_bytes()).unwrap();
         let begun = Instant::now();
         assert!(child.wait().unwrap().success());
-        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
         drop(stdin);
     }
     assert_eq!(told(&journal(&env)), ["Stop", "Stop"]);

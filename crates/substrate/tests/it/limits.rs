@@ -120,8 +120,8 @@ fn with_mail(env: &TestEnv) {
     env.hook("SessionStart", json!({"session_id": "a", "cwd": env.project(), "hook_event_name": "SessionStart", "source": "startup"})).success();
     let list = env.substrate(["agent", "list", "--all", "--format", "json"]).success();
     let list: Value = serde_json::from_str(&list).unwrap();
-    let names = list.as_array().unwrap().iter().filter_map(|one| one["name"].as_str());
-    let name = names.filter(|name| *name != "User").next_back().unwrap().to_owned();
+    let mut names = list.as_array().unwrap().iter().filter_map(|one| one["name"].as_str());
+    let name = names.rfind(|name| *name != "User").unwrap().to_owned();
     env.substrate(["send", "--to", &name, "--subject", "look", "--body", "x"]).success();
 }
 
@@ -191,7 +191,8 @@ fn a_daemon_whose_home_was_removed_ends_and_another_takes_its_place() {
     let new = daemon_pid(&env);
     assert_ne!(new, old);
     wait_until(SOON, "the old one has gone", || {
-        std::fs::read_to_string(format!("/proc/{old}/stat")).map_or(true, |stat| stat.contains(") Z "))
+        std::fs::read_to_string(format!("/proc/{old}/stat"))
+            .map_or(true, |stat| stat.contains(") Z "))
     });
     assert_eq!(daemon_pid(&env), new, "and took nothing with it");
     assert!(env.substrate(["inbox"]).success().contains("kept"));

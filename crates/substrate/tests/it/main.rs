@@ -34,6 +34,7 @@ mod house;
 mod input;
 #[cfg(test)]
 mod leases;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod once;
