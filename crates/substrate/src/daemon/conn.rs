@@ -213,7 +213,7 @@ async fn committed<T>(state: &State, job: Job, settled: oneshot::Receiver<T>) ->
 /// Runs a command, and answers it, or parks it.
 async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
     let n_wakes = state.waiters.borrow().n_wakes();
-    let Some(result) = command(state, &call).await else { return None };
+    let result = command(state, &call).await?;
     let Call { path, caller, .. } = call;
     if let Ok(Output { wait: Some(wait), .. }) = &result {
         let WaitFor { key, by, until_ms, body } = wait.clone();

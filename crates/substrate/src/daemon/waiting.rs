@@ -111,7 +111,7 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
             let _open = open;
             match parked.what {
                 Waiting::Hook { event, .. } => {
-                    conn::hook_again(&state, stream, event.again()).await
+                    conn::hook_again(&state, stream, event.again()).await;
                 }
                 Waiting::Verb(call) => conn::call_again(&state, stream, *call).await,
             }

@@ -37,7 +37,7 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
     let wishes = wishes(&decode(&body), why);
     let settings_home = home.cloned();
     // A thread of its own: a disk that hangs can't be interrupted.
-    std::thread::spawn(move || tell.send(considered(settings_home.as_ref(), &body, &wishes)));
+    std::thread::spawn(move || tell.send(considered(settings_home.as_ref(), &body, &wishes)).ok());
     let words = match why {
         Why::NoDaemon(error) => format!("no daemon can run: {}", error.render().trim_end()),
         Why::Late => "the daemon did not answer in time".to_owned(),
