@@ -104,6 +104,11 @@ impl Conn {
         self.pending.is_empty().then_some(self.fd)
     }
 
+    /// The same connection once more, for another process. `None`: as above.
+    pub fn another(&self) -> Option<OwnedFd> {
+        self.pending.is_empty().then(|| self.fd.try_clone().ok()).flatten()
+    }
+
     /// Sends one frame whose body is `parts`, one after the other.
     pub fn send<const N: usize>(
         &self,

@@ -38,7 +38,7 @@ pub(crate) struct Handover<'a> {
 impl Handover<'_> {
     /// Becomes `substrate`. Returns only if that fails; then the agent goes on, and a line is left for
     /// `substrate doctor`.
-    pub(crate) fn to_substrate(self, request: &HookRequest<'_>) -> ExitCode {
+    pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> ExitCode {
         let (home, why) = (self.home, self.why);
         let error = match request_file(request) {
             Ok(file) => self.become_substrate(&file),

@@ -91,7 +91,7 @@ fn without(
         let spent = waited + if is_late { patience } else { Duration::ZERO };
         let conn = conn.filter(|_| is_late).and_then(Conn::into_unread);
         return Handover { home: home.as_deref(), why: why.name(), spent, exit: 0, conn }
-            .to_substrate(request);
+            .hand_over(request);
     };
     while let (Some(home), ConnError::Broken) = (&home, why) {
         let mut asking = Asking { patience, begun: Some(begun) };
@@ -104,7 +104,7 @@ fn without(
     }
     let request = HookRequest { waited_ms: begun.waited_ms(), ..*request };
     let (home, why) = (home.as_deref(), why.name());
-    Handover { home, why, spent: Duration::ZERO, exit: 0, conn: None }.to_substrate(&request)
+    Handover { home, why, spent: Duration::ZERO, exit: 0, conn: None }.hand_over(&request)
 }
 
 fn connect(around: &Surroundings<'_>, patience: Duration) -> Result<Conn, ConnError> {
@@ -217,16 +217,19 @@ fn confirmed(
         return Ok(exit);
     }
     let patience = Duration::from_millis(u64::from(place::patience_ms(request.deadline_ms)));
-    let heard =
-        conn.send(Kind::Printed, [&request.id], patience).and_then(|()| conn.receive(patience));
+    let sent = conn.send(Kind::Printed, [&request.id], patience);
+    let heard = sent.and_then(|()| conn.receive(patience));
     if matches!(heard, Ok((Kind::Reply, _))) {
         let _nothing_more_to_do = conn.send(Kind::Leaving, [], patience);
         return Ok(exit);
     }
+    // A daemon that is only late has been told: the same connection goes on, since another would look like a hook that
+    // was killed.
+    let conn = (heard == Err(ConnError::TooSlow)).then(|| conn.another()).flatten();
     let home = around.state_home();
     let (home, why) = (home.as_deref(), handover::PRINTED);
-    let _in_vain = Handover { home, why, spent: Duration::ZERO, exit, conn: None }
-        .to_substrate(&HookRequest { stdin: b"", ..*request });
+    let _in_vain = Handover { home, why, spent: Duration::ZERO, exit, conn }
+        .hand_over(&HookRequest { stdin: b"", ..*request });
     Ok(exit)
 }
 

@@ -26,9 +26,6 @@ const PRINTED: &str = "printed";
 /// How long it may take to find somebody who hears that.
 const NOTED: Duration = Duration::from_secs(10);
 
-/// A wait that was begun by a daemon that has ended goes on with another; that one must be there by then.
-const SUCCESSOR: Duration = Duration::from_secs(10);
-
 pub(crate) fn main(args: &[String]) -> ExitCode {
     let number = |at: usize| args.get(at).and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
     let exit = u8::try_from(number(2)).unwrap_or(0);
@@ -59,7 +56,7 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
         return 0;
     }
     let deadline = Duration::from_millis(u64::from(request.deadline_ms));
-    let left = if is_waiting { SUCCESSOR } else { deadline.saturating_sub(spent) };
+    let left = if is_waiting { deadline } else { deadline.saturating_sub(spent) };
     let mut reach = Reach::new(env, &home, Instant::now() + left, Some(stay(&home)));
     match ask(&mut reach, request) {
         Ok(Some(exit)) => exit,
@@ -83,7 +80,8 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             Some(conn) => conn,
             None => {
                 let conn = reach.connect()?;
-                let request = HookRequest { repeated: true, ..*request }.bytes();
+                let waited_ms = request.waited_ms.saturating_add(reach.waited_ms());
+                let request = HookRequest { repeated: true, waited_ms, ..*request }.bytes();
                 if conn.send(Frame::Hook, [&request], reach.left()).is_err() {
                     continue;
                 }
@@ -94,8 +92,9 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             Heard::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
             Heard::Frame(Frame::Confirm, body) => {
                 let (exit, has_printed) = printed(&body)?;
-                if has_printed {
-                    confirm(reach, conn, request)?;
+                if has_printed && conn.send(Frame::Printed, [&request.id], NOTED).is_ok() {
+                    // Not noted in time means told again, no more.
+                    let _told_again = confirm(reach, Some(conn), request);
                 }
                 return Ok(Some(exit));
             }
@@ -115,22 +114,34 @@ fn printed(body: &[u8]) -> Result<(u8, bool)> {
     Ok((reply.exit, printed))
 }
 
-/// Says that the answer was printed, to this daemon or to its successor.
-fn confirm(reach: &mut Reach<'_>, mut conn: Conn, request: &HookRequest<'_>) -> Result<()> {
+/// Waits until it was noted that the answer was printed, by the daemon that was told or by its successor.
+fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<'_>) -> Result<()> {
+    reach.extend(NOTED);
     loop {
-        let is_sent = conn.send(Frame::Printed, [&request.id], NOTED).is_ok();
-        if is_sent && let Heard::Frame(Frame::Reply, _) = reach.hear(&mut conn) {
-            let _gone = conn.send(Frame::Leaving, [], NOTED);
-            return Ok(());
+        let mut conn = match told.take() {
+            Some(conn) => conn,
+            None => {
+                let conn = reach.connect()?;
+                if conn.send(Frame::Printed, [&request.id], reach.left()).is_err() {
+                    continue;
+                }
+                conn
+            }
+        };
+        match reach.hear(&mut conn) {
+            Heard::Frame(Frame::Reply, _) => {
+                let _gone = conn.send(Frame::Leaving, [], NOTED);
+                return Ok(());
+            }
+            Heard::Late => return Err(unreadable()),
+            Heard::Frame(..) | Heard::Ended => {}
         }
-        conn = reach.connect()?;
     }
 }
 
 fn note_printed(env: &Env, home: &Home, request: &HookRequest<'_>) -> Result<()> {
     let mut reach = Reach::new(env, home, Instant::now() + NOTED, Some(stay(home)));
-    let conn = reach.connect()?;
-    confirm(&mut reach, conn, request)
+    confirm(&mut reach, inherited(), request)
 }
 
 /// The connection that the hook left on our stdin, if it did.

@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONG: usize = 256 << 10;
 
 /// How long a hook may take to print what it got and say so.
-const PRINTED: Duration = Duration::from_secs(5);
+const PRINTED: Duration = Duration::from_secs(10);
 
 /// A request of kind `Command`.
 #[derive(Clone, Debug, Serialize, Deserialize)]

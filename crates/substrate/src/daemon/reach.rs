@@ -24,6 +24,9 @@ const PAUSES_MS: [u64; 6] = [1, 2, 4, 8, 15, 25];
 /// How often a daemon is started that ends at once, before it is given up.
 const MAX_STARTS: u32 = 3;
 
+/// How long a wait that a daemon began looks for its successor.
+const SUCCESSOR: Duration = Duration::from_secs(10);
+
 /// A socket that is missing for so long was removed; its daemon can make a new one.
 const MISSING: Duration = Duration::from_millis(60);
 
@@ -37,6 +40,8 @@ pub(crate) struct Reach<'a> {
     stay: Option<Stay>,
     watch: Watch,
     n_starts: u32,
+    /// Since when a daemon lets us wait, if one does.
+    waiting: Option<Instant>,
 }
 
 /// What came of a request that was sent.
@@ -51,7 +56,18 @@ pub(crate) enum Heard {
 
 impl<'a> Reach<'a> {
     pub(crate) fn new(env: &'a Env, home: &'a Home, until: Instant, stay: Option<Stay>) -> Self {
-        Self { env, home, until, stay, watch: Watch::default(), n_starts: 0 }
+        Self { env, home, until, stay, watch: Watch::default(), n_starts: 0, waiting: None }
+    }
+
+    /// There is more time from now on.
+    pub(crate) fn extend(&mut self, by: Duration) {
+        self.until = self.until.max(Instant::now() + by);
+    }
+
+    /// What was waited, in milliseconds, where waiting is the job.
+    pub(crate) fn waited_ms(&self) -> u32 {
+        self.waiting
+            .map_or(0, |since| u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX))
     }
 
     pub(crate) fn left(&self) -> Duration {
@@ -96,13 +112,20 @@ impl<'a> Reach<'a> {
     /// Waits for the next frame on a connection, and looks at the daemon meanwhile. `Wait` frames are heard here too: from
     /// then on the daemon says how long it takes.
     pub(crate) fn hear(&mut self, conn: &mut Conn) -> Heard {
-        let mut patience = LOOK;
+        // How long it may take, once the daemon has said so.
+        let mut told = None;
         loop {
-            match conn.receive(patience.min(if patience == LOOK { self.left() } else { patience }))
-            {
-                Ok((Kind::Wait, body)) => patience = frame::patience(&body),
+            match conn.receive(told.unwrap_or_else(|| self.left().min(LOOK))) {
+                Ok((Kind::Wait, body)) => {
+                    told = Some(frame::patience(&body));
+                    self.waiting.get_or_insert_with(Instant::now);
+                }
                 Ok((kind, body)) => return Heard::Frame(kind, body),
-                Err(ConnError::TooSlow) if patience != LOOK => return Heard::Ended,
+                Err(_) if told.is_some() => {
+                    // The wait goes on with another daemon; that one must be there by then.
+                    self.extend(SUCCESSOR);
+                    return Heard::Ended;
+                }
                 Err(ConnError::TooSlow) if self.left().is_zero() => return Heard::Late,
                 // Whoever listens there is not our daemon.
                 Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,

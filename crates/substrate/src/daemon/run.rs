@@ -192,7 +192,7 @@ fn serve_all(
 /// Nobody goes on in our place.
 fn tidy_up(state: &State) {
     state.painter.end();
-    let _maybe_gone = std::fs::remove_file(state.home.socket());
+    state.remove_socket();
     if let Some(writer) = state.storage.borrow_mut().disk() {
         let _log_stays = writer.empty_log();
     }

@@ -141,6 +141,14 @@ impl State {
         }
     }
 
+    /// Removes our socket, and nobody else's.
+    pub(super) fn remove_socket(&self) {
+        let ours = self.listening.borrow().as_ref().and_then(|listening| listening.ours);
+        if ours.is_some() && lock::identity(&self.home.socket()) == ours {
+            let _maybe_gone = std::fs::remove_file(self.home.socket());
+        }
+    }
+
     /// Whether the home at our path is another one by now: it was removed, moved or replaced, or the database in it was.
     /// What is written then reaches nobody who reads.
     pub(super) fn is_displaced(&self, storage: &Storage) -> bool {
