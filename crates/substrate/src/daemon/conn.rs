@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::control::Ask;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
-use super::state::{Counted, How, State, count};
+use super::state::{Counted, How, State, count, working};
 use super::surround::{self, surround};
 use super::{take_over, waiting};
 use crate::clock;
@@ -197,6 +197,7 @@ async fn prepare(
 ) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
+        let _working = working(state);
         tokio::task::spawn_blocking(move || decode(&body)).await.ok()??
     } else {
         decode(&body)?
@@ -269,6 +270,7 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
         return in_memory;
     }
     let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
+    let _working = working(state);
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
             looked(host::run_verb(db, &machine, &settings, &closed, verb, &caller, body))

@@ -15,7 +15,7 @@ use tokio::task::{LocalSet, spawn_local};
 use super::carry::Carrier;
 use super::large::Large;
 use super::lock::Lock;
-use super::state::{Counted, Counts, Ending, How, State};
+use super::state::{Counted, Counts, Ending, How, State, stay_awake};
 use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
@@ -144,6 +144,7 @@ fn serve_all(
         carrier: Carrier::default(),
         known: RefCell::default(),
         parked: Notify::new(),
+        working: Notify::new(),
         counts: Counts::default(),
         ending: Ending::default(),
         look_for_socket: Notify::new(),
@@ -165,6 +166,7 @@ fn serve_all(
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
+        let awake = spawn_local(stay_awake(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
         let ends_itself =
             (options == RunOptions::Brief).then(|| spawn_local(end_when_idle(Rc::clone(&state))));
@@ -172,6 +174,7 @@ fn serve_all(
         drop(ends_itself);
         keeping_up.abort();
         looking_after.abort();
+        awake.abort();
         // Those who wait are not answered but left: they ask whoever comes after us.
         drop(state.waiters.borrow_mut().all());
         signals.abort();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ChildStderr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use substrate_core::{Settings, Timestamp};
 use substrate_store::Readers;
@@ -27,6 +28,9 @@ use crate::config::{Around, Env, Home, SettingsFiles};
 use crate::gather::Known;
 use crate::machine::Machine;
 use crate::tmux::Painter;
+
+/// How often the loop wakes while a thread works: more often than a sleeping daemon counts as frozen (`holder`).
+const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
 
 /// While events come, the home is looked at this often.
 const LOOK_US: u64 = 200_000;
@@ -61,6 +65,8 @@ pub(super) struct State {
     pub(super) looked_us: Cell<u64>,
     /// Told when somebody began to wait.
     pub(super) parked: Notify,
+    /// Told when a thread began that may take long.
+    pub(super) working: Notify,
     pub(super) counts: Counts,
     pub(super) ending: Ending,
     /// Told when the socket should be looked for at once: a caller has missed it.
@@ -91,6 +97,8 @@ pub(super) struct Counts {
     pub(super) open: Cell<u64>,
     /// Those of them whose request is being answered right now.
     pub(super) in_flight: Cell<u64>,
+    /// Threads that may take long, while the loop has nothing to do.
+    pub(super) on_threads: Cell<u64>,
 }
 
 /// How the daemon ends.
@@ -188,6 +196,23 @@ impl State {
     pub(super) fn end(&self, how: How) {
         self.ending.how.set(how);
         self.ending.wanted.notify_waiters();
+    }
+}
+
+/// A thread works that may take long. As long as this lives the loop wakes now and then: callers that look at us see that
+/// we are alive, and not frozen.
+pub(super) fn working(state: &Rc<State>) -> Counted {
+    state.working.notify_one();
+    Counted::begin(state, |counts| &counts.on_threads)
+}
+
+/// Wakes the loop while a thread works.
+pub(super) async fn stay_awake(state: Rc<State>) {
+    loop {
+        if state.counts.on_threads.get() == 0 {
+            state.working.notified().await;
+        }
+        tokio::time::sleep(SIGN_OF_LIFE).await;
     }
 }
 
