@@ -66,14 +66,12 @@ impl Known {
     }
 }
 
-/// Whether the words of a path already say which file it is: no link, and no way back out of one. What is not there yet, or
-/// has several names, may be another file in a moment.
+/// Whether the words of a path already say which file it is: no link, and no way back out of one. What has several names may
+/// be another file in a moment. What is not there yet is known by its path alone, and looked at again when a tool made it.
 fn is_direct(need: &Need, found: &Found) -> bool {
     match (need, found) {
         (Need::Place { path, cwd }, Found::Place(place)) => {
-            place.changed_ms.is_some()
-                && !place.has_other_names
-                && Path::new(cwd).join(path) == Path::new(&place.path)
+            !place.has_other_names && Path::new(cwd).join(path) == Path::new(&place.path)
         }
         _ => false,
     }
