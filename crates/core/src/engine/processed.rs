@@ -13,6 +13,9 @@ use crate::ids::RequestId;
 /// How many commits are remembered. A caller asks again within its deadline, and no daemon commits that often meanwhile.
 const KEPT: i64 = 16_384;
 
+/// Old rows are removed every so many commits.
+const STEP: i64 = 64;
+
 /// The scopes of so many commits are read when a daemon starts: two hooks of one event start within a moment.
 const SCOPES: i64 = 64;
 
@@ -149,7 +152,9 @@ impl Processed {
                 answers.into(),
             ],
         )?;
-        db.execute("delete from processed where n = $1", &[(self.next - KEPT).into()])?;
+        if self.next % STEP == 0 {
+            db.execute("delete from processed where n <= $1", &[(self.next - KEPT).into()])?;
+        }
         Ok(())
     }
 

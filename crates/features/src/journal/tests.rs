@@ -280,7 +280,7 @@ fn what_was_processed_does_not_grow() {
             daemon.committed(&group);
         }
         let n = cx.db.first("select count(*) from processed", &[], |row| row.int(0)).unwrap();
-        assert_eq!(n, Some(16_384));
+        assert!(n.is_some_and(|n| (16_384..16_384 + 64).contains(&n)), "{n:?}");
         let scopes = Processed::load(cx.db).unwrap().1;
         assert_eq!((scopes.len(), scopes.last()), (64, Some(&(16_499, 1))));
     });
