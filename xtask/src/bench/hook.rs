@@ -99,7 +99,7 @@ fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
     let verdict = |sandbox: &Sandbox| -> Result<Vec<u8>> {
         sandbox.settings(rule)?;
         // The daemon looks at its settings again after a tenth of a second.
-        std::thread::sleep(std::time::Duration::from_millis(150));
+        std::thread::sleep(Duration::from_millis(150));
         let payload = payload::pre_tool_use("toolu_verdict", "Bash", 2 << 10);
         let ran = proc::feed(&mut sandbox.hook(), &payload)?;
         sandbox.settings("[daemon]\nautostart = false\n")?;
@@ -108,6 +108,6 @@ fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
     };
     let (up, away) = (verdict(&homes.up)?, verdict(&homes.away)?);
     ensure!(String::from_utf8_lossy(&up).contains("deny"), "the probe rule did not deny anything");
-    std::thread::sleep(std::time::Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(150));
     Ok(up == away)
 }
