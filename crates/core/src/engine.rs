@@ -54,7 +54,8 @@ pub struct Surroundings<'a> {
     pub wishes: &'a [Wish],
     /// A monotonic clock in microseconds, for the cost of each feature.
     pub micros: fn() -> u64,
-    pub host: HostKind,
+    /// Its caller has gone: the event is only recorded.
+    pub is_late: bool,
     pub request: RequestId,
     /// When the request arrived, on the clock of `micros`.
     pub begun_us: u64,
@@ -62,31 +63,6 @@ pub struct Surroundings<'a> {
     pub may_look: bool,
     /// What went wrong before the event came here; recorded.
     pub troubles: &'a [String],
-}
-
-/// Which process runs the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostKind {
-    Daemon,
-    /// The hook's own process, because no daemon answered; the word says why.
-    InProcess(&'static str),
-}
-
-impl HostKind {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Daemon => "daemon",
-            Self::InProcess(_) => "in-process",
-        }
-    }
-
-    /// Why the daemon did not do it; `None` when it did.
-    pub const fn why(self) -> Option<&'static str> {
-        match self {
-            Self::Daemon => None,
-            Self::InProcess(why) => Some(why),
-        }
-    }
 }
 
 /// What came of an event.
@@ -99,7 +75,8 @@ pub struct Outcome {
     /// Microseconds from the arrival of the request to its verdict.
     pub spent_us: u64,
     pub failures: Vec<Failure>,
-    pub host: HostKind,
+    /// Its caller had gone.
+    pub is_late: bool,
     pub request: RequestId,
     /// What shall happen after the commit.
     pub effects: Vec<Effect>,
@@ -177,7 +154,7 @@ fn considered(
         costs: Vec::new(),
         spent_us: 0,
         failures: Vec::new(),
-        host: around.host,
+        is_late: around.is_late,
         request: around.request,
         effects: Vec::new(),
         look: Vec::new(),

@@ -1,6 +1,6 @@
 //! Facts that a transaction asks for: everything is taken back, and happens once.
 
-use substrate_core::engine::{self, HostKind, Outcome, Surroundings};
+use substrate_core::engine::{self, Outcome, Surroundings};
 use substrate_core::facts::Found;
 use substrate_core::world::Nowhere;
 use substrate_core::{
@@ -46,7 +46,7 @@ fn happens(kind: EventKind, facts: &Facts, may_look: bool) -> (Outcome, Vec<Stri
         delivers: |_, _| Delivery::Delivered,
         wishes: &[],
         micros: || 0,
-        host: HostKind::Daemon,
+        is_late: false,
         request: RequestId([1; 16]),
         begun_us: 0,
         may_look,

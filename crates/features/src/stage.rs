@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::Value;
-use substrate_core::engine::{self, HostKind, Surroundings};
+use substrate_core::engine::{self, Surroundings};
 use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
@@ -194,7 +194,7 @@ impl Stage {
             delivers,
             wishes: &[],
             micros: || 0,
-            host: HostKind::Daemon,
+            is_late: false,
             request: RequestId([self.n_requests; 16]),
             begun_us: 0,
             may_look,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ipc::{HookRequest, Reply};
 use serde_json::Value;
 use substrate_clients::{Answer, Client, Exports, Input};
-use substrate_core::engine::{HostKind, Surroundings};
+use substrate_core::engine::Surroundings;
 use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
 use substrate_core::wish::WishKind;
@@ -236,7 +236,6 @@ impl Decoded {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host<'a> {
     pub(crate) features: &'a [&'a Feature],
-    pub(crate) kind: HostKind,
     /// What the host itself has to say.
     pub(crate) wishes: &'a [Wish],
     /// Its caller still waits for the answer. Otherwise nothing that is said reaches anybody, or counts as told.
@@ -245,12 +244,8 @@ pub(crate) struct Host<'a> {
 
 impl Host<'_> {
     /// Everything works as it should.
-    pub(crate) const USUAL: Self = Host {
-        features: substrate_features::ALL,
-        kind: HostKind::Daemon,
-        wishes: &[],
-        is_heard: true,
-    };
+    pub(crate) const USUAL: Self =
+        Host { features: substrate_features::ALL, wishes: &[], is_heard: true };
 
     /// The caller has gone: the event changes nothing but the journal.
     pub(crate) const LATE: Self =
@@ -280,7 +275,7 @@ impl Prepared {
             },
             wishes: host.wishes,
             micros: clock::micros,
-            host: host.kind,
+            is_late: !host.is_heard,
             request: self.decoded.request,
             begun_us: self.decoded.begun_us,
             may_look: self.gathered.may_look(),

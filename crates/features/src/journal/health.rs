@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use substrate_core::{Db, DbError, Timestamp};
 
 use super::ops;
+use super::record::LATE;
 
 /// So many of the newest rows are looked at, at the most.
 const MAX_ROWS: i64 = 200_000;
@@ -16,9 +17,7 @@ pub struct Health {
     pub p50_us: i64,
     pub p99_us: i64,
     /// Events that were processed without the daemon.
-    pub n_in_process: usize,
-    /// Those of them for which the daemon was too slow.
-    pub n_too_slow: usize,
+    pub n_late: usize,
     /// Payloads that were no event.
     pub n_malformed: usize,
     /// Events with fields that are new to us.
@@ -79,8 +78,7 @@ pub fn health(db: &mut dyn Db, since: Timestamp, max_sessions: usize) -> Result<
                     session: row.opt_text(3)?,
                     is_refused: matches!(row.text(4)?.as_str(), "deny" | "ask" | "block"),
                     spent_us: row.int(5)?,
-                    in_process: row.text(6)? == "in-process",
-                    too_slow: row.opt_text(7)?.as_deref() == Some("too-slow"),
+                    late: row.opt_text(7)?.as_deref() == Some(LATE),
                     failures: row.opt_text(8)?,
                     has_unknown_fields: row.int(9)? > 0,
                 },
@@ -104,8 +102,7 @@ struct Line {
     session: Option<String>,
     is_refused: bool,
     spent_us: i64,
-    in_process: bool,
-    too_slow: bool,
+    late: bool,
     failures: Option<String>,
     has_unknown_fields: bool,
 }
@@ -120,8 +117,7 @@ impl Counted {
     fn add(&mut self, line: Line, max_sessions: usize) {
         let health = &mut self.health;
         self.spent_us.push(line.spent_us);
-        health.n_in_process += usize::from(line.in_process);
-        health.n_too_slow += usize::from(line.too_slow);
+        health.n_late += usize::from(line.late);
         health.n_malformed += usize::from(line.event == "Malformed");
         health.n_with_unknown_fields += usize::from(line.has_unknown_fields);
         if let Some(json) = &line.failures {

@@ -180,7 +180,6 @@ pub(super) struct Figures {
     pub(super) event: String,
     pub(super) verdict: String,
     pub(super) spent_us: i64,
-    pub(super) host: String,
     pub(super) why: Option<String>,
     pub(super) failures: Option<String>,
     pub(super) n_unknown_fields: i64,
@@ -189,17 +188,16 @@ pub(super) struct Figures {
 /// The rows after `after`, at most `limit` of the newest.
 pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Figures>, DbError> {
     db.rows(
-        "select event, verdict, spent_us, host, why, failures, n_unknown_fields from journal where id > $1 order by id desc limit $2",
+        "select event, verdict, spent_us, why, failures, n_unknown_fields from journal where id > $1 order by id desc limit $2",
         &[after.into(), limit.into()],
         |row| {
             Ok(Figures {
                 event: row.text(0)?,
                 verdict: row.text(1)?,
                 spent_us: row.int(2)?,
-                host: row.text(3)?,
-                why: row.opt_text(4)?,
-                failures: row.opt_text(5)?,
-                n_unknown_fields: row.int(6)?,
+                why: row.opt_text(3)?,
+                failures: row.opt_text(4)?,
+                n_unknown_fields: row.int(5)?,
             })
         },
     )

@@ -8,6 +8,9 @@ use super::ops::{self, Entry};
 use super::project_logs;
 use super::redact::{names_dotenv, redacted};
 
+/// Why an event was only recorded: its caller had gone.
+pub(super) const LATE: &str = "late";
+
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -58,8 +61,8 @@ pub(super) fn record(
         ),
         costs: some_json(outcome.costs.iter().map(|(feature, us)| json!([feature, us])).collect()),
         spent_us: i64::try_from(outcome.spent_us).unwrap_or(i64::MAX),
-        host: outcome.host.name(),
-        why: outcome.host.why(),
+        host: "daemon",
+        why: outcome.is_late.then_some(LATE),
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
     };

@@ -68,7 +68,7 @@ pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
                 "{} by the {}{}",
                 cost(row.spent_us),
                 row.host,
-                row.why.as_ref().map_or_else(String::new, |why| format!(" (daemon {why})"))
+                row.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"))
             )),
         ),
         ("per feature", json(&row.costs)),

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use substrate_core::engine::Surroundings;
 use substrate_core::engine::processed::{Group, Processed};
-use substrate_core::engine::{HostKind, Surroundings};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::world::Nowhere;
 use substrate_core::{
@@ -53,7 +53,7 @@ impl Place {
             delivers: |_, _| Delivery::Delivered,
             wishes: &[],
             micros: || 0,
-            host: HostKind::Daemon,
+            is_late: false,
             request: RequestId([1; 16]),
             begun_us: 0,
             may_look: false,
@@ -301,7 +301,7 @@ fn the_health_of_hooks_is_read_from_their_rows() {
         place.happen(&event(kind, session, at));
     }
     let found = place.with(0, |cx| super::health(cx.db, Timestamp(DAY), 10).unwrap());
-    assert_eq!((found.n_events, found.n_malformed, found.n_too_slow), (5, 1, 0));
+    assert_eq!((found.n_events, found.n_malformed, found.n_late), (5, 1, 0));
     assert_eq!(found.failures.len(), 1);
     assert_eq!((found.failures[0].feature.as_str(), found.failures[0].n), ("probe", 1));
     assert_eq!((found.failures[0].last_id, found.failures[0].last_at.0), (6, 2 * DAY + 3));

@@ -11,6 +11,7 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Caller, Cx, Output, VerbError};
 
 use super::ops::{self, Figures, Filter};
+use super::record::LATE;
 use super::render;
 
 /// Statistics look at so many of the newest rows at the most.
@@ -178,15 +179,14 @@ impl VerbArgs for Stats {
             );
             events.push(json!({"event": event, "n": rows.len(), "p50_us": p50, "p99_us": p99, "n_refused": n_refused, "n_failed": n_failed}));
         }
-        let n_in_process = rows.iter().filter(|row| row.host == "in-process").count();
-        let n_too_slow = rows.iter().filter(|row| row.why.as_deref() == Some("too-slow")).count();
+        let n_late = rows.iter().filter(|row| row.why.as_deref() == Some(LATE)).count();
         let n_new = rows.iter().filter(|row| row.n_unknown_fields > 0).count();
         let _infallible = writeln!(
             text,
-            "\n{} events; {n_in_process} without the daemon, {n_too_slow} of them because it was too slow; {n_new} with fields that are new to us",
+            "\n{} events; {n_late} came too late for their callers; {n_new} with fields that are new to us",
             rows.len()
         );
-        let json = json!({"since": self.since, "n": rows.len(), "n_in_process": n_in_process, "n_too_slow": n_too_slow, "n_with_unknown_fields": n_new, "events": events});
+        let json = json!({"since": self.since, "n": rows.len(), "n_late": n_late, "n_with_unknown_fields": n_new, "events": events});
         Ok(Output::new(text, json))
     }
 }

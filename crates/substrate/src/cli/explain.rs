@@ -5,7 +5,7 @@ use std::io::Read as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::HookRequest;
 use serde_json::{Map, Value, json};
-use substrate_core::engine::{self, HostKind, Outcome};
+use substrate_core::engine::{self, Outcome};
 use substrate_core::verdict::Permission;
 use substrate_core::{EventKind, Fate, Format, Wished};
 use substrate_store::{Durability, Writer};
@@ -95,7 +95,7 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
         None => Writer::open(&context.home.database(), host::BUSY)?,
     };
     let machine = Machine::default();
-    let host = Host { kind: HostKind::InProcess("explain"), ..Host::USUAL };
+    let host = Host::USUAL;
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;
     let outcome = loop {

@@ -12,7 +12,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("SUBSTRATE_HOME", "the state home (default: `~/.subtrate`)"),
     (
         "SUBSTRATE_HOOK_DEADLINE_MS",
-        "how long a hook may take in all (default: 2000; 1000 for SessionEnd)",
+        "how long a hook may take in all (default: 10000; 1000 for SessionEnd)",
     ),
     (
         "CLAUDE_SESSION_ID, CLAUDE_CODE_SESSION_ID",

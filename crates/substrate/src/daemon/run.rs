@@ -1,6 +1,7 @@
 //! `substrate daemon run`: from the lock to the last reply.
 
 use std::cell::{Cell, RefCell};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -93,6 +94,20 @@ fn runtime() -> std::io::Result<Runtime> {
         .build()
 }
 
+/// The socket that we were given, or one of our own.
+fn listener(home: &Home, options: RunOptions) -> Result<UnixListener> {
+    let listener = match options {
+        RunOptions::Foreground => socket::bind(home),
+        RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
+            take_over::inherited_listener()
+        }
+    };
+    listener.map_err(|error| {
+        AppError::from_error(Kind::State, &error)
+            .hint(format!("`{}` must be writable for you", home.root().display()))
+    })
+}
+
 /// With those of no project: they count wherever a project's own can't be read.
 fn settings(home: &Home) -> SettingsFiles {
     let mut settings = SettingsFiles::new(home.config());
@@ -109,16 +124,7 @@ fn serve_all(
 ) -> Result<()> {
     let internal = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
     let storage = Storage::open(home)?;
-    let listener = match options {
-        RunOptions::Foreground => socket::bind(home),
-        RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
-            take_over::inherited_listener()
-        }
-    };
-    let listener = listener.map_err(|error| {
-        AppError::from_error(Kind::State, &error)
-            .hint(format!("`{}` must be writable for you", home.root().display()))
-    })?;
+    let listener = listener(home, options)?;
     let (jobs, queue) = mpsc::unbounded_channel();
     let machine = Machine::default();
     let state = Rc::new(State {

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use substrate_core::engine::HostKind;
 use substrate_core::engine::processed::Processed;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, Seeded, Writer};
@@ -222,12 +221,7 @@ impl Place {
     pub(super) fn host<'a>(&self, wishes: &'a [Wish]) -> Host<'a> {
         match &self.trouble {
             None => Host::USUAL,
-            Some(_) => Host {
-                features: substrate_features::WITHOUT_DISK,
-                kind: HostKind::Daemon,
-                wishes,
-                is_heard: true,
-            },
+            Some(_) => Host { features: substrate_features::WITHOUT_DISK, wishes, is_heard: true },
         }
     }
 

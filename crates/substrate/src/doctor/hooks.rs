@@ -64,13 +64,13 @@ pub(super) fn judge(journal: &Journal, now: Timestamp, out: &mut Vec<Finding>) {
 }
 
 fn judge_speed(health: &Health, out: &mut Vec<Finding>) {
-    let Health { n_events, p50_us, p99_us, n_in_process, n_too_slow, .. } = health;
+    let Health { n_events, p50_us, p99_us, n_late, .. } = health;
     let figures = format!(
-        "{n_events} events in 24 hours: half within {}, 99 of 100 within {}; {n_in_process} without the daemon, {n_too_slow} of them because it missed its deadline",
+        "{n_events} events in 24 hours: half within {}, 99 of 100 within {}; {n_late} came too late for their callers",
         ms(*p50_us),
         ms(*p99_us)
     );
-    let misses = n_too_slow * 1_000 > *n_events;
+    let misses = n_late * 1_000 > *n_events;
     let is_slow = *n_events >= ENOUGH && *p99_us > SLOW_US;
     if misses {
         out.push(Area::Hooks.warning("deadline-missed", &figures).next(

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use ipc::HookRequest;
 use substrate_clients::Answer;
-use substrate_core::engine::{self, HostKind};
-use substrate_core::{EventKind, ToolClass, Wish};
+use substrate_core::{EventKind, ToolClass, Wish, engine};
 use substrate_store::{Durability, Writer};
 
 use super::trace;
@@ -74,7 +73,7 @@ fn considered(home: Option<&Home>, body: &[u8], wishes: &[Wish]) -> Result<Consi
     // What guards remember from call to call does not outlive this one.
     let mut memory = Writer::in_memory(&host::schema(), clock::now())?;
     let mut tx = memory.begin(Durability::Normal)?;
-    let host = Host { features, kind: HostKind::InProcess("alone"), wishes, is_heard: true };
+    let host = Host { features, wishes, is_heard: true };
     Ok(host::consider(&mut tx, &prepared, &Machine::default(), host))
 }
 

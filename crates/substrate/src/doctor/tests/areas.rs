@@ -175,8 +175,8 @@ fn hooks_and_features() {
         ("journal-not-asked", Info, |f| f.journal = Journal::NotAsked),
         ("journal-unreadable", Warning, |f| f.journal = Journal::Unreadable("no".to_owned())),
         ("hooks-silent", Info, |f| f.journal = Journal::Read(Health::default())),
-        ("hooks-fast", Ok, |f| health(f).n_too_slow = 10),
-        ("deadline-missed", Warning, |f| health(f).n_too_slow = 11),
+        ("hooks-fast", Ok, |f| health(f).n_late = 10),
+        ("deadline-missed", Warning, |f| health(f).n_late = 11),
         ("hooks-slow", Warning, |f| health(f).p99_us = 50_001),
         ("hooks-fast", Ok, |f| (health(f).n_events, health(f).p99_us) = (99, 50_001)),
         ("feature-failed", Warning, |f| {
