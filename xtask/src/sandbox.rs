@@ -52,7 +52,7 @@ impl Sandbox {
         let bin = self.root.path().join("bin");
         std::fs::create_dir(&bin)?;
         for name in ["substrate", "substrate-hook"] {
-            std::fs::copy(self.bin.join(name), bin.join(name))?;
+            copy_program(&self.bin.join(name), &bin.join(name))?;
         }
         self.bin = bin;
         Ok(self)
@@ -176,6 +176,16 @@ impl Drop for Sandbox {
             }
         }
     }
+}
+
+/// Copies a program. By another process: a file that this one writes may still be open in a child of another thread that has
+/// not become its own program yet, and can't be run then.
+pub(crate) fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    let copied = proc::command("cp").arg(from).arg(to).status()?;
+    if !copied.success() {
+        bail!("`{}` could not be copied: {copied}", from.display());
+    }
+    Ok(())
 }
 
 /// Writes a file of a sandbox; nobody else reads it, so nothing has to be atomic.

@@ -67,6 +67,6 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
 fn install(sandbox: &Sandbox, from: &Path, name: &str) -> Result<()> {
     let to = sandbox.program(name);
     let part = to.with_extension("part");
-    proc::output(sandbox.command("cp").arg(from).arg(&part))?;
+    copy_program(from, &part)?;
     Ok(std::fs::rename(part, to)?)
 }
