@@ -136,6 +136,8 @@ pub struct Place {
     pub file: Option<String>,
     /// It has other names (hard links) as well.
     pub has_other_names: bool,
+    /// Not even its folder is there.
+    pub is_nowhere: bool,
     /// When it was last changed, in milliseconds since 1970; `None` where it is not there.
     pub changed_ms: Option<i64>,
 }

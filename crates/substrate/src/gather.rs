@@ -66,8 +66,8 @@ impl Known {
     }
 }
 
-/// Whether the words of a path already say which file it is: no link, and no way back out of one. What has several names may
-/// be another file in a moment. What is not there yet is known by its path alone, and looked at again when a tool made it.
+/// Whether the words of a path already say which file it is: no link, and no way back out of one. What has several names, or
+/// is not there yet although its folder is, may be another file in a moment.
 fn is_direct(need: &Need, found: &Found) -> bool {
     match (need, found) {
         (Need::Place { path, cwd }, Found::Place(place)) => {

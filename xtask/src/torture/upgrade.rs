@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::workers::{By, work_while};
 use super::{Report, Setting};
 use crate::proc;
-use crate::sandbox::{Autostart, Sandbox};
+use crate::sandbox::{Autostart, Sandbox, copy_program};
 
 const WORKERS: [By; 8] =
     [By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Hook, By::Frame, By::Frame];
@@ -62,8 +62,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-/// Replaces a program as an installer does. In a process of its own: a file that is open for writing here, while another
-/// thread starts a hook, could not be executed for a moment.
+/// Replaces a program as an installer does.
 fn install(sandbox: &Sandbox, from: &Path, name: &str) -> Result<()> {
     let to = sandbox.program(name);
     let part = to.with_extension("part");

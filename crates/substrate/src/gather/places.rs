@@ -29,6 +29,7 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
         file: found.as_ref().and_then(changed::file),
         has_other_names: found.as_ref().is_some_and(|found| found.is_file() && found.nlink() > 1),
         changed_ms: found.as_ref().map(changed::stamp),
+        is_nowhere: found.is_none() && real.parent().is_some_and(|folder| !folder.exists()),
         ..Place::default()
     };
     match real.strip_prefix(&root) {
