@@ -71,7 +71,9 @@ impl Known {
 fn is_direct(need: &Need, found: &Found) -> bool {
     match (need, found) {
         (Need::Place { path, cwd }, Found::Place(place)) => {
-            !place.has_other_names && Path::new(cwd).join(path) == Path::new(&place.path)
+            (place.changed_ms.is_some() || place.is_nowhere)
+                && !place.has_other_names
+                && Path::new(cwd).join(path) == Path::new(&place.path)
         }
         _ => false,
     }
