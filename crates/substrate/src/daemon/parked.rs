@@ -183,7 +183,7 @@ mod tests {
     /// Every event that the client can send, with everything that a payload and its surroundings may say.
     fn decoded(event: &str, flag: &str) -> Decoded {
         let stdin = json!({
-            "session_id": "s1", "cwd": "/work/tree", "hook_event_name": event,
+            "session_id": "s1", "cwd": "/home/dev/app", "hook_event_name": event,
             "transcript_path": "/t/s1.jsonl", "prompt_id": "p7", "permission_mode": "plan",
             "agent_id": if event.starts_with("Subagent") { Some("sub1") } else { None },
             "agent_type": "reviewer", "stop_hook_active": true, "last_assistant_message": "done",
@@ -196,8 +196,8 @@ mod tests {
         let request = HookRequest {
             id: [7; 16],
             args: args.as_bytes(),
-            cwd: b"/work/tree",
-            env: b"AGENT_ID=NobleLion\0SUBSTRATE_PERSIST=poll\0SUBSTRATE_EFFORT=3\0CLAUDE_PID=41\0CLAUDE_CODE_SESSION_ATTENDED=1\0CLAUDE_PROJECT_DIR=/work/tree\0CLAUDE_CONFIG_DIR=/home/x/.claude\0CLAUDE_ENV_FILE=/e\0TMUX=/tmp/t,1,0\0TMUX_PANE=%3\0",
+            cwd: b"/home/dev/app",
+            env: b"AGENT_ID=NobleLion\0SUBSTRATE_PERSIST=poll\0SUBSTRATE_EFFORT=3\0CLAUDE_PID=41\0CLAUDE_CODE_SESSION_ATTENDED=1\0CLAUDE_PROJECT_DIR=/home/dev/app\0CLAUDE_CONFIG_DIR=/home/x/.claude\0CLAUDE_ENV_FILE=/e\0TMUX=/tmp/t,1,0\0TMUX_PANE=%3\0",
             stdin: stdin.as_bytes(),
             ..HookRequest::default()
         };
