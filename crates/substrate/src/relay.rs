@@ -39,9 +39,9 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
         return ExitCode::from(exit);
     }
     let spent = Duration::from_millis(u64::from(number(1)));
-    // A panic must not become an exit code.
+    // A panic must not become an exit code, and no call passes because of one.
     let ran = catch_unwind(AssertUnwindSafe(|| answer(&env, &request, spent)));
-    ExitCode::from(ran.unwrap_or(0))
+    ExitCode::from(ran.unwrap_or_else(|_| last_resort::unjudged_answer(&request)))
 }
 
 /// Answers the client. The exit code.
@@ -98,10 +98,9 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
                 }
                 return Ok(Some(exit));
             }
-            // Another version: ours takes its place.
-            Heard::Frame(..) => reach.replace(),
-            Heard::Ended if reach.left().is_zero() => return Ok(None),
-            Heard::Ended => {}
+            Heard::Frame(..) => return Err(unreadable()),
+            Heard::Ended | Heard::Foreign if reach.left().is_zero() => return Ok(None),
+            Heard::Ended | Heard::Foreign => {}
             Heard::Late => return Ok(None),
         }
     }
@@ -134,7 +133,7 @@ fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<
                 return Ok(());
             }
             Heard::Late => return Err(unreadable()),
-            Heard::Frame(..) | Heard::Ended => {}
+            Heard::Frame(..) | Heard::Ended | Heard::Foreign => {}
         }
     }
 }

@@ -159,16 +159,16 @@ fn what_is_too_old_goes_and_its_sessions_with_it() {
 
 #[test]
 fn what_is_too_much_goes_oldest_first() {
-    let mut place = Place::new("journal.max_size = \"2MB\"\njournal.max_text = \"4KB\"");
-    for n in 0..900 {
+    let mut place = Place::new("journal.max_size = \"1MB\"\njournal.max_text = \"4KB\"");
+    for n in 0..700 {
         let mut event = event(EventKind::PreToolUse, "a", n);
         event.detail = call("Write", &"x".repeat(4_000));
         place.happen(&event);
     }
     let size = |cx: &mut Cx<'_>| cx.db.size_bytes().unwrap();
-    assert!(place.with(0, size) > 2 << 20);
+    assert!(place.with(0, size) > 1 << 20);
     while place.with(1_000, tick::tick).unwrap() {}
-    assert!(place.with(0, size) <= 2 << 20);
+    assert!(place.with(0, size) <= 1 << 20);
 }
 
 #[test]

@@ -81,11 +81,11 @@ impl<'a> Line<'a> {
                     self.conn = Some(conn);
                     return Ok((reply.exit, reply.stdout.to_vec()));
                 }
-                // A daemon of another version: ours takes its place, where we may start one.
-                Heard::Frame(..) if self.stay.is_some() => reach.replace(),
                 Heard::Frame(..) => return Err(no_answer(ConnError::Foreign)),
-                Heard::Ended if reach.left().is_zero() => return Err(no_answer(ConnError::Broken)),
-                Heard::Ended => {}
+                Heard::Ended | Heard::Foreign if reach.left().is_zero() => {
+                    return Err(no_answer(ConnError::Broken));
+                }
+                Heard::Ended | Heard::Foreign => {}
                 Heard::Late => return Err(no_answer(ConnError::TooSlow)),
             }
         }

@@ -24,6 +24,9 @@ const PAUSES_MS: [u64; 6] = [1, 2, 4, 8, 15, 25];
 /// How often a daemon is started that ends at once, before it is given up.
 const MAX_STARTS: u32 = 3;
 
+/// How long a caller pauses whose connection ended before it asks again.
+const AGAIN: Duration = Duration::from_millis(5);
+
 /// How long a wait that a daemon began looks for its successor.
 const SUCCESSOR: Duration = Duration::from_secs(10);
 
@@ -50,6 +53,8 @@ pub(crate) enum Heard {
     Frame(Kind, Vec<u8>),
     /// The daemon has ended, or was replaced: ask again, with the same id.
     Ended,
+    /// A daemon of another version answered: ask again, its successor understands us.
+    Foreign,
     /// The time is over.
     Late,
 }
@@ -130,7 +135,15 @@ impl<'a> Reach<'a> {
                 // Whoever listens there is not our daemon.
                 Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,
                 Err(ConnError::TooSlow) => self.replace_if_frozen(),
-                Err(_) => return Heard::Ended,
+                Err(ConnError::Foreign) => {
+                    self.replace();
+                    return Heard::Foreign;
+                }
+                Err(_) => {
+                    // One that ends again and again is not asked in a tight loop.
+                    std::thread::sleep(AGAIN);
+                    return Heard::Ended;
+                }
             }
         }
     }
@@ -151,10 +164,12 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Ends a daemon of another version, which does not understand us.
-    pub(crate) fn replace(&mut self) {
-        if let Some(holder) = lock::holder(self.home) {
-            self.end(holder);
+    /// Ends a daemon of another version, which does not understand us. One that has not signed the lock is so old that it
+    /// looks for its newer program by itself.
+    fn replace(&self) {
+        match lock::holder(self.home).filter(|_| self.stay.is_some()) {
+            Some(holder) => self.end(holder),
+            None => std::thread::sleep(LOOK),
         }
     }
 

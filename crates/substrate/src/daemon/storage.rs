@@ -133,6 +133,15 @@ impl Storage {
             return;
         }
         memory.looked_us = now;
+        self.try_disk();
+        // A disk that takes long to say no is asked less often: every event waits for the question.
+        if let Some(memory) = &mut self.memory {
+            let took = clock::micros().saturating_sub(now);
+            memory.looked_us = now.saturating_add(took.saturating_mul(5));
+        }
+    }
+
+    fn try_disk(&mut self) {
         if self.disk.is_none() && self.open_disk().is_err() {
             return;
         }

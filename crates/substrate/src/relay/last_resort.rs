@@ -99,6 +99,13 @@ fn wishes(decoded: &Decoded, why: &Why) -> Vec<Wish> {
     }
 }
 
+/// Asks the person about a call that nothing could judge. The exit code.
+pub(super) fn unjudged_answer(request: &HookRequest<'_>) -> u8 {
+    let answer = unjudged(&decode(&request.bytes()));
+    let _reader_gone = ui::talked(&answer.stderr) && ui::printed(&answer.stdout);
+    answer.exit
+}
+
 fn unjudged(decoded: &Decoded) -> Answer {
     if decoded.event.kind != EventKind::PreToolUse {
         return Answer::default();
