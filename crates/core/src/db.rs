@@ -17,8 +17,8 @@ pub trait Db {
         each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
     ) -> Result<(), DbError>;
 
-    /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for no more
-    /// than the pages do.
+    /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for at
+    /// most a quarter of the pages.
     fn size_bytes(&mut self) -> Result<i64, DbError>;
 }
 

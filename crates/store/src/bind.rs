@@ -81,8 +81,8 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
     };
     let pages = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
     let log = conn.path().map_or(0, |path| log_size(Path::new(path)));
-    // What is removed to make room goes through the log as well, which must not make room for itself.
-    Ok(pages + i64::try_from(log).unwrap_or(i64::MAX).min(pages))
+    // What is removed to make room goes through the log as well. Counted whole, a small limit would empty the journal.
+    Ok(pages + i64::try_from(log).unwrap_or(i64::MAX).min(pages / 4))
 }
 
 /// Binds by the number in the parameter's name: to SQLite `$2` is a name, and its place is that of its first use.

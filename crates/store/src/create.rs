@@ -18,6 +18,13 @@ const PART: &str = ".substrate-part-";
 
 /// Builds a database with that schema. If another process was faster, its database stays.
 pub(crate) fn create(path: &Path, schema: Schema<'_>, now: Timestamp) -> Result<(), StoreError> {
+    // The folder itself is locked, so no file has to be made for it. Where that is not possible, the one writer holds
+    // `daemon.lock` anyway.
+    let folder = path.parent().and_then(|folder| File::open(folder).ok());
+    let _locked = folder.as_ref().map(File::lock);
+    if !is_absent(path) {
+        return Ok(());
+    }
     set_aside_log(path, now)?;
     let part = Part::new(path)?;
     build(&part.0, schema, now)?;
@@ -38,6 +45,11 @@ fn build(path: &Path, schema: Schema<'_>, now: Timestamp) -> Result<(), StoreErr
     conn.close().map_err(|(_, error)| fail(error))
 }
 
+/// There is nothing of that name; a link that leads nowhere is something.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 /// Gives it its name, unless the name is taken.
 fn put(part: &Path, path: &Path) -> std::io::Result<()> {
     match std::fs::hard_link(part, path) {
@@ -49,7 +61,7 @@ fn put(part: &Path, path: &Path) -> std::io::Result<()> {
 }
 
 /// The log of a database that is gone would be read into the new one.
-pub(crate) fn set_aside_log(path: &Path, now: Timestamp) -> Result<(), StoreError> {
+fn set_aside_log(path: &Path, now: Timestamp) -> Result<(), StoreError> {
     let log = log_path(path);
     if log.symlink_metadata().is_ok() {
         let mut aside = log.clone().into_os_string();

@@ -12,7 +12,7 @@ use substrate_core::ids::checksum;
 use substrate_core::{Db, DbError, Migration, Timestamp};
 
 use crate::backup::back_up;
-use crate::create::create;
+use crate::create::{create, is_absent};
 use crate::error::{StoreError, db_error};
 use crate::writer::{Durability, Writer};
 
@@ -91,11 +91,6 @@ pub(crate) fn build(
         note.execute((feature, number, checksum(step.sql), step.about, now.0)).map_err(fail)?;
     }
     conn.execute_batch("commit").map_err(fail)
-}
-
-/// There is nothing of that name; a link that leads nowhere is something.
-fn is_absent(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn migrate(writer: &mut Writer, setup: &Setup<'_>) -> Result<Option<PathBuf>, StoreError> {
