@@ -3,6 +3,7 @@
 
 pub mod conn;
 pub mod frame;
+pub mod out;
 pub mod passed;
 pub mod place;
 pub mod reply;

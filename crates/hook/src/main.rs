@@ -15,10 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use handover::Handover;
-use ipc::conn::wait as wait_for;
-use ipc::{Conn, ConnError, HookRequest, Kind, Reply, frame, place};
-use rustix::event::PollFlags;
-use rustix::io::Errno;
+use ipc::{Conn, ConnError, HookRequest, Kind, Reply, frame, out, place};
 use surroundings::{Space, Surroundings};
 
 const USAGE: &str = "usage: substrate-hook CLIENT EVENT   (the payload on stdin)
@@ -193,8 +190,7 @@ fn more(kind: Kind, body: &[u8], asking: &mut Asking) -> Result<More, ConnError>
 
 fn print(body: &[u8]) -> Result<u8, ConnError> {
     let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
-    write_all(rustix::stdio::stderr(), reply.stderr);
-    write_all(rustix::stdio::stdout(), reply.stdout);
+    out::print(reply.stdout, reply.stderr);
     Ok(reply.exit)
 }
 
@@ -208,11 +204,7 @@ fn confirmed(
 ) -> Result<u8, ConnError> {
     let reply = Reply::read(body).ok_or(ConnError::Foreign)?;
     let exit = reply.exit;
-    let printed = reaches_somebody(reply.stderr, rustix::stdio::stderr())
-        && reaches_somebody(reply.stdout, rustix::stdio::stdout())
-        && write_all(rustix::stdio::stderr(), reply.stderr)
-        && write_all(rustix::stdio::stdout(), reply.stdout);
-    if !printed {
+    if !out::printed(reply.stdout, reply.stderr) {
         // The daemon hears nothing, and tells it again.
         return Ok(exit);
     }
@@ -233,38 +225,7 @@ fn confirmed(
     Ok(exit)
 }
 
-/// Where a stream was closed, the null device is in its place, and takes everything.
-fn reaches_somebody(text: &[u8], stream: impl std::os::fd::AsFd) -> bool {
-    text.is_empty()
-        || !rustix::fs::fstat(stream).is_ok_and(|found| {
-            rustix::fs::FileType::from_raw_mode(found.st_mode).is_char_device()
-                && rustix::fs::stat(c"/dev/null").is_ok_and(|null| null.st_rdev == found.st_rdev)
-        })
-}
-
 fn say(text: &str) -> ExitCode {
-    write_all(rustix::stdio::stderr(), text.as_bytes());
+    out::print(b"", text.as_bytes());
     ExitCode::SUCCESS
-}
-
-/// A reader that takes nothing for so long never will.
-const UNREAD: Duration = Duration::from_secs(5);
-
-/// What a pipe that is ready takes without waiting.
-const AT_ONCE: usize = 4_096;
-
-/// Writes without std's buffers, and says whether all of it went out. A reader that went away, or takes nothing, is no
-/// reason to fail or to wait for ever.
-fn write_all(fd: impl std::os::fd::AsFd, mut bytes: &[u8]) -> bool {
-    while !bytes.is_empty() {
-        if wait_for(&fd, PollFlags::OUT, UNREAD).is_err() {
-            return false;
-        }
-        match rustix::io::write(&fd, &bytes[..bytes.len().min(AT_ONCE)]) {
-            Ok(n) => bytes = &bytes[n..],
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(_) => return false,
-        }
-    }
-    true
 }

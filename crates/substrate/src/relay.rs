@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ipc::{Conn, HookRequest, Kind as Frame, Reply, place};
+use ipc::{Conn, HookRequest, Kind as Frame, Reply, out, place};
 use rustix::fs::FileType;
 
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon::{Heard, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
-use crate::{clock, ui};
+use crate::clock;
 use last_resort::Why;
 
 /// The word of a hook that has printed its answer, and could not say so.
@@ -31,8 +31,13 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let exit = u8::try_from(number(2)).unwrap_or(0);
     let why = args.first().map_or("", String::as_str);
     let env = Env::of_this_process();
-    let Ok(body) = read_request(number(3)) else { return ExitCode::from(exit) };
-    let Some(request) = HookRequest::read(&body) else { return ExitCode::from(exit) };
+    let body = read_request(number(3)).unwrap_or_default();
+    let Some(request) = HookRequest::read(&body) else {
+        // Which call it was is in the request, so nothing can be asked about it.
+        trace(Home::find(&env).ok().as_ref(), "the hook's request could not be read");
+        out::print(b"", b"substrate: the hook's request could not be read; see `substrate doctor`\n");
+        return ExitCode::from(exit);
+    };
     if why == PRINTED {
         // The client waits for the exit code of what was printed.
         let _told_again = Home::find(&env).and_then(|home| note_printed(&env, &home, &request));
@@ -108,9 +113,7 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
 
 fn printed(body: &[u8]) -> Result<(u8, bool)> {
     let reply = Reply::read(body).ok_or_else(unreadable)?;
-    let printed = ui::talked(&String::from_utf8_lossy(reply.stderr))
-        && ui::printed(&String::from_utf8_lossy(reply.stdout));
-    Ok((reply.exit, printed))
+    Ok((reply.exit, out::printed(reply.stdout, reply.stderr)))
 }
 
 /// Waits until it was noted that the answer was printed, by the daemon that was told or by its successor.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use substrate_core::Settings;
 use substrate_core::settings::{Layer, Problem, Scope};
 
-use super::project::{project_of, root_of};
+use super::local::{Mounts, is_local};
+use super::project::{project_of, root_of, root_of_by};
 use crate::clock;
 
 /// Files are looked at again after so long; what a person changes is in force before they notice.
@@ -27,6 +29,7 @@ const MAX_FILE: u64 = 1 << 20;
 pub(crate) struct SettingsFiles {
     user: PathBuf,
     projects: HashMap<PathBuf, Known>,
+    mounts: Mounts,
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ struct Known {
     root: PathBuf,
     project: Arc<str>,
     looked_us: u64,
+    /// To look whether its files are the same can't hang.
+    is_local: bool,
     stamps: [Stamp; 3],
     settings: Arc<Settings>,
 }
@@ -46,7 +51,7 @@ pub(crate) type Around = (Arc<Settings>, Arc<str>);
 
 impl SettingsFiles {
     pub(crate) fn new(user: PathBuf) -> Self {
-        Self { user, projects: HashMap::new() }
+        Self { user, projects: HashMap::new(), mounts: Mounts::new() }
     }
 
     /// The settings in force in that folder.
@@ -70,6 +75,20 @@ impl SettingsFiles {
     pub(crate) fn fresh(&self, dir: &Path, now_us: u64) -> Option<Around> {
         let known = self.projects.get(dir)?;
         (now_us.saturating_sub(known.looked_us) < FRESH_US).then(|| known.both())
+    }
+
+    /// The same, if a look shows that it has not changed, and that look can't hang.
+    pub(crate) fn unchanged(&mut self, dir: &Path, now_us: u64) -> Option<Around> {
+        if self.mounts.have_changed() {
+            self.projects.values_mut().for_each(|known| known.is_local = false);
+        }
+        let known = self.projects.get_mut(dir).filter(|known| known.is_local)?;
+        let root = root_of_by(dir, |file| file.symlink_metadata().is_ok());
+        if root != known.root || stamps(&self.user, root, Path::symlink_metadata) != known.stamps {
+            return None;
+        }
+        known.looked_us = now_us;
+        Some(known.both())
     }
 
     /// The same as it was when somebody last looked.
@@ -126,14 +145,17 @@ impl Look {
     pub(crate) fn run(self) -> Looked {
         let Self { user, dir, known } = self;
         let root = root_of(&dir);
-        let stamps = stamps(&user, &root);
-        let same = known.filter(|known| known.root == root && known.stamps == stamps);
+        let found = stamps(&user, &root, Path::metadata);
+        let is_local = is_local(&root)
+            && user.parent().is_some_and(is_local)
+            && found == stamps(&user, &root, Path::symlink_metadata);
+        let same = known.filter(|known| known.root == root && known.stamps == found);
         let known = same.unwrap_or_else(|| {
             let settings = Arc::new(read(&user, &root));
             let project = project_of(&root).display().to_string().into();
-            Known { root, project, looked_us: 0, stamps, settings }
+            Known { root, project, looked_us: 0, is_local, stamps: found, settings }
         });
-        Looked { dir, known }
+        Looked { dir, known: Known { is_local, ..known } }
     }
 }
 
@@ -162,7 +184,7 @@ fn layer(scope: Scope, file: &Path, keys: &[&substrate_core::settings::Key]) -> 
         layer
     };
     match std::fs::metadata(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Ok(found) if found.len() > MAX_FILE => {
             return Some(unreadable("the file is too long for settings".to_owned()));
         }
@@ -184,9 +206,10 @@ fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {
     ]
 }
 
-fn stamps(user: &Path, root: &Path) -> [Stamp; 3] {
+/// What `look` says about the files; one that does not follow links can't be led elsewhere.
+fn stamps(user: &Path, root: &Path, look: fn(&Path) -> io::Result<Metadata>) -> [Stamp; 3] {
     let stamp = |found: Metadata| (found.ino(), found.mtime(), found.mtime_nsec(), found.len());
-    files(user, root).map(|(_, file)| std::fs::metadata(file).ok().map(stamp))
+    files(user, root).map(|(_, file)| look(&file).ok().map(stamp))
 }
 
 #[cfg(test)]
@@ -219,6 +242,31 @@ mod tests {
         crate::fsx::replace(&dir.join(".substrate.toml"), b"locks.mirror = true\n", 0o600).unwrap();
         let (settings, _) = files.keep(look.run(), FRESH_US);
         assert!(settings.on("locks.mirror"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_on_a_disk_of_this_machine_is_looked_at_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let file = dir.join(".substrate.toml");
+        let mut files = SettingsFiles::new(dir.join("config.toml"));
+        assert!(files.unchanged(dir, 0).is_none(), "nothing is known");
+        files.around(dir);
+        let at = clock::micros() + FRESH_US;
+        assert!(files.unchanged(dir, at).is_some(), "as it was");
+        assert!(files.fresh(dir, at + 1).is_some());
+        crate::fsx::replace(&file, b"locks.mirror = true\n", 0o600).unwrap();
+        assert!(files.unchanged(dir, at).is_none(), "another file is read on a thread");
+        let looked = files.look(dir, at).run();
+        assert!(files.keep(looked, at).0.on("locks.mirror"));
+        assert!(files.unchanged(dir, at).is_some());
+        let elsewhere = dir.join("elsewhere");
+        std::fs::rename(&file, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+        let looked = files.look(dir, at).run();
+        files.keep(looked, at);
+        assert!(files.unchanged(dir, at).is_none(), "a link may lead to where a look hangs");
     }
 
     #[test]

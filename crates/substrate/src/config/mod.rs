@@ -3,6 +3,7 @@
 mod env;
 mod files;
 mod home;
+mod local;
 mod project;
 
 pub(crate) use env::Env;

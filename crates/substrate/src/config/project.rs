@@ -4,13 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::Env;
 
+/// What makes a folder the root of a working tree.
+const MARKS: [&str; 2] = [".git", ".substrate.toml"];
+
 /// The nearest folder, from `dir` upwards, that has a `.git` or a `.substrate.toml`; `dir` itself where there is none.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
-    dir.ancestors()
-        .take(64)
-        .find(|folder| folder.join(".git").exists() || folder.join(".substrate.toml").exists())
-        .unwrap_or(dir)
-        .to_owned()
+    root_of_by(dir, Path::exists).to_owned()
+}
+
+/// The same, where `exists` says what is there.
+pub(super) fn root_of_by(dir: &Path, exists: fn(&Path) -> bool) -> &Path {
+    let is_root = |folder: &&Path| MARKS.iter().any(|name| exists(&folder.join(name)));
+    dir.ancestors().take(64).find(is_root).unwrap_or(dir)
 }
 
 /// Whether somebody works on something there: a working tree, or a folder with settings of ours, but never a whole home. Any
@@ -18,7 +23,7 @@ pub(crate) fn root_of(dir: &Path) -> PathBuf {
 pub(crate) fn is_worked_in(root: &Path) -> bool {
     let is = |other: &Path| root == other || root.canonicalize().ok() == other.canonicalize().ok();
     let home = Env::of_this_process().get("HOME").map(PathBuf::from);
-    let is_marked = [".git", ".substrate.toml"].iter().any(|name| root.join(name).exists());
+    let is_marked = MARKS.iter().any(|name| root.join(name).exists());
     is_marked && !is(Path::new("/")) && !home.is_some_and(|home| is(&home))
 }
 

@@ -79,6 +79,10 @@ pub(super) async fn around(state: &Rc<State>, dir: &Path, who: &str) -> (Around,
     if let Some(fresh) = state.settings.borrow().fresh(dir, now) {
         return (fresh, None);
     }
+    // A thread costs more than the whole look.
+    if let Some(unchanged) = state.settings.borrow_mut().unchanged(dir, now) {
+        return (unchanged, None);
+    }
     if let Some(around) = read(state, dir, who).await {
         return (around, None);
     }

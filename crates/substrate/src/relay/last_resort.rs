@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use ipc::HookRequest;
+use ipc::{HookRequest, out};
 use substrate_clients::Answer;
 use substrate_core::{EventKind, ToolClass, Wish, engine};
 use substrate_store::{Durability, Writer};
@@ -15,7 +15,7 @@ use crate::config::{Home, SettingsFiles};
 use crate::error::{AppError, Result};
 use crate::host::{self, Considered, Decoded, Gathered, Host, Prepared};
 use crate::machine::Machine;
-use crate::{clock, gather, ui};
+use crate::{clock, gather};
 
 /// How long settings and facts may take: they may lie on a disk that hangs.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -51,7 +51,7 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
             unjudged(&decode(&request.bytes()))
         }
     };
-    let _reader_gone = ui::talked(&answer.stderr) && ui::printed(&answer.stdout);
+    out::print(answer.stdout.as_bytes(), answer.stderr.as_bytes());
     answer.exit
 }
 
@@ -102,7 +102,7 @@ fn wishes(decoded: &Decoded, why: &Why) -> Vec<Wish> {
 /// Asks the person about a call that nothing could judge. The exit code.
 pub(super) fn unjudged_answer(request: &HookRequest<'_>) -> u8 {
     let answer = unjudged(&decode(&request.bytes()));
-    let _reader_gone = ui::talked(&answer.stderr) && ui::printed(&answer.stdout);
+    out::print(answer.stdout.as_bytes(), answer.stderr.as_bytes());
     answer.exit
 }
 

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use ipc::{Conn, HookRequest, Kind};
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, bin, wait_until};
 
@@ -60,15 +61,19 @@ fn a_limit_on_files_stops_neither_hook_nor_daemon_nor_guard() {
     assert!(says(&second, "deny"), "leases hold in memory: {second}");
 }
 
-#[test]
-fn a_reader_that_never_reads_holds_no_hook_forever() {
+#[rstest]
+#[case::the_hook_prints(true)]
+#[case::what_it_became_prints(false)]
+fn a_reader_that_never_reads_holds_no_hook_forever(#[case] has_daemon: bool) {
     let env = TestEnv::new();
     // More than a pipe takes.
     let words = "w".repeat(200);
     let rules: Vec<String> =
         (0..600).map(|n| format!("\"PreToolUse Bash notice: {n} {words}\"")).collect();
     configure(&env, &format!("[probe]\nrules = [{}]\n", rules.join(",")));
-    env.substrate(["daemon", "start"]).success();
+    if has_daemon {
+        env.substrate(["daemon", "start"]).success();
+    }
     let mut command = env.command(bin("substrate-hook"));
     command.args(["claude-code", "PreToolUse"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut hook = command.spawn().unwrap();
@@ -140,10 +145,15 @@ fn prompt(env: &TestEnv) -> Value {
     json!({"session_id": "a", "cwd": env.project(), "hook_event_name": "UserPromptSubmit", "prompt": "go"})
 }
 
-#[test]
-fn mail_that_a_closed_stdout_swallowed_is_told_again() {
+#[rstest]
+#[case::of_the_hook(true)]
+#[case::of_what_it_became(false)]
+fn mail_that_a_closed_stdout_swallowed_is_told_again(#[case] has_daemon: bool) {
     let env = TestEnv::new();
     with_mail(&env);
+    if !has_daemon {
+        env.substrate(["daemon", "stop"]).success();
+    }
     let mut command = env.command("/bin/sh");
     command.args(["-c", "exec \"$0\" claude-code UserPromptSubmit >&-"]).arg(bin("substrate-hook"));
     Running::start(command, prompt(&env).to_string().into_bytes()).finish(SOON).success();
@@ -235,7 +245,7 @@ fn an_event_whose_caller_has_gone_changes_nothing_but_the_journal() {
 /// Whether a hook waits for its answer: it sleeps in `poll`.
 fn has_sent(pid: u32) -> bool {
     let wchan = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
-    // The seventh system call of this architecture is `poll`.
+    // `poll` and `ppoll` on x86-64, and `ppoll` on aarch64.
     let number = wchan.split_whitespace().next().unwrap_or_default();
-    (number == "7" || number == "271") && wchan.split_whitespace().nth(2) == Some("0x1")
+    ["7", "271", "73"].contains(&number) && wchan.split_whitespace().nth(2) == Some("0x1")
 }

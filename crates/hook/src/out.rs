@@ -1,0 +1,55 @@
+//! Printing for a client: without std's buffers, and never longer than its reader deserves.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::PollFlags;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use rustix::stdio::{stderr, stdout};
+
+use crate::conn::wait;
+
+/// A reader that takes nothing for so long never will.
+const UNREAD: Duration = Duration::from_secs(5);
+
+/// What a pipe that is ready takes without waiting.
+const AT_ONCE: usize = 4_096;
+
+/// Prints both texts, stderr first.
+pub fn print(out: &[u8], err: &[u8]) {
+    write_all(stderr(), err);
+    write_all(stdout(), out);
+}
+
+/// Prints both texts, and says whether all of it went out to a reader.
+pub fn printed(out: &[u8], err: &[u8]) -> bool {
+    reaches_a_reader(err, stderr())
+        && reaches_a_reader(out, stdout())
+        && write_all(stderr(), err)
+        && write_all(stdout(), out)
+}
+
+/// Says whether all of it went out. A reader that went away, or takes nothing, is no reason to fail or to wait for ever.
+fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        if wait(&fd, PollFlags::OUT, UNREAD).is_err() {
+            return false;
+        }
+        match rustix::io::write(&fd, &bytes[..bytes.len().min(AT_ONCE)]) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Where a stream was closed, the null device is in its place, and takes everything.
+fn reaches_a_reader(text: &[u8], stream: impl AsFd) -> bool {
+    text.is_empty()
+        || !rustix::fs::fstat(stream).is_ok_and(|found| {
+            FileType::from_raw_mode(found.st_mode).is_char_device()
+                && rustix::fs::stat(c"/dev/null").is_ok_and(|null| null.st_rdev == found.st_rdev)
+        })
+}
