@@ -54,6 +54,32 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Those of the words that a text may have been meant to be, nearest first; at most three.
+pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = text.to_lowercase();
+    let far = wanted.chars().count().max(4) / 2;
+    let scored = words.into_iter().map(|word| (distance(&wanted, &word.to_lowercase()), word));
+    let mut close: Vec<(usize, &str)> = scored.filter(|(distance, _)| *distance <= far).collect();
+    close.sort_unstable();
+    close.into_iter().take(3).map(|(_, word)| word).collect()
+}
+
+/// How many characters must be changed, added or removed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +133,21 @@ mod tests {
             prop_assert!(kept.len() <= max.max(text.len().min(max)));
             prop_assert!(text.starts_with(kept));
         }
+    }
+
+    #[test]
+    fn distances_are_what_one_would_type_wrong() {
+        assert_eq!(distance("noblelion", "noblelion"), 0);
+        assert_eq!(distance("nobelion", "noblelion"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("lionnoble", "noblelion"), 8);
+    }
+
+    #[test]
+    fn the_nearest_words_come_first_and_strange_ones_not_at_all() {
+        let words = ["Stop", "SubagentStop", "SessionStart"];
+        assert_eq!(nearest("stp", words), ["Stop"]);
+        assert_eq!(nearest("subagentstart", words), ["SubagentStop", "SessionStart"]);
+        assert_eq!(nearest("xyz", words), Vec::<&str>::new());
     }
 }

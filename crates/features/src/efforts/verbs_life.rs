@@ -17,8 +17,12 @@ use crate::identity::reach::{Reach, reach};
 #[serde(default)]
 pub(super) struct Dehydrate {
     /// Goal, decisions, state, open questions, next steps, files
-    #[arg(required_unless_present = "body_file", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["body", "body_file"], allow_hyphen_values = true)]
     text: Option<String>,
+    /// The same as a flag
+    #[arg(long, conflicts_with_all = ["text", "body_file"], allow_hyphen_values = true)]
+    #[serde(default, skip_serializing)]
+    body: Option<String>,
     /// The file with the text; `-` is standard input
     #[arg(long, conflicts_with = "text")]
     body_file: Option<String>,
@@ -34,6 +38,7 @@ impl VerbArgs for Dehydrate {
     const ACCESS: Access = Access::Write;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.text = self.text.take().or(self.body.take());
         read_body(&mut self.text, &mut self.body_file, local)
     }
 

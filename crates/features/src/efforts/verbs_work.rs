@@ -81,8 +81,12 @@ impl VerbArgs for Phase {
 #[serde(default)]
 pub(super) struct Log {
     /// What you did, found or decided, and what comes next
-    #[arg(required_unless_present = "body_file", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["body", "body_file"], allow_hyphen_values = true)]
     text: Option<String>,
+    /// The same as a flag
+    #[arg(long, conflicts_with_all = ["text", "body_file"], allow_hyphen_values = true)]
+    #[serde(default, skip_serializing)]
+    body: Option<String>,
     /// The file with the text; `-` is standard input
     #[arg(long, conflicts_with = "text")]
     body_file: Option<String>,
@@ -98,6 +102,7 @@ impl VerbArgs for Log {
     const ACCESS: Access = Access::Write;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.text = self.text.take().or(self.body.take());
         read_body(&mut self.text, &mut self.body_file, local)
     }
 

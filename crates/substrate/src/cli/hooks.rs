@@ -50,7 +50,8 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             scoped(Command::new("uninstall").about("Take out exactly what was added"))
-                .arg(switch("dry-run", "Show what would change, and change nothing")),
+                .arg(switch("dry-run", "Show what would change, and change nothing"))
+                .arg(switch("yes", "Don't ask (it never does)").hide(true)),
         )
 }
 

@@ -3,6 +3,7 @@
 mod ask;
 mod call;
 mod config;
+mod config_set;
 mod daemon;
 mod db;
 mod doctor;
@@ -18,13 +19,14 @@ mod setup;
 mod tmux;
 mod verbs;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
-use crate::error::Result;
+use crate::error::{AppError, Kind, Result};
 use crate::{clock, proc, ui};
 
 /// What every command knows.
@@ -67,6 +69,12 @@ fn context(matches: &ArgMatches) -> Result<Context> {
     let env = Env::of_this_process();
     let home = Home::find(&env)?;
     let verbose = matches.get_count("verbose") > 0;
+    if let Some(dir) = deepest(matches).get_one::<String>("project-dir")
+        && !Path::new(dir).is_dir()
+    {
+        return Err(AppError::new(Kind::User, format!("there is no folder `{dir}`"))
+            .hint("`--project-dir` takes the folder of a project"));
+    }
     Ok(Context { caller: caller(matches, &env), format: format(matches), verbose, env, home })
 }
 
@@ -95,6 +103,10 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
             Ok(())
         }
         Some(("doctor", matches)) => doctor::run(&context, matches),
+        Some(("version", _)) => {
+            ui::data(concat!("substrate ", env!("CARGO_PKG_VERSION"), "\n"));
+            Ok(())
+        }
         Some(("__reference", _)) => {
             ui::data(&reference::markdown());
             Ok(())
@@ -126,6 +138,7 @@ pub(crate) fn command() -> Command {
                 .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(clap::value_parser!(clap_complete::Shell)).help("bash, zsh, fish, elvish or powershell")),
         )
         .subcommand(doctor::command())
+        .subcommand(Command::new("version").about("Which version this is"))
         .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
         .mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
@@ -138,6 +151,14 @@ fn completions(matches: &ArgMatches) {
         clap_complete::generate(*shell, &mut command(), "substrate", &mut out);
         ui::data(&String::from_utf8_lossy(&out));
     }
+}
+
+/// What was typed last; it knows the flags that all commands have.
+fn deepest(mut matches: &ArgMatches) -> &ArgMatches {
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
+    }
+    matches
 }
 
 fn global_flags() -> Vec<Arg> {
