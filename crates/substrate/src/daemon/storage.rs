@@ -190,9 +190,10 @@ impl Storage {
         verb: &'static Verb,
         run: impl FnOnce(&mut dyn Db) -> Result<Output, AppError>,
     ) -> Option<Result<Output, AppError>> {
+        // By its words: a constant may be in several places.
         let is_there = substrate_features::WITHOUT_DISK
             .iter()
-            .any(|feature| feature.verbs.iter().any(|other| std::ptr::eq(other, verb)));
+            .any(|feature| feature.verbs.iter().any(|other| other.path == verb.path));
         let memory = self.memory.as_mut().filter(|_| is_there)?;
         let read = memory.writer.begin(Durability::Normal).map_err(AppError::from);
         Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
