@@ -42,6 +42,23 @@ fn gate(env: &TestEnv) -> (String, std::path::PathBuf) {
     (format!("while [ ! -e {} ]; do sleep 0.05; done", gate.display()), gate)
 }
 
+/// The model of a session that edits `a.txt`, and keeps it while its shell waits.
+fn holding(env: &TestEnv, wait: &str) -> ModelServer {
+    ModelServer::start(Script::new([
+        read(env, "a.txt"),
+        edit(env, "a.txt", "one", "two"),
+        bash(wait),
+        Turn::text("first done"),
+    ]))
+}
+
+fn wait_until_held(env: &TestEnv) {
+    wait_until(SOON, "the first edit", || text(env, "a.txt") == "two\n");
+    wait_until(SOON, "its shell", || {
+        journal(env).iter().any(|entry| entry["event"] == "PreToolUse" && entry["tool"] == "Bash")
+    });
+}
+
 /// What a refused agent does: lets the holder go on (which is the test's own part), and waits as it was told.
 fn until_free(gate: &std::path::Path) -> String {
     let program = bin("substrate");
@@ -52,18 +69,9 @@ fn until_free(gate: &std::path::Path) -> String {
 fn two_sessions_that_edit_one_file_take_turns() {
     let env = installed();
     let (wait, gate) = gate(&env);
-    let first_model = ModelServer::start(Script::new([
-        read(&env, "a.txt"),
-        edit(&env, "a.txt", "one", "two"),
-        bash(&wait),
-        Turn::text("first done"),
-    ]));
-    let first = Client::new(&env, &first_model);
-    let first = first.start_print("begin", &[]);
-    wait_until(SOON, "the first edit", || text(&env, "a.txt") == "two\n");
-    wait_until(SOON, "its shell", || {
-        journal(&env).iter().any(|entry| entry["event"] == "PreToolUse" && entry["tool"] == "Bash")
-    });
+    let first_model = holding(&env, &wait);
+    let first = Client::new(&env, &first_model).start_print("begin", &[]);
+    wait_until_held(&env);
     let second_model = ModelServer::start(Script::new([
         read(&env, "a.txt"),
         edit(&env, "a.txt", "two", "three"),
@@ -98,18 +106,9 @@ fn two_sessions_that_edit_one_file_take_turns() {
 fn a_line_that_writes_what_another_session_holds_is_refused_until_it_is_free() {
     let env = installed();
     let (wait, gate) = gate(&env);
-    let first_model = ModelServer::start(Script::new([
-        read(&env, "a.txt"),
-        edit(&env, "a.txt", "one", "two"),
-        bash(&wait),
-        Turn::text("first done"),
-    ]));
-    let first = Client::new(&env, &first_model);
-    let first = first.start_print("begin", &[]);
-    wait_until(SOON, "the first edit", || text(&env, "a.txt") == "two\n");
-    wait_until(SOON, "its shell", || {
-        journal(&env).iter().any(|entry| entry["event"] == "PreToolUse" && entry["tool"] == "Bash")
-    });
+    let first_model = holding(&env, &wait);
+    let first = Client::new(&env, &first_model).start_print("begin", &[]);
+    wait_until_held(&env);
     let second_model = ModelServer::start(Script::new([
         bash("sed -i s/two/three/ a.txt"),
         bash("echo three > a.txt"),

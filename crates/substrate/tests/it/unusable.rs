@@ -1,6 +1,6 @@
 //! State that can't be used, in every way that we know: guards refuse all the same, and doctor and the status line say so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use substrate_testkit::{Running, TestEnv, bin, write_file};
@@ -39,9 +39,9 @@ impl Drop for Mounted<'_> {
 }
 
 /// Mounts a path over itself so that it can only be read. `None`, said loudly: that can't be done here.
-fn read_only<'e>(env: &'e TestEnv, path: PathBuf) -> Option<Mounted<'e>> {
+fn read_only<'e>(env: &'e TestEnv, path: &Path) -> Option<Mounted<'e>> {
     let mount = |args: &[&str]| {
-        let done = env.command("mount").args(args).arg(&path).status();
+        let done = env.command("mount").args(args).arg(path).status();
         done.is_ok_and(|status| status.success())
     };
     let text = path.display().to_string();
@@ -49,7 +49,7 @@ fn read_only<'e>(env: &'e TestEnv, path: PathBuf) -> Option<Mounted<'e>> {
         eprintln!("NOT RUN: nothing can be mounted here (needs root)");
         return None;
     }
-    let mounted = Mounted(env, path.clone());
+    let mounted = Mounted(env, path.to_owned());
     mount(&["-o", "remount,bind,ro"]).then_some(mounted)
 }
 
@@ -75,9 +75,9 @@ impl<'e> Case<'e> {
                 env.hook("Stop", plain("a", "Stop")).success();
                 env.substrate(["daemon", "stop"]).success();
                 match broken {
-                    Broken::Newer => case.from_the_future(),
-                    Broken::ReadOnly => case._mounted = Some(read_only(env, database)?),
-                    _ => case._mounted = Some(read_only(env, env.state())?),
+                    Broken::Newer => case.make_newer(),
+                    Broken::ReadOnly => case._mounted = Some(read_only(env, &database)?),
+                    _ => case._mounted = Some(read_only(env, &env.state())?),
                 }
             }
             Broken::Damaged => write_file(&database, vec![0x5a; 20_000]),
@@ -94,7 +94,7 @@ impl<'e> Case<'e> {
         Some(case)
     }
 
-    fn from_the_future(&self) {
+    fn make_newer(&self) {
         let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); \
             c.execute(\"insert into schema_migration values ('journal', 99, 'x', 'from the future', 0)\"); c.commit()";
         let database = self.env.state().join("subtrate.db");
