@@ -27,6 +27,8 @@ pub struct Verb {
     /// Whether a body asks for many requests, one per line of its input.
     pub streams: fn(&Value) -> Option<String>,
     pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
+    /// What it says where the state can't be used, in place of an error.
+    pub without_state: fn(&str) -> Option<Output>,
 }
 
 /// What a verb does to the database.
@@ -56,6 +58,12 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError>;
+
+    /// What it says where the state can't be used, and why. `None`: it fails. For output that people have before their
+    /// eyes all the time: an error there would show as nothing.
+    fn without_state(_why: &str) -> Option<Output> {
+        None
+    }
 }
 
 impl Verb {
@@ -81,6 +89,7 @@ impl Verb {
                 })?;
                 args.run(cx, caller)
             },
+            without_state: A::without_state,
         }
     }
 }

@@ -12,6 +12,9 @@ use super::window::Usage;
 use crate::identity::book;
 use crate::{efforts, mail};
 
+/// How much of an error fits into the line.
+const MAX_WHY: usize = 120;
+
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(super) struct Statusline {
@@ -79,6 +82,12 @@ impl VerbArgs for Statusline {
             "unread": n_unread,
         });
         Ok(Output::new(format!("{text}\n"), json))
+    }
+
+    fn without_state(why: &str) -> Option<Output> {
+        let why = one_line(why, MAX_WHY);
+        let text = format!("Substrate: state not usable ({why}) · substrate doctor\n");
+        Some(Output::new(text, json!({"state": "not usable", "why": why})))
     }
 }
 

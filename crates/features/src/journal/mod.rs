@@ -19,7 +19,7 @@ mod tests;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
-pub(crate) use at_work::was_at_work;
+pub(crate) use at_work::{running_at, who_named};
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
 pub use redact::{DOTENV, PATTERNS, Pattern};
 pub(crate) use redact::{names_dotenv, redacted};

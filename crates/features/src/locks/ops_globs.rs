@@ -30,6 +30,18 @@ macro_rules! columns {
 pub(super) const IN_ROOT: &str =
     concat!("select ", columns!(), " from lease_globs where root = $1");
 
+/// Seeks in one index, however many there are.
+pub(super) const OTHERS_RESERVE: &str = "select 1 from lease_globs where session < $1
+   union all select 1 from lease_globs where session > $1
+   union all select 1 from lease_globs where session = $1 and actor < $2
+   union all select 1 from lease_globs where session = $1 and actor > $2 limit 1";
+
+/// Whether another actor has reserved anything anywhere.
+pub(super) fn others_reserve(db: &mut dyn Db, me: &Owner) -> Result<bool, DbError> {
+    let params = [me.session.as_str().into(), me.actor.as_str().into()];
+    Ok(db.first(OTHERS_RESERVE, &params, |row| row.int(0))?.is_some())
+}
+
 pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Vec<Reserved>, DbError> {
     db.rows(IN_ROOT, &[root.into()], reserved)
 }

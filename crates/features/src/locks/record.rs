@@ -7,7 +7,7 @@ use super::life::PROVISIONAL_MS;
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
-use super::{files, lending, mirror, ops, policy, release, words};
+use super::{files, lending, mirror, ops, policy, release, shell_writes, words};
 use crate::mail::face;
 
 pub(super) fn record(
@@ -19,6 +19,9 @@ pub(super) fn record(
     if cx.settings.word("locks.mode") != "off" {
         match (event.kind, class) {
             (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event, outcome)?,
+            (EventKind::PreToolUse, Some(ToolClass::Shell)) => {
+                shell_writes::record(cx, event, outcome)?;
+            }
             (EventKind::PostToolUseFailure, Some(ToolClass::Edit)) => failed_edit(cx, event)?,
             // A turn that waits for mail is over as well: nobody shall wait for who waits.
             (EventKind::Stop | EventKind::SubagentStop, _) if outcome.verdict.block.is_none() => {

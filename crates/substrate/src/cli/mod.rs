@@ -61,7 +61,22 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
     match matches.subcommand() {
         Some(("run", inner)) => run::run(context(matches)?, inner),
-        _ => one(context(matches)?, matches).map(|()| ExitCode::SUCCESS),
+        _ => one_or_excuse(matches).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// A command; without a state home some still have something to say.
+fn one_or_excuse(matches: &ArgMatches) -> Result<()> {
+    match (context(matches), matches.subcommand()) {
+        (Ok(context), _) => one(context, matches),
+        (Err(mut error), Some(("doctor", _))) => {
+            error.message.insert_str(0, "state not usable: ");
+            Err(error)
+        }
+        (Err(error), Some((name, inner))) => {
+            verbs::without_state(format(matches), name, inner, error)
+        }
+        (Err(error), None) => Err(error),
     }
 }
 

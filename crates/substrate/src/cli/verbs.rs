@@ -65,14 +65,41 @@ fn capital(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
-    let (verb, matches) = match matches.subcommand() {
+/// The verb that was typed, with its own flags.
+fn typed<'m>(name: &str, matches: &'m ArgMatches) -> (Option<&'static Verb>, &'m ArgMatches) {
+    match matches.subcommand() {
         Some((second, inner)) => (all().find(|verb| verb.path == [name, second]), inner),
         None => (
             all().find(|verb| verb.path == [name] || (verb.default && verb.path[0] == name)),
             matches,
         ),
-    };
+    }
+}
+
+/// Prints what the verb says where the state can't be used; gives the error back where it says nothing.
+pub(super) fn without_state(
+    format: Format,
+    name: &str,
+    matches: &ArgMatches,
+    error: AppError,
+) -> Result<()> {
+    match typed(name, matches).0 {
+        Some(verb) => excused(format, verb, error),
+        None => Err(error),
+    }
+}
+
+fn excused(format: Format, verb: &Verb, error: AppError) -> Result<()> {
+    let is_state = matches!(error.kind, Kind::State | Kind::Daemon);
+    let said = is_state.then(|| (verb.without_state)(&error.in_one_line())).flatten();
+    match said {
+        Some(output) => print(format, &output).map(drop),
+        None => Err(error),
+    }
+}
+
+pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
+    let (verb, matches) = typed(name, matches);
     let verb =
         verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
     // What the client says about its project is no reason to look for files anywhere but here.
@@ -84,7 +111,10 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     let mut line = Line::new(context, verb);
     let mut pause = FOLLOW.0;
     loop {
-        let output = line.call(body, &context.caller.request)?;
+        let output = match line.call(body, &context.caller.request) {
+            Ok(output) => output,
+            Err(error) => return excused(context.format, verb, error),
+        };
         let printed = print(context.format, &output)?;
         if !printed && output.after.is_some() {
             return Err(AppError::new(Kind::State, "the output could not be written")

@@ -83,6 +83,8 @@ mod start;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]
+mod unusable;
+#[cfg(test)]
 mod waiting;
 #[cfg(test)]
 mod work;

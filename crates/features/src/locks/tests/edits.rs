@@ -91,11 +91,11 @@ fn where_it_is_off_nothing_is_kept() {
 }
 
 #[test]
-fn reads_and_commands_are_never_refused() {
+fn reads_and_harmless_commands_are_never_refused() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     assert_eq!(denial(&reads(&mut stage, OTTER)), None);
-    for command in ["cd /repo && cat a.rs", "sed -i s/a/b/ a.rs", "git status", "git add a.rs"] {
+    for command in ["cd /repo && cat a.rs", "sed -n 1p a.rs", "git status", "git add a.rs"] {
         assert_eq!(denial(&bash(&mut stage, OTTER, command)), None, "{command}");
     }
 }

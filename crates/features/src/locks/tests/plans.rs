@@ -16,6 +16,10 @@ use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 )]
 #[case::others(ops::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
 #[case::anybody(ops::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
+#[case::reserved_by_anybody(
+    ops_globs::OTHERS_RESERVE,
+    "lease_globs USING COVERING INDEX lease_globs_owner (session<?)"
+)]
 #[case::in_root(ops::IN_ROOT, "leases USING INDEX leases_root (root=?)")]
 #[case::in_project(ops::IN_PROJECT, "leases USING INDEX leases_project (project=?)")]
 #[case::expired(ops::EXPIRED, "leases USING INDEX leases_expires (expires_ms<?)")]

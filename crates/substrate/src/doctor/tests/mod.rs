@@ -61,6 +61,8 @@ fn healthy() -> Facts {
             is_writable: true,
             state: database::State::Intact { n_missing_steps: 0 },
             free_space: Some(1 << 33),
+            has_home: true,
+            home: PathBuf::from("/home/x/.subtrate"),
         },
         problems: vec![],
         client: Client {
