@@ -15,6 +15,7 @@ mod reference;
 mod run;
 mod scratchpad;
 mod setup;
+mod standing;
 mod tmux;
 mod verbs;
 
@@ -57,9 +58,11 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 
 /// A supervisor ends as its client did; any other command well.
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
+    let context = context(matches)?;
+    standing::admit(&context, matches)?;
     match matches.subcommand() {
-        Some(("run", inner)) => run::run(context(matches)?, inner),
-        _ => one(context(matches)?, matches).map(|()| ExitCode::SUCCESS),
+        Some(("run", inner)) => run::run(context, inner),
+        _ => one(context, matches).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -177,11 +180,12 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
-        inside_client: env.get("CLAUDECODE").is_some(),
+        inside_client: standing::says_inside(env),
         // Whoever runs the verb knows its projects.
         project: String::new(),
         request: hex(proc::random_id()),
-        shells: local::shells(env),
+        // The host looks for itself.
+        lineage: None,
     }
 }
 
