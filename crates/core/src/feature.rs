@@ -15,7 +15,7 @@ use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
-use crate::who::{Asking, Who};
+use crate::who::{Asking, Standing, Who};
 use crate::wish::Wish;
 use crate::world::{Nowhere, World};
 
@@ -94,6 +94,8 @@ pub struct Cx<'a> {
     pub world: &'a dyn World,
     /// Whose event or command this is, once that is known.
     pub who: Option<Who>,
+    /// Where the command comes from, once `who` is asked for.
+    pub standing: Standing,
     /// How many blocks in a row have held the actor that wants to stop now.
     pub n_held: u32,
     /// What shall happen after the commit.
@@ -115,6 +117,7 @@ impl<'a> Cx<'a> {
             facts: &NO_FACTS,
             world: &Nowhere,
             who: None,
+            standing: Standing::User,
             n_held: 0,
             effects: Vec::new(),
             troubles: Vec::new(),
@@ -173,4 +176,7 @@ pub enum FeatureError {
     Db(#[from] DbError),
     #[error("{0}")]
     Other(String),
+    /// The caller wants to be somebody else. Unlike a caller that nobody knows, it is not even shown anything.
+    #[error("{message}")]
+    Refused { message: String, hint: String },
 }

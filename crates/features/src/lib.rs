@@ -26,7 +26,7 @@ mod supervise;
 mod todos;
 mod work;
 
-pub use identity::is_agent_name;
+pub use identity::{is_agent_name, standing};
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};

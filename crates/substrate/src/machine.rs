@@ -6,6 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use substrate_core::{Timestamp, World};
 
 use crate::clock;
+#[cfg(target_os = "linux")]
+use crate::processes;
 
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
@@ -65,15 +67,10 @@ impl World for Machine {
     }
 }
 
-/// The 22nd field of `/proc/PID/stat`: ticks since the machine started. The second field is a name in brackets, which
-/// may hold anything.
+/// A process that has ended and was not waited for is gone.
 #[cfg(target_os = "linux")]
 fn began(pid: u32) -> Option<i64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    // A process that has ended and was not waited for is gone.
-    if state == "Z" { None } else { fields.nth(18)?.parse().ok() }
+    processes::stat(pid).filter(|stat| stat.state != b'Z').map(|stat| stat.began)
 }
 
 /// Elsewhere only whether there is such a process.

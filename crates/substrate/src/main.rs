@@ -14,6 +14,7 @@ mod hooks;
 mod host;
 mod machine;
 mod proc;
+mod processes;
 mod relay;
 mod run;
 mod tmux;

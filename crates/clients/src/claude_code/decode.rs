@@ -12,6 +12,8 @@ use super::tools;
 use super::wire::{Payload, Raw};
 use crate::{DecodeError, Input};
 
+/// The variable that names the client's process.
+pub(super) const PROCESS: &str = "CLAUDE_PID";
 /// How many blocks in a row the client honours unless it was told otherwise.
 const BLOCK_CAP: u32 = 8;
 /// The longest name of an unknown event that is kept, in characters.
@@ -40,7 +42,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         transcript: payload.transcript_path.some_text(),
         prompt_id: payload.prompt_id.some_text(),
         permission_mode: payload.permission_mode.some_text(),
-        client_pid: variable(input, "CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+        client_pid: variable(input, PROCESS).and_then(|pid| pid.parse().ok()),
         attended: match variable(input, "CLAUDE_CODE_SESSION_ATTENDED") {
             Some("1") => Some(true),
             Some("0") => Some(false),

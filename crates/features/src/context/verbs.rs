@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, SafeId, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, SafeId, VerbError};
 
 use super::ops::{self, Said};
 use super::window::Usage;
@@ -28,6 +28,7 @@ impl VerbArgs for Statusline {
     const ABOUT: &'static str =
         "One line for the client's status bar, from the JSON that it writes to standard input";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         let text = local.read("-")?;

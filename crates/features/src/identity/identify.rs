@@ -80,7 +80,7 @@ fn heard_again(
             // The client does not say: what was known of its process still holds.
             new.process = Process::now(cx.world, known.pid.and_then(|pid| u32::try_from(pid).ok()));
         }
-        ops::moved(cx.db, &new)?;
+        ops::moved(cx.db, &new, cx.now)?;
     }
     // Our own waiter outlives its session, and the end itself is no sign of life.
     let is_alive = !matches!(event.kind, EventKind::Waiter | EventKind::SessionEnd);

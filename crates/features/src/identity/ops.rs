@@ -2,8 +2,8 @@
 
 use substrate_core::{Db, DbError, Param, Row, SafeId, Timestamp, World};
 
-use super::names;
 use super::presence::{self, Present, Process, Status};
+use super::{names, processes};
 
 /// What is known of a session, as every event of it needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) fn add_session(
             now.0.into(),
         ],
     )?;
-    Ok(())
+    processes::note(db, new.session, new.process, now)
 }
 
 /// The session was heard of.
@@ -77,7 +77,7 @@ pub(super) fn renew(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result
 }
 
 /// Where the session runs now. What is not known leaves what was known before.
-pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError> {
+pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update agent_sessions set client_pid = $2, client_began = $3,
            cwd = case when $4 = '' then cwd else $4 end,
@@ -92,7 +92,7 @@ pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError
             new.attended.map(i64::from).into(),
         ],
     )?;
-    Ok(())
+    processes::note(db, new.session, new.process, now)
 }
 
 /// The session is another agent from now on.

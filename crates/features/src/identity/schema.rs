@@ -2,7 +2,24 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES];
+
+/// A session may run in two processes at once, and a process in several sessions one after the other.
+const PROCESSES: Migration = Migration {
+    about: "the client processes that sessions run in",
+    sql: "create table client_processes (
+            pid bigint not null,
+            began bigint not null,
+            session text not null,
+            seen_ms bigint not null,
+            primary key (pid, began, session)
+          );
+          insert into client_processes (pid, began, session, seen_ms)
+            select client_pid, client_began, session, last_ms from agent_sessions
+            where client_pid is not null and client_began is not null;",
+};
+
+const SESSIONS: Migration = Migration {
     about: "agents, their sessions, subagents and open shell calls",
     sql: "create table agents (
             id integer primary key,
@@ -56,4 +73,4 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             ended_ms bigint,
             primary key (session, use_id)
           );",
-}];
+};

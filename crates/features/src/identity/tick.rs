@@ -2,7 +2,7 @@
 
 use substrate_core::{Cx, FeatureError};
 
-use super::{actors, files, ops};
+use super::{actors, files, ops, processes};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -24,5 +24,6 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         }
     }
     let n_calls = actors::forget_calls(cx.db, cx.now.plus_ms(-DAY_MS), STEP)?;
+    processes::forget(cx, cx.now.plus_ms(-KEPT_MS), STEP)?;
     Ok(n_forgotten == step || n_calls == step)
 }

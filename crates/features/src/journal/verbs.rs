@@ -9,7 +9,7 @@ use serde_json::json;
 use substrate_core::text::nearest;
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, EventKind, Output, VerbError, Verdict};
+use substrate_core::{Access, Audience, Caller, Cx, EventKind, Output, VerbError, Verdict};
 
 use super::ops::{self, Column, Figures, Filter, Shown};
 use super::record::LATE;
@@ -168,6 +168,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["journal", "list"];
     const ABOUT: &'static str = "The newest entries of the journal, oldest first";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -193,6 +194,7 @@ impl VerbArgs for Tail {
     const PATH: &'static [&'static str] = &["journal", "tail"];
     const ABOUT: &'static str = "Follow the journal as it grows (Ctrl+C ends it)";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let limit = if self.after.is_some() { 1_000 } else { self.limit };
@@ -217,6 +219,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["journal", "show"];
     const ABOUT: &'static str = "Everything about one entry";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let mut row = ops::show(cx.db, self.id)?.ok_or_else(|| {
@@ -243,6 +246,7 @@ impl VerbArgs for Stats {
     const PATH: &'static [&'static str] = &["journal", "stats"];
     const ABOUT: &'static str = "How many events, how fast, what was refused, what failed";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let after = after(cx, Some(&self.since))?;

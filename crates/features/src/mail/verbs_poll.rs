@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
+use substrate_core::{Access, Audience, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
 
 use super::message::{MessageId, Priority};
 use super::ops::Mailbox;
@@ -42,6 +42,7 @@ impl VerbArgs for Poll {
     const PATH: &'static [&'static str] = &["poll"];
     const ABOUT: &'static str = "What is new in your mailbox";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -89,6 +90,7 @@ impl VerbArgs for Watch {
     const PATH: &'static [&'static str] = &["watch"];
     const ABOUT: &'static str = "Wait for mail, print it and end: for clients without hooks";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;

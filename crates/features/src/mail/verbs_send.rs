@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
 use super::message::{MessageId, Priority, names};
 use super::ops::{self, Letter, Mailbox};
@@ -70,6 +70,7 @@ impl VerbArgs for Send {
     const PATH: &'static [&'static str] = &["send"];
     const ABOUT: &'static str = "Send a message to agents or to the user";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         if let Some(names) = self.name.take() {
@@ -186,6 +187,7 @@ impl VerbArgs for Reply {
     const PATH: &'static [&'static str] = &["reply"];
     const ABOUT: &'static str = "Answer a message, in its thread";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.body = self.body.take().or(self.text.take());

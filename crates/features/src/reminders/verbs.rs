@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use substrate_core::facts::Found as Fact;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Facts, Local, Need, Output, Settings, VerbError};
+use substrate_core::{
+    Access, Audience, Caller, Cx, Facts, Local, Need, Output, Settings, VerbError,
+};
 
-use super::source::{Audience, Found, Origin, Reminder, is_exempt};
+use super::source::{self, Found, Origin, Reminder, is_exempt};
 
 /// A team's files, as the caller's own process found them.
 #[derive(Serialize, Deserialize, Debug, Default)]
@@ -41,7 +43,7 @@ impl Files {
             let need = Need::PlainFile { path: path.clone(), max: *max };
             facts.insert(need, Fact::Text(text.clone()));
         }
-        let to = Audience { kind, last_counts: false };
+        let to = source::Audience { kind, last_counts: false };
         reminder.find(&self.dirs, to, &facts, settings)
     }
 }
@@ -57,6 +59,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["reminders", "list"];
     const ABOUT: &'static str = "Which reminders are on, and where their words come from";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
@@ -107,6 +110,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["reminders", "show"];
     const ABOUT: &'static str = "The words of a reminder, as they are told; nothing where a file switches it off or the agent type is exempt";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.files = Files::look_up(&[self.reminder], self.kind(), local);

@@ -16,6 +16,7 @@ mod reference;
 mod run;
 mod scratchpad;
 mod setup;
+mod standing;
 mod tmux;
 mod verbs;
 
@@ -59,24 +60,32 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 
 /// A supervisor ends as its client did; any other command well.
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
+    let context = match context(matches) {
+        Ok(context) => context,
+        Err(error) => return without_home(matches, error).map(|()| ExitCode::SUCCESS),
+    };
+    if let Some(dir) = deepest(matches).get_one::<String>("project-dir")
+        && !Path::new(dir).is_dir()
+    {
+        return Err(AppError::new(Kind::User, format!("there is no folder `{dir}`"))
+            .hint("`--project-dir` takes the folder of a project"));
+    }
+    standing::admit(&context, matches)?;
     match matches.subcommand() {
-        Some(("run", inner)) => run::run(context(matches)?, inner),
-        _ => one_or_excuse(matches).map(|()| ExitCode::SUCCESS),
+        Some(("run", inner)) => run::run(context, inner),
+        _ => one(context, matches).map(|()| ExitCode::SUCCESS),
     }
 }
 
-/// A command; without a state home some still have something to say.
-fn one_or_excuse(matches: &ArgMatches) -> Result<()> {
-    match (context(matches), matches.subcommand()) {
-        (Ok(context), _) => one(context, matches),
-        (Err(mut error), Some(("doctor", _))) => {
+/// Without a state home some commands still have something to say.
+fn without_home(matches: &ArgMatches, mut error: AppError) -> Result<()> {
+    match matches.subcommand() {
+        Some(("doctor", _)) => {
             error.message.insert_str(0, "state not usable: ");
             Err(error)
         }
-        (Err(error), Some((name, inner))) => {
-            verbs::without_state(format(matches), name, inner, error)
-        }
-        (Err(error), None) => Err(error),
+        Some((name, inner)) => verbs::without_state(format(matches), name, inner, error),
+        None => Err(error),
     }
 }
 
@@ -84,12 +93,6 @@ fn context(matches: &ArgMatches) -> Result<Context> {
     let env = Env::of_this_process();
     let home = Home::find(&env)?;
     let verbose = matches.get_count("verbose") > 0;
-    if let Some(dir) = deepest(matches).get_one::<String>("project-dir")
-        && !Path::new(dir).is_dir()
-    {
-        return Err(AppError::new(Kind::User, format!("there is no folder `{dir}`"))
-            .hint("`--project-dir` takes the folder of a project"));
-    }
     Ok(Context { caller: caller(matches, &env), format: format(matches), verbose, env, home })
 }
 
@@ -213,11 +216,12 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
-        inside_client: env.get("CLAUDECODE").is_some(),
+        inside_client: standing::says_inside(env),
         // Whoever runs the verb knows its projects.
         project: String::new(),
         request: hex(proc::random_id()),
-        shells: local::shells(env),
+        // The host looks for itself.
+        lineage: None,
     }
 }
 

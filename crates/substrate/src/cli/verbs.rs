@@ -15,7 +15,7 @@ use crate::ui;
 /// How soon a verb that follows something asks again: after news, and after a long time without.
 const FOLLOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
 
-fn all() -> impl Iterator<Item = &'static Verb> {
+pub(super) fn all() -> impl Iterator<Item = &'static Verb> {
     substrate_features::ALL.iter().flat_map(|feature| feature.verbs)
 }
 

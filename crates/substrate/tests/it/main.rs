@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bypass;
 #[cfg(test)]
+mod callers;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod custom_hooks;
@@ -42,6 +44,8 @@ mod once;
 mod pane;
 #[cfg(test)]
 mod real_client;
+#[cfg(test)]
+mod real_client_callers;
 #[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
