@@ -11,6 +11,7 @@ mod globs;
 mod lending;
 mod life;
 mod mirror;
+mod notes;
 mod ops;
 mod ops_globs;
 mod ops_history;

@@ -11,7 +11,7 @@ use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Standing};
 use super::words::How;
-use super::{bypass, files, git, mirror, words};
+use super::{bypass, files, git, mirror, notes, words};
 
 /// Files that the briefing names.
 const MAX_NAMED: i64 = 5;
@@ -21,14 +21,16 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         return Ok(Vec::new());
     }
     let class = event.tool().map(|call| call.class);
-    Ok(match (event.kind, class) {
+    let mut out = match (event.kind, class) {
         (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event)?,
         (EventKind::PreToolUse, Some(ToolClass::Shell)) => git::before_shell(cx, event)?,
         (EventKind::PostToolUse, Some(ToolClass::Edit)) => after_edit(cx, event)?,
         _ if bypass::is_after_shell(event) => bypass::after_shell(cx, event)?,
         (EventKind::SessionStart, _) => briefing(cx, event)?,
         _ => Vec::new(),
-    })
+    };
+    out.extend(notes::riding(cx, event)?);
+    Ok(out)
 }
 
 fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
