@@ -87,6 +87,8 @@ pub enum Cause {
 pub enum Insists {
     /// Only at the first try of a turn.
     Once,
+    /// At the first try of a turn at which there is such a cause, and no more in that turn.
+    OncePerTurn,
     /// Only when these very words have not held it in this turn.
     WhenNew,
     /// At every try, but one short of the client's cap, so that the turn ends in good order; and no more than `MAX_HELD` times

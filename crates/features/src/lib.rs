@@ -3,6 +3,7 @@
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
 mod agent_init;
+pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod directives;
 pub(crate) mod efforts;

@@ -12,6 +12,7 @@ mod lending;
 mod life;
 mod mirror;
 mod naming;
+mod notes;
 mod ops;
 mod ops_globs;
 mod ops_history;

@@ -46,6 +46,16 @@ pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Vec<Reserved>, DbEr
     db.rows(IN_ROOT, &[root.into()], reserved)
 }
 
+/// Whether that actor has it.
+pub(super) fn is_of(db: &mut dyn Db, id: i64, session: &str, actor: &str) -> Result<bool, DbError> {
+    let found = db.first(
+        "select 1 from lease_globs where id = $1 and session = $2 and actor = $3",
+        &[id.into(), session.into(), actor.into()],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Reserved>, DbError> {
     let sql = concat!("select ", columns!(), " from lease_globs order by root, id limit $1");
     db.rows(sql, &[limit.into()], reserved)

@@ -11,7 +11,7 @@ use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
 use super::words::How;
-use super::{bypass, files, git, mirror, shell_writes, words};
+use super::{bypass, files, git, mirror, notes, shell_writes, words};
 
 /// Files that the briefing names.
 const MAX_NAMED: i64 = 5;
@@ -26,7 +26,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         return Ok(Vec::new());
     }
     let class = event.tool().map(|call| call.class);
-    Ok(match (event.kind, class) {
+    let mut out = match (event.kind, class) {
         (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event)?,
         (EventKind::PreToolUse, Some(ToolClass::Shell)) => {
             let mut out = shell_writes::before_shell(cx, event)?;
@@ -37,7 +37,9 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         _ if bypass::is_after_shell(event) => bypass::after_shell(cx, event)?,
         (EventKind::SessionStart, _) => briefing(cx, event)?,
         _ => Vec::new(),
-    })
+    };
+    out.extend(notes::riding(cx, event)?);
+    Ok(out)
 }
 
 fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {

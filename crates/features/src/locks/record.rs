@@ -7,7 +7,7 @@ use super::life::PROVISIONAL_MS;
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
-use super::{files, lending, mirror, ops, policy, release, shell_writes, words};
+use super::{files, lending, mirror, notes, ops, policy, release, shell_writes, words};
 use crate::mail::face;
 
 pub(super) fn record(
@@ -35,6 +35,7 @@ pub(super) fn record(
             _ => {}
         }
         lending::record(cx, event, outcome)?;
+        notes::record(cx, event, outcome)?;
     }
     mirror::tool(cx, event, outcome);
     Ok(())
@@ -99,10 +100,15 @@ pub(super) fn wanted(
         Some((_, glob)) => words::in_root(path, relative, glob),
         None => path.to_owned(),
     };
-    let (subject, body) = words::waits(&who, relative, &freed);
-    // Sixty who wait for one file are one message, not sixty.
-    let key = format!("waits {path}");
-    face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key))
+    if owner.is_person() {
+        let (subject, body) = words::waits(&who, relative, &freed);
+        // Sixty who wait for one file are one message, not sixty.
+        let key = format!("waits {path}");
+        return face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key));
+    }
+    let glob = holder.glob.as_ref().map(|(id, _)| *id);
+    let said = words::waits_for_you(&who, relative, &freed);
+    notes::leave(cx.db, owner, (path, glob), &said, cx.now)
 }
 
 /// Nothing was changed, so a lease that was only for this edit goes.

@@ -70,7 +70,17 @@ pub(super) fn next(
     Ok(format!("Work elsewhere meanwhile, wait with {wait}, or write to them: {send}."))
 }
 
-/// The mail to a holder for whom somebody waits. `freed` is what the holder can let go of.
+/// The note to a holder of a file that somebody else is waiting for. `freed` is what the holder can let go of.
+pub(super) fn waits_for_you(waiter: &str, relative: &str, freed: &str) -> String {
+    // The holder may be in any folder.
+    let release = word(freed, "").map_or_else(
+        || "It is free when your turn ends.".to_owned(),
+        |word| format!("Run `substrate locks release {word}` when you are done, or end your turn."),
+    );
+    format!("{waiter} is waiting for `{}`, which you hold. {release}", path(relative))
+}
+
+/// The mail to a person who holds a file that somebody is waiting for.
 pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, String) {
     let path = path(relative);
     let subject = format!("{waiter} waits for {path}");
@@ -78,9 +88,7 @@ pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, Strin
     let release = word(freed, "").map_or_else(String::new, |word| {
         format!("; `substrate locks release {word}` frees it at once")
     });
-    let body = format!(
-        "{waiter} wanted to edit `{path}`, which you hold.\nIt is free when your turn ends{release}."
-    );
+    let body = format!("{waiter} wanted to edit `{path}`, which you hold{release}.");
     (subject, body)
 }
 

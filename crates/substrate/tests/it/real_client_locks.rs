@@ -99,6 +99,11 @@ fn two_sessions_that_edit_one_file_take_turns() {
         ("three\n", "elsewhere\n")
     );
     first.finish(LONG).success();
+    // The holder learns who is waiting with its next tool result, and its stop frees the file at once.
+    let requests = first_model.main_requests();
+    let note = "is waiting for `a.txt`, which you hold. Run `substrate locks release ";
+    let told: Vec<bool> = requests.iter().map(|request| request.news().contains(note)).collect();
+    assert_eq!(told, [false, false, false, true]);
 }
 
 /// A shell line is no way around a lease: the model of the second session reads why, and what to do.

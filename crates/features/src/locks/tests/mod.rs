@@ -254,6 +254,15 @@ fn mail(stage: &mut Stage, who: One) -> Vec<String> {
     list.iter().map(|one| one["subject"].as_str().unwrap().to_owned()).collect()
 }
 
+/// What rides on the result of a harmless call of theirs.
+fn riding(stage: &mut Stage, who: One) -> Option<String> {
+    let call = call("Read", ToolClass::Read);
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: Some(5) };
+    let event = event(stage, who, EventKind::PostToolUse, detail);
+    let said = stage.told(&event).verdict.context?;
+    said.strip_prefix("[substrate locks] ").map(str::to_owned)
+}
+
 fn woken(stage: &Stage) -> Vec<&str> {
     stage
         .effects
