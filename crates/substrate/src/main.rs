@@ -12,6 +12,7 @@ mod fsx;
 mod gather;
 mod hooks;
 mod host;
+mod inside;
 mod machine;
 mod proc;
 mod relay;
