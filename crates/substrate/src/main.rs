@@ -10,6 +10,7 @@ mod error;
 mod for_scripts;
 mod fsx;
 mod gather;
+mod git;
 mod hooks;
 mod host;
 mod inside;
