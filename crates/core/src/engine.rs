@@ -149,7 +149,11 @@ fn considered(
     may_look: bool,
 ) -> Outcome {
     let mut out = Outcome {
-        wishes: around.wishes.iter().map(|wish| Wished::new("host", wish.clone())).collect(),
+        wishes: around
+            .wishes
+            .iter()
+            .map(|wish| Wished::new("host", wish.clone().defused()))
+            .collect(),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,
@@ -185,7 +189,9 @@ fn considered(
             Ok(((wishes, troubles, missing), effects)) => {
                 out.look.extend(missing.into_iter().filter(|_| may_look));
                 out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.wishes.extend(wishes.into_iter().map(|wish| Wished::new(feature.name, wish)));
+                out.wishes.extend(
+                    wishes.into_iter().map(|wish| Wished::new(feature.name, feature.gated(wish))),
+                );
                 out.effects.extend(effects);
             }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
@@ -220,7 +226,7 @@ fn considered(
                 out.failures.push(Failure { feature: feature.name, ..failure });
                 let instead = feature.if_unrecorded.and_then(|instead| {
                     let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
-                    said.ok().and_then(|(wish, _)| wish)
+                    said.ok().and_then(|(wish, _)| wish).map(|wish| feature.gated(wish))
                 });
                 if withdraw(&mut out, feature.name, instead) {
                     answer(around, event, &cycle, &mut out);

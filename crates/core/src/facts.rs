@@ -129,6 +129,8 @@ pub struct Place {
     pub relative: String,
     /// Git leaves it alone.
     pub is_ignored: bool,
+    /// The list of ignored files that is too long to be used.
+    pub unread_rules: Option<String>,
     /// It is a folder. Only commands ask for that.
     pub is_folder: bool,
     /// The project of that tree, as `Event::project`; empty where there is none.

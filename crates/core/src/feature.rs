@@ -47,6 +47,8 @@ pub struct Feature {
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
     pub tick: Option<Tick>,
     pub verbs: &'static [Verb],
+    /// Its words are in tags of a client on purpose, and it takes those of others out by itself.
+    pub speaks_in_tags: bool,
 }
 
 pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureError>;
@@ -74,7 +76,13 @@ impl Feature {
         explain: None,
         tick: None,
         verbs: &[],
+        speaks_in_tags: false,
     };
+
+    /// A wish of this feature as it may be told: the last gate before a model.
+    pub(crate) fn gated(&self, wish: Wish) -> Wish {
+        if self.speaks_in_tags { wish } else { wish.defused() }
+    }
 }
 
 /// One step of a feature's schema. The number is its place in the list, from 1.

@@ -16,6 +16,8 @@ mod looks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
+#[cfg(test)]
+mod quoting;
 pub(crate) mod reminders;
 pub mod scratchpad;
 pub(crate) mod shell;

@@ -4,6 +4,7 @@ mod changed;
 mod daily;
 mod directives;
 mod git;
+pub(crate) mod ignored;
 mod places;
 mod room;
 mod skills;

@@ -72,10 +72,11 @@ pub struct Table {
 }
 
 impl Value {
-    /// How many tables it is.
-    pub(super) fn n_tables(&self) -> usize {
+    /// How many entries a list has.
+    pub(super) fn n_entries(&self) -> usize {
         match self {
             Self::Tables(tables) => tables.len(),
+            Self::Texts(texts) => texts.len(),
             _ => 0,
         }
     }

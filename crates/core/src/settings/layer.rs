@@ -12,8 +12,8 @@ use crate::text::one_line;
 /// A project's settings file is at most this long, in bytes.
 pub const MAX_PROJECT_FILE: usize = 64 << 10;
 
-/// A project's settings file has at most so many tables (rules of guards).
-pub const MAX_PROJECT_TABLES: usize = 200;
+/// A list of a project's settings has at most so many entries: rules of guards, globs, words.
+pub const MAX_PROJECT_LIST: usize = 200;
 
 /// So many problems of one file are told; the rest is counted.
 const MAX_PROBLEMS: usize = 20;
@@ -97,9 +97,10 @@ impl Layer {
             });
         }
         layer.read_table(&lines, "", table.get_ref(), keys);
-        let n_tables = layer.values.iter().map(|(_, value, _)| value.n_tables()).sum::<usize>();
-        if scope.is_foreign() && n_tables > MAX_PROJECT_TABLES {
-            let why = format!("it has {n_tables} rules, and at most {MAX_PROJECT_TABLES} are read");
+        let longest = layer.values.iter().map(|(key, value, _)| (value.n_entries(), *key)).max();
+        if let Some((n, key)) = longest.filter(|(n, _)| *n > MAX_PROJECT_LIST && scope.is_foreign())
+        {
+            let why = format!("`{key}` has {n} entries, and at most {MAX_PROJECT_LIST} are read");
             return Self::refuse(scope, file, &why);
         }
         layer.problems.sort_by_key(|problem| problem.line);

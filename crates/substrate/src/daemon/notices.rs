@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use substrate_core::facts::Found;
 use substrate_core::text::one_line;
 use substrate_core::{SafeId, Wish};
 
@@ -21,7 +22,15 @@ impl Notices {
     /// What is to be told with this event: settings files of the project that are not used, and rules of git that are too
     /// long.
     pub(super) fn of(&mut self, prepared: &Prepared) -> Vec<Wish> {
-        let mut told = prepared.settings.refused.iter().map(ToString::to_string).peekable();
+        let of_settings = prepared.settings.refused.iter().map(ToString::to_string);
+        let unread = prepared.gathered.facts.places().filter_map(|(_, found)| match found {
+            Found::Place(place) => place.unread_rules.as_ref(),
+            _ => None,
+        });
+        let of_git = unread.map(|file| {
+            format!("{file} is too long to be used, so what it names counts as not ignored")
+        });
+        let mut told = of_settings.chain(of_git).peekable();
         let Some(session) = &prepared.decoded.event.session else { return Vec::new() };
         if told.peek().is_none() || !prepared.decoded.delivers_notice() {
             return Vec::new();

@@ -73,7 +73,7 @@ fn the_last_good_version_stays_in_force_for_the_life_of_the_daemon() {
     project(&env, &format!("{good}{}", "[[guards.rules]]\n".repeat(200)));
     wait_until(SOON, "the notice", || {
         notice(&env, "b").contains(
-            "it has 201 rules, and at most 200 are read; its last good version stays in force",
+            "`guards.rules` has 201 entries, and at most 200 are read; its last good version stays in force",
         )
     });
     assert_eq!(verdict(&env, "make all"), "deny");

@@ -63,6 +63,7 @@ fn healthy() -> Facts {
             free_space: Some(1 << 33),
         },
         problems: vec![],
+        unread_rules: vec![],
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             cap: None,
