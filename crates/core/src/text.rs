@@ -216,7 +216,7 @@ mod tests {
     #[case::tag_characters("a\u{e0041}\u{e0042}b", "a b")]
     #[case::twice("</system></user>", "(/system>(/user>")]
     #[case::nested("<</system>>", "<(/system>>")]
-    #[case::family("<function_calls><x>", "(function_calls>(antml:x>")]
+    #[case::family("<function_calls><antml:x>", "(function_calls>(antml:x>")]
     #[case::hook("<any-new-hook>", "(any-new-hook>")]
     #[case::generics("Vec<String>, Map<user_id, T>", "Vec<String>, Map<user_id, T>")]
     #[case::html("<div><b>x</b>", "<div><b>x</b>")]
@@ -241,7 +241,7 @@ mod tests {
     fn many_brackets_take_no_longer_than_their_number() {
         let begun = std::time::Instant::now();
         for unit in ["<", "< ", "</", "<a", "<system", "\u{200b}<"] {
-            let text = unit.repeat((1 << 20) / unit.len());
+            let text = unit.repeat((1 << 18) / unit.len());
             assert!(tags(&defused(&text).unwrap_or(text)).next().is_none());
         }
         assert!(begun.elapsed().as_secs() < 20);

@@ -153,7 +153,7 @@ mod tests {
         let root = folder.path().to_owned();
         std::thread::spawn(move || tell.send(look(&root, 9)));
         let tree = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert_eq!(tree.entries, ["bad/", "good/", "bad/.gitignore", "bad/x", "good/y"]);
+        assert_eq!(tree.entries, ["bad/", "bad/.gitignore", "bad/x", "good/", "good/y"]);
     }
 
     #[test]

@@ -183,14 +183,14 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     write_file(Path::new(path), format!("{begun}none\n"));
     let said = env.substrate(["scratchpad", "check", "writer"]).success();
     assert_eq!(said, format!("complete: {path}\n"));
-    write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
+    write_file(Path::new(path), "## What I did\n\u{1b} [2Jmine\n");
     let again = env.substrate(["scratchpad", "init", "writer"]).code(1);
     assert!(again.stderr.contains("is there already"), "{again}");
     let lacks = env.substrate(["scratchpad", "check", "writer", "--format", "json"]).code(1);
     let lacks: Value = serde_json::from_str(&lacks.stdout).unwrap();
     assert_eq!(lacks["lacks"], json!(["Cross-agent observations", "Unresolved"]));
     let shown = env.substrate(["scratchpad", "show", "writer"]).success();
-    assert_eq!(shown, format!("{path}\n\n## What I did\n[2Jmine\n"), "and no escapes");
+    assert_eq!(shown, format!("{path}\n\n## What I did\n [2Jmine\n"), "and no escapes");
 
     env.substrate(["scratchpad", "check"]).code(1);
     let coordinator = env.substrate(["scratchpad", "path"]).success();
