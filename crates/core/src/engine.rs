@@ -149,11 +149,7 @@ fn considered(
     may_look: bool,
 ) -> Outcome {
     let mut out = Outcome {
-        wishes: around
-            .wishes
-            .iter()
-            .map(|wish| Wished::new("host", wish.clone().defused()))
-            .collect(),
+        wishes: of_host(around),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,
@@ -189,9 +185,7 @@ fn considered(
             Ok(((wishes, troubles, missing), effects)) => {
                 out.look.extend(missing.into_iter().filter(|_| may_look));
                 out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.wishes.extend(
-                    wishes.into_iter().map(|wish| Wished::new(feature.name, feature.gated(wish))),
-                );
+                out.wishes.extend(wishes.into_iter().map(|wish| feature.wished(wish)));
                 out.effects.extend(effects);
             }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
@@ -226,7 +220,7 @@ fn considered(
                 out.failures.push(Failure { feature: feature.name, ..failure });
                 let instead = feature.if_unrecorded.and_then(|instead| {
                     let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
-                    said.ok().and_then(|(wish, _)| wish).map(|wish| feature.gated(wish))
+                    said.ok().and_then(|(wish, _)| wish)
                 });
                 if withdraw(&mut out, feature.name, instead) {
                     answer(around, event, &cycle, &mut out);
@@ -235,6 +229,11 @@ fn considered(
         }
     }
     out
+}
+
+/// What the host itself has to say.
+fn of_host(around: &Surroundings<'_>) -> Vec<Wished> {
+    around.wishes.iter().map(|wish| Wished::new("host", wish.clone().defused())).collect()
 }
 
 /// Merges the wishes. What was in an earlier answer to the event, and is not in this one, is withdrawn.
@@ -264,7 +263,7 @@ fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> 
             wished.fate = Fate::Withdrawn;
         }
     }
-    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish)));
+    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish.defused())));
     true
 }
 

@@ -16,7 +16,7 @@ use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
 use crate::who::{Asking, Who};
-use crate::wish::Wish;
+use crate::wish::{Wish, Wished};
 use crate::world::{Nowhere, World};
 
 /// One feature. `features::ALL` lists them in the order in which they speak.
@@ -80,8 +80,8 @@ impl Feature {
     };
 
     /// A wish of this feature as it may be told: the last gate before a model.
-    pub(crate) fn gated(&self, wish: Wish) -> Wish {
-        if self.speaks_in_tags { wish } else { wish.defused() }
+    pub(crate) fn wished(&self, wish: Wish) -> Wished {
+        Wished::new(self.name, if self.speaks_in_tags { wish } else { wish.defused() })
     }
 }
 

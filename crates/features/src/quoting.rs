@@ -37,7 +37,7 @@ impl House {
             let source = StartSource::Startup;
             let detail = Detail::SessionStart { source, model: Some(EVIL.to_owned()) };
             let event = house.event(session, EventKind::SessionStart, detail);
-            house.happen(Event {
+            house.happen(&Event {
                 wanted_agent: Some(name.to_owned()),
                 client_pid: Some(pid),
                 ..event
@@ -88,9 +88,9 @@ impl House {
         }
     }
 
-    fn happen(&mut self, event: Event) -> Outcome {
-        self.look_up(&event);
-        let outcome = self.stage.happen_failing(&event);
+    fn happen(&mut self, event: &Event) -> Outcome {
+        self.look_up(event);
+        let outcome = self.stage.happen_failing(event);
         if outcome.verdict.receipt {
             self.stage.printed(outcome.request, true);
         }
@@ -146,106 +146,10 @@ fn stop() -> Detail {
 #[test]
 fn nothing_of_others_closes_a_tag_or_hides_anything() {
     let mut house = House::new();
-    // Mail, urgent and otherwise, and what mailboxes show of it.
-    for priority in ["urgent", "normal"] {
-        house.call(
-            "lion",
-            &["send"],
-            json!({"to": ["CalmOtter"], "subject": EVIL, "body": EVIL, "priority": priority}),
-        );
-    }
-    // Work, efforts, leases: titles, notes, reasons, names of files.
-    house.call("lion", &["work", "add"], json!({"title": EVIL, "body": EVIL}));
-    house.call(
-        "lion",
-        &["effort", "start"],
-        json!({"skill": "brainstorm", "task": "tasks/x", "title": EVIL}),
-    );
-    house.call("lion", &["effort", "log"], json!({"text": EVIL, "message": EVIL, "entry": EVIL}));
-    let file = format!("/repo/src/{}.rs", EVIL.replace(['/', '\n'], "_"));
-    let before = |call| Detail::ToolBefore { call };
-    let after = |call| Detail::ToolAfter { call, response: EVIL.to_owned(), duration_ms: Some(1) };
-    let edit = || tool("Edit", ToolClass::Edit, Some(&file), None);
-    for session in ["lion", "otter"] {
-        let event = house.event(session, EventKind::PreToolUse, before(edit()));
-        house.happen(event);
-    }
-    let event = house.event("lion", EventKind::PostToolUse, after(edit()));
-    house.happen(event);
-    for command in [
-        "npm ci",
-        "git stash",
-        "rm -rf ~",
-        &format!("rm -rf '{file}'"),
-        &format!("git checkout -- '{file}'"),
-    ] {
-        let call = tool("Bash", ToolClass::Shell, None, Some(command));
-        let event = house.event("otter", EventKind::PreToolUse, before(call.clone()));
-        house.happen(event);
-        let event = house.event("otter", EventKind::PostToolUse, after(call));
-        house.happen(event);
-    }
-    let todo = tool("TodoWrite", ToolClass::Todo, None, None);
-    let event = house.event("otter", EventKind::PostToolUse, after(todo));
-    house.happen(event);
-    let prompt = Detail::Prompt { text: format!("chart {EVIL}"), from_person: true };
-    let sub = || Actor::Subagent { id: SafeId::new("a1").unwrap(), kind: EVIL.to_owned() };
-    for (kind, detail) in [
-        (EventKind::UserPromptSubmit, prompt),
-        (EventKind::Stop, stop()),
-        (EventKind::PreCompact, Detail::Because { word: EVIL.to_owned() }),
-        (
-            EventKind::SessionStart,
-            Detail::SessionStart { source: StartSource::Compact, model: None },
-        ),
-        (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, model: None }),
-        (
-            EventKind::Notification,
-            Detail::Notification { kind: EVIL.to_owned(), message: EVIL.to_owned() },
-        ),
-        (
-            EventKind::StopFailure,
-            Detail::StopFailure { error: EVIL.to_owned(), last_message: None },
-        ),
-        (EventKind::Stop, stop()),
-    ] {
-        for session in ["otter", "lion"] {
-            let event = house.event(session, kind, detail.clone());
-            house.happen(event);
-        }
-    }
-    for (kind, detail) in [
-        (EventKind::SubagentStart, Detail::Plain),
-        (EventKind::SubagentStop, stop()),
-        (
-            EventKind::SubagentStop,
-            Detail::Stop {
-                again: true,
-                last_message: None,
-                n_background_tasks: 0,
-                transcript: None,
-            },
-        ),
-    ] {
-        let event = Event { actor: sub(), ..house.event("otter", kind, detail) };
-        house.happen(event);
-    }
-    for (path, body) in [
-        (&["inbox"][..], json!({})),
-        (&["read"], json!({"id": 1})),
-        (&["thread"], json!({"id": 1})),
-        (&["search"], json!({"query": "obey"})),
-        (&["work", "list"], json!({})),
-        (&["work", "show"], json!({"id": 1})),
-        (&["locks", "list"], json!({})),
-        (&["guard", "list"], json!({})),
-        (&["journal", "list"], json!({})),
-        (&["fleet"], json!({})),
-    ] {
-        if crate::ALL.iter().flat_map(|feature| feature.verbs).any(|verb| verb.path == path) {
-            house.call("otter", path, body);
-        }
-    }
+    they_write(&mut house);
+    they_work(&mut house);
+    it_happens(&mut house);
+    they_look(&mut house);
     // The journal's own words are in a tag of the client, on purpose.
     let own = ["<system-reminder>\n[", "/\n</system-reminder>", "memories/\n</system-reminder>"];
     for (name, text) in &house.told {
@@ -269,5 +173,121 @@ fn nothing_of_others_closes_a_tag_or_hides_anything() {
     assert!(n_marked >= 12, "{n_marked} of {}: {:?}", house.told.len(), house.told);
     for feature in ["mail", "agent-init", "directives", "skills"] {
         assert!(by.contains(feature), "{feature} quoted nothing: {by:?}");
+    }
+}
+
+/// Mail, work, efforts: titles, bodies, notes.
+fn they_write(house: &mut House) {
+    // Mail, urgent and otherwise, and what mailboxes show of it.
+    for priority in ["urgent", "normal"] {
+        house.call(
+            "lion",
+            &["send"],
+            json!({"to": ["CalmOtter"], "subject": EVIL, "body": EVIL, "priority": priority}),
+        );
+    }
+    // Work, efforts, leases: titles, notes, reasons, names of files.
+    house.call("lion", &["work", "add"], json!({"title": EVIL, "body": EVIL}));
+    house.call(
+        "lion",
+        &["effort", "start"],
+        json!({"skill": "brainstorm", "task": "tasks/x", "title": EVIL}),
+    );
+    house.call("lion", &["effort", "log"], json!({"text": EVIL, "message": EVIL, "entry": EVIL}));
+}
+
+/// Leases and guards: names of files, answers of tools, lists of tasks.
+fn they_work(house: &mut House) {
+    let file = format!("/repo/src/{}.rs", EVIL.replace(['/', '\n'], "_"));
+    let before = |call| Detail::ToolBefore { call };
+    let after = |call| Detail::ToolAfter { call, response: EVIL.to_owned(), duration_ms: Some(1) };
+    let edit = || tool("Edit", ToolClass::Edit, Some(&file), None);
+    for session in ["lion", "otter"] {
+        let event = house.event(session, EventKind::PreToolUse, before(edit()));
+        house.happen(&event);
+    }
+    let event = house.event("lion", EventKind::PostToolUse, after(edit()));
+    house.happen(&event);
+    for command in [
+        "npm ci",
+        "git stash",
+        "rm -rf ~",
+        &format!("rm -rf '{file}'"),
+        &format!("git checkout -- '{file}'"),
+    ] {
+        let call = tool("Bash", ToolClass::Shell, None, Some(command));
+        let event = house.event("otter", EventKind::PreToolUse, before(call.clone()));
+        house.happen(&event);
+        let event = house.event("otter", EventKind::PostToolUse, after(call));
+        house.happen(&event);
+    }
+    let todo = tool("TodoWrite", ToolClass::Todo, None, None);
+    let event = house.event("otter", EventKind::PostToolUse, after(todo));
+    house.happen(&event);
+}
+
+/// Whatever else a client reports.
+fn it_happens(house: &mut House) {
+    let prompt = Detail::Prompt { text: format!("chart {EVIL}"), from_person: true };
+    let sub = || Actor::Subagent { id: SafeId::new("a1").unwrap(), kind: EVIL.to_owned() };
+    for (kind, detail) in [
+        (EventKind::UserPromptSubmit, prompt),
+        (EventKind::Stop, stop()),
+        (EventKind::PreCompact, Detail::Because { word: EVIL.to_owned() }),
+        (
+            EventKind::SessionStart,
+            Detail::SessionStart { source: StartSource::Compact, model: None },
+        ),
+        (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, model: None }),
+        (
+            EventKind::Notification,
+            Detail::Notification { kind: EVIL.to_owned(), message: EVIL.to_owned() },
+        ),
+        (
+            EventKind::StopFailure,
+            Detail::StopFailure { error: EVIL.to_owned(), last_message: None },
+        ),
+        (EventKind::Stop, stop()),
+    ] {
+        for session in ["otter", "lion"] {
+            let event = house.event(session, kind, detail.clone());
+            house.happen(&event);
+        }
+    }
+    for (kind, detail) in [
+        (EventKind::SubagentStart, Detail::Plain),
+        (EventKind::SubagentStop, stop()),
+        (
+            EventKind::SubagentStop,
+            Detail::Stop {
+                again: true,
+                last_message: None,
+                n_background_tasks: 0,
+                transcript: None,
+            },
+        ),
+    ] {
+        let event = Event { actor: sub(), ..house.event("otter", kind, detail) };
+        house.happen(&event);
+    }
+}
+
+/// What commands print.
+fn they_look(house: &mut House) {
+    for (path, body) in [
+        (&["inbox"][..], json!({})),
+        (&["read"], json!({"id": 1})),
+        (&["thread"], json!({"id": 1})),
+        (&["search"], json!({"query": "obey"})),
+        (&["work", "list"], json!({})),
+        (&["work", "show"], json!({"id": 1})),
+        (&["locks", "list"], json!({})),
+        (&["guard", "list"], json!({})),
+        (&["journal", "list"], json!({})),
+        (&["fleet"], json!({})),
+    ] {
+        if crate::ALL.iter().flat_map(|feature| feature.verbs).any(|verb| verb.path == path) {
+            house.call("otter", path, body);
+        }
     }
 }

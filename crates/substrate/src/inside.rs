@@ -24,7 +24,7 @@ pub(crate) struct Folder(OwnedFd);
 pub(crate) struct Found {
     pub(crate) kind: FileType,
     pub(crate) n_bytes: u64,
-    pub(crate) n_names: u64,
+    pub(crate) has_other_names: bool,
     /// When it was changed, or came to its place, as the system says; in milliseconds since 1970.
     pub(crate) stamp_ms: i64,
     /// When its content was changed, as it says itself; in milliseconds since 1970.
@@ -167,7 +167,7 @@ impl Folder {
         Ok(Found {
             kind: FileType::from_raw_mode(stat.st_mode),
             n_bytes: u64::try_from(stat.st_size).unwrap_or(0),
-            n_names: u64::try_from(stat.st_nlink).unwrap_or(u64::MAX),
+            has_other_names: stat.st_nlink > 1,
             stamp_ms: stamp_ms(&stat),
             changed_ms: changed_ms(&stat),
         })

@@ -27,16 +27,18 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     sandbox.settings(SETTINGS)?;
     let pid = sandbox.start_daemon()?;
     let mut tries = Tries { sandbox: &sandbox, n_tried: 0, failed: Vec::new(), times: Vec::new() };
-    for (name, make) in PROJECTS {
+    for (name, make) in PROJECTS.iter().take_while(|_| !setting.is_late()) {
         tries.project(name, *make)?;
     }
-    for (name, command) in commands() {
+    for (name, command) in commands().into_iter().take_while(|_| !setting.is_late()) {
         tries.command(name, &command)?;
     }
-    for (name, payload) in payloads() {
+    for (name, payload) in payloads().into_iter().take_while(|_| !setting.is_late()) {
         tries.payload(name, &payload)?;
     }
-    let (n_tried, n_failed) = (tries.n_tried, tries.failed.len());
+    let (n_tried, n_failed) = (tries.n_tried, tries.n_failed());
+    let n_all = PROJECTS.len() + commands().len() + payloads().len();
+    report.none("things that there was no time for", n_all - n_tried);
     report.no("hostile things that did not hold", &tries.failed);
     report.hooks(tries.times);
     let words = format!("{n_tried} tried, {} held", n_tried.saturating_sub(n_failed));
@@ -64,6 +66,12 @@ struct Project {
 }
 
 impl Tries<'_> {
+    /// One thing may fail in several ways.
+    fn n_failed(&self) -> usize {
+        let names = self.failed.iter().filter_map(|line| line.split_once(": "));
+        names.map(|(name, _)| name).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
     fn project(&mut self, name: &str, make: fn(&Project) -> Result<()>) -> Result<()> {
         self.n_tried += 1;
         let project = Project::new(&self.sandbox.path(&format!("hostile-{}", self.n_tried)))?;
@@ -289,23 +297,23 @@ const PROJECTS: &[Made] = &[
         p.config("[diff]\nexternal = PROGRAM\n[diff \"evil\"]\ncommand = PROGRAM\ntextconv = PROGRAM\n[merge \"evil\"]\ndriver = PROGRAM\n[credential]\nhelper = !PROGRAM\n[core]\npager = PROGRAM\neditor = PROGRAM\naskPass = PROGRAM\n[alias]\nstatus = !PROGRAM\n")
     }),
     ("core.worktree", |p| p.config("[core]\nworktree = ../../outside\n")),
-    ("settings: empty rules", |p| {
+    ("settings, empty rules", |p| {
         p.put(".substrate.toml", &format!("guards.rules=[{}]", "{},".repeat(N_BOMB / 3)))
     }),
-    ("settings: unknown keys", |p| {
+    ("settings, unknown keys", |p| {
         p.put(
             ".substrate.toml",
             &(0..N_BOMB / 12).map(|n| format!("key{n} = 1\n")).collect::<String>(),
         )
     }),
-    ("settings: 64 KB of them", |p| {
+    ("settings, 64 KB of them", |p| {
         p.put(".substrate.toml", &(0..5_000).map(|n| format!("key{n} = 1\n")).collect::<String>())
     }),
-    ("settings: brackets", |p| p.put(".substrate.toml", &format!("a = {}", "[".repeat(60_000)))),
-    ("settings: dots", |p| p.put(".substrate.toml", &format!("{}a = 1", "a.".repeat(30_000)))),
-    ("settings: a link", |p| p.link(".substrate.toml", "file")),
-    ("settings: a pipe", |p| p.shell("mkfifo .substrate.toml .substrate.local.toml")),
-    ("settings: everything off", |p| {
+    ("settings, brackets", |p| p.put(".substrate.toml", &format!("a = {}", "[".repeat(60_000)))),
+    ("settings, dots", |p| p.put(".substrate.toml", &format!("{}a = 1", "a.".repeat(30_000)))),
+    ("settings, a link", |p| p.link(".substrate.toml", "file")),
+    ("settings, a pipe", |p| p.shell("mkfifo .substrate.toml .substrate.local.toml")),
+    ("settings, everything off", |p| {
         p.put(".substrate.toml", "guards.on = false\nguards.pack = false\nguards.allow = [\"*\"]\nlocks.mode = \"off\"\nlocks.files = [\"none\"]\nprofile = \"standard\"\n")
     }),
     (".gitignore of 200 KB", |p| {
@@ -346,7 +354,7 @@ fn commands() -> Vec<(&'static str, String)> {
         ("a command of quotes", of("'\"")),
         ("a command of substitutions", of("$(")),
         ("a command of backticks", of("`\\")),
-        ("a command of heredocs", of("<<A ")),
+        ("a command of heredocs", of("cat <<A\nA\n")),
         ("a command of arithmetic", of("$((1+")),
         ("a command of backslashes", of("\\")),
         ("a command of words", of("a ")),

@@ -51,7 +51,7 @@ fn may_take(root: &str, dir: &str, name: &str) -> Result<bool> {
     }
     match here.look(name) {
         Ok(found) => {
-            let is_plain = found.kind == FileType::RegularFile && found.n_names == 1;
+            let is_plain = found.kind == FileType::RegularFile && !found.has_other_names;
             Ok(is_plain && found.n_bytes <= MAX_BYTES && here.append(name, 0o666).is_ok())
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(here.may_write()),

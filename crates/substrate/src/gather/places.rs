@@ -12,8 +12,15 @@ use crate::config::{project_of, root_of};
 /// How many links that lead nowhere are followed, one after the other.
 const MAX_LINKS: usize = 40;
 
+/// No system opens a path that is longer, so it means no file; looking its folders up one by one would take long.
+const MAX_PATH: usize = 8 << 10;
+
 /// Looks a path up. It always means something, even where nothing is.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
+    if path.len() + cwd.len() > MAX_PATH {
+        let path = path.to_owned();
+        return Place { relative: path.clone(), path, is_nowhere: true, ..Place::default() };
+    }
     let real = real(&Path::new(cwd).join(from_home(path, std::env::home_dir().as_deref())));
     let folder = real.parent().unwrap_or(&real);
     let root = root_of(folder);
@@ -220,6 +227,14 @@ mod tests {
         std::thread::spawn(move || tell.send(place("src/deep/x.rs", &cwd)).ok());
         let place = told.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
         assert!(!place.is_ignored);
+    }
+
+    #[test]
+    fn a_path_that_no_system_opens_is_not_looked_up() {
+        for unit in ["a", "a/", "../", "./"] {
+            let path = unit.repeat(1 << 20);
+            assert!(place(&path, "/").is_nowhere, "{unit}");
+        }
     }
 
     #[test]

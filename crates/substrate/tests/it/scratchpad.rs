@@ -183,7 +183,7 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     write_file(Path::new(path), format!("{begun}none\n"));
     let said = env.substrate(["scratchpad", "check", "writer"]).success();
     assert_eq!(said, format!("complete: {path}\n"));
-    write_file(Path::new(path), "## What I did\n\u{1b} [2Jmine\n");
+    write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
     let again = env.substrate(["scratchpad", "init", "writer"]).code(1);
     assert!(again.stderr.contains("is there already"), "{again}");
     let lacks = env.substrate(["scratchpad", "check", "writer", "--format", "json"]).code(1);

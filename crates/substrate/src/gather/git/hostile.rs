@@ -34,19 +34,19 @@ impl Repo {
         std::fs::create_dir_all(dir).unwrap();
         git(dir, &["init", "-q", "-b", "main"]);
         for text in ["one", "two"] {
-            self.put_in(dir, "a.rs", text);
+            Self::put_in(dir, "a.rs", text);
             git(dir, &["add", "."]);
             git(dir, &["commit", "-q", "-m", text]);
         }
     }
 
-    fn put_in(&self, dir: &Path, name: &str, text: &str) {
+    fn put_in(dir: &Path, name: &str, text: &str) {
         std::fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
         fsx::replace(&dir.join(name), text.as_bytes(), 0o700).unwrap();
     }
 
     fn put(&self, name: &str, text: &str) {
-        self.put_in(&self.dir, name, text);
+        Self::put_in(&self.dir, name, text);
     }
 
     fn name(&self) -> String {
@@ -66,7 +66,7 @@ impl Repo {
 
     /// The same content at another time: git reads the file again, through its filter.
     fn touch(&self, dir: &Path) {
-        self.put_in(dir, "a.rs", "two");
+        Self::put_in(dir, "a.rs", "two");
     }
 
     fn filtered(&self, settings: &[(&str, &str)], name: &str) {
@@ -101,7 +101,7 @@ impl Repo {
         let (made, bare) = (self.dir.join("made"), self.dir.join("docs"));
         self.begin(&made);
         std::fs::rename(made.join(".git"), &bare).unwrap();
-        self.put_in(&bare, "a.rs", "two");
+        Self::put_in(&bare, "a.rs", "two");
         self.asked.clone_from(&bare);
         bare
     }
@@ -276,7 +276,7 @@ const ROWS: &[Row] = &[
     }),
     ("a submodule's filter", Runs, |r| {
         let sub = r.with_submodule();
-        r.put_in(&sub, ".gitattributes", "a.rs filter=evil\n");
+        Repo::put_in(&sub, ".gitattributes", "a.rs filter=evil\n");
         r.config_in(&sub, "filter.evil.clean", "PROGRAM");
         r.touch(&sub);
     }),
@@ -293,10 +293,10 @@ const ROWS: &[Row] = &[
         r.config(&[("core.fsmonitor", "PROGRAM")]);
     }),
     ("core.pager", RunsNot, |r| {
-        r.config(&[("core.pager", "PROGRAM"), ("pager.status", "PROGRAM")])
+        r.config(&[("core.pager", "PROGRAM"), ("pager.status", "PROGRAM")]);
     }),
     ("core.editor", RunsNot, |r| {
-        r.config(&[("core.editor", "PROGRAM"), ("sequence.editor", "PROGRAM")])
+        r.config(&[("core.editor", "PROGRAM"), ("sequence.editor", "PROGRAM")]);
     }),
     ("alias", RunsNot, |r| r.config(&[("alias.status", "!PROGRAM"), ("alias.log", "!PROGRAM")])),
     ("diff.external", RunsNot, |r| {
@@ -414,7 +414,7 @@ fn most_of_them_are_answered_all_the_same() {
 fn a_repository_does_not_choose_its_tree() {
     let repo = Repo::new();
     let home = repo.dir.parent().unwrap().join("home");
-    repo.put_in(&home, "private.txt", "x");
+    Repo::put_in(&home, "private.txt", "x");
     repo.config(&[("core.worktree", &home.display().to_string())]);
     let status = answer("git", &repo.dir.display().to_string(), GitQuestion::Status, soon());
     assert_eq!(status.as_deref(), Some("## main\n"));
