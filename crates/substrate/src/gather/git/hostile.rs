@@ -26,11 +26,11 @@ impl Repo {
         let script = format!("#!/bin/sh\n: > '{}'\nexit 1\n", ran.display());
         fsx::replace(&program, script.as_bytes(), 0o755).unwrap();
         let repo = Self { _folder: folder, asked: dir.clone(), dir, program, ran };
-        repo.begin(&repo.dir);
+        Self::begin(&repo.dir);
         repo
     }
 
-    fn begin(&self, dir: &Path) {
+    fn begin(dir: &Path) {
         std::fs::create_dir_all(dir).unwrap();
         git(dir, &["init", "-q", "-b", "main"]);
         for text in ["one", "two"] {
@@ -65,14 +65,14 @@ impl Repo {
     }
 
     /// The same content at another time: git reads the file again, through its filter.
-    fn touch(&self, dir: &Path) {
+    fn touch(dir: &Path) {
         Self::put_in(dir, "a.rs", "two");
     }
 
     fn filtered(&self, settings: &[(&str, &str)], name: &str) {
         self.put(".gitattributes", &format!("a.rs filter={name}\n"));
         self.config(settings);
-        self.touch(&self.dir);
+        Self::touch(&self.dir);
     }
 
     /// A clone that lacks an object that a status needs, and says from where to get it.
@@ -99,7 +99,7 @@ impl Repo {
     /// A folder of the tree that is a repository without a `.git`, as a clone may bring one along.
     fn with_bare_inside(&mut self) -> PathBuf {
         let (made, bare) = (self.dir.join("made"), self.dir.join("docs"));
-        self.begin(&made);
+        Self::begin(&made);
         std::fs::rename(made.join(".git"), &bare).unwrap();
         Self::put_in(&bare, "a.rs", "two");
         self.asked.clone_from(&bare);
@@ -109,7 +109,7 @@ impl Repo {
     /// A submodule that is a repository of its own.
     fn with_submodule(&self) -> PathBuf {
         let source = self.dir.parent().unwrap().join("source");
-        self.begin(&source);
+        Self::begin(&source);
         let url = source.display().to_string();
         let allow = ["-c", "protocol.file.allow=always"];
         git(&self.dir, &[&allow[..], &["submodule", "add", "-q", &url, "sub"]].concat());
@@ -189,26 +189,26 @@ const ROWS: &[Row] = &[
     ("a filter of .git/info/attributes", Runs, |r| {
         r.put(".git/info/attributes", "a.rs filter=evil\n");
         r.config(&[("filter.evil.clean", "PROGRAM")]);
-        r.touch(&r.dir);
+        Repo::touch(&r.dir);
     }),
     ("a filter of core.attributesFile", Runs, |r| {
         r.put("attributes", "a.rs filter=evil\n");
         let file = r.dir.join("attributes").display().to_string();
         r.config(&[("filter.evil.clean", "PROGRAM"), ("core.attributesFile", &file)]);
-        r.touch(&r.dir);
+        Repo::touch(&r.dir);
     }),
     ("a filter that is called as the user's", Runs, |r| {
         r.filtered(&[("filter.lfs.clean", "PROGRAM"), ("lfs.extension.x.clean", "PROGRAM")], "lfs");
     }),
     ("hooks/post-index-change", Runs, |r| {
         std::fs::copy(&r.program, r.dir.join(".git/hooks/post-index-change")).unwrap();
-        r.touch(&r.dir);
+        Repo::touch(&r.dir);
     }),
     ("core.hooksPath", Runs, |r| {
         std::fs::create_dir(r.dir.join("own")).unwrap();
         std::fs::copy(&r.program, r.dir.join("own/post-index-change")).unwrap();
         r.config(&[("core.hooksPath", "own")]);
-        r.touch(&r.dir);
+        Repo::touch(&r.dir);
     }),
     ("gpg.program", Runs, |r| {
         r.signed("PGP SIGNATURE");
@@ -278,7 +278,7 @@ const ROWS: &[Row] = &[
         let sub = r.with_submodule();
         Repo::put_in(&sub, ".gitattributes", "a.rs filter=evil\n");
         r.config_in(&sub, "filter.evil.clean", "PROGRAM");
-        r.touch(&sub);
+        Repo::touch(&sub);
     }),
     ("a submodule that insists on being looked at", Runs, |r| {
         let sub = r.with_submodule();
