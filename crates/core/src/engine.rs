@@ -149,7 +149,7 @@ fn considered(
     may_look: bool,
 ) -> Outcome {
     let mut out = Outcome {
-        wishes: around.wishes.iter().map(|wish| Wished::new("host", wish.clone())).collect(),
+        wishes: of_host(around),
         verdict: Verdict::default(),
         costs: Vec::new(),
         spent_us: 0,
@@ -185,7 +185,7 @@ fn considered(
             Ok(((wishes, troubles, missing), effects)) => {
                 out.look.extend(missing.into_iter().filter(|_| may_look));
                 out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.wishes.extend(wishes.into_iter().map(|wish| Wished::new(feature.name, wish)));
+                out.wishes.extend(wishes.into_iter().map(|wish| feature.wished(wish)));
                 out.effects.extend(effects);
             }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
@@ -231,6 +231,11 @@ fn considered(
     out
 }
 
+/// What the host itself has to say.
+fn of_host(around: &Surroundings<'_>) -> Vec<Wished> {
+    around.wishes.iter().map(|wish| Wished::new("host", wish.clone().defused())).collect()
+}
+
 /// Merges the wishes. What was in an earlier answer to the event, and is not in this one, is withdrawn.
 fn answer(
     around: &Surroundings<'_>,
@@ -258,7 +263,7 @@ fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> 
             wished.fate = Fate::Withdrawn;
         }
     }
-    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish)));
+    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish.defused())));
     true
 }
 

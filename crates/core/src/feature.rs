@@ -16,7 +16,7 @@ use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
 use crate::who::{Asking, Standing, Who};
-use crate::wish::Wish;
+use crate::wish::{Wish, Wished};
 use crate::world::{Nowhere, World};
 
 /// One feature. `features::ALL` lists them in the order in which they speak.
@@ -75,6 +75,11 @@ impl Feature {
         tick: None,
         verbs: &[],
     };
+
+    /// A wish of this feature as it may be told: the last gate before a model.
+    pub(crate) fn wished(&self, wish: Wish) -> Wished {
+        Wished::new(self.name, wish.defused())
+    }
 }
 
 /// One step of a feature's schema. The number is its place in the list, from 1.

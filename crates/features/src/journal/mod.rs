@@ -28,6 +28,7 @@ pub(crate) const FEATURE: Feature = Feature {
     name: "journal",
     about: "Records every event, what features wished, what was answered, and what it cost.",
     migrations: schema::MIGRATIONS,
+    // Where the session logs are; `project_logs/words.rs` lets nothing of others into the tag.
     keys: &[
         Key {
             name: "journal.max_age",

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+/// A glob that is longer is none: compiling it would take long.
+const MAX_GLOB: usize = 1_024;
+
 /// How many compiled globs are kept.
 const MAX_COMPILED: usize = 1_024;
 
@@ -94,7 +97,7 @@ impl Taking {
 }
 
 fn built(glob: &str) -> Option<globset::Glob> {
-    if glob.is_empty() {
+    if glob.is_empty() || glob.len() > MAX_GLOB {
         return None;
     }
     GlobBuilder::new(&whole(glob)).literal_separator(true).build().ok()

@@ -62,7 +62,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Texts,
             default: "[]",
             about: "Globs of the files that are leased, relative to the working tree, e.g. `[\"**/*.ts\", \"**/*.tsx\"]`. Empty: every file that git does not ignore.",
-            project: ProjectMay::Set,
+            project: ProjectMay::Widen,
             profiles: &[],
         },
         Key {

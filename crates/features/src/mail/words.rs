@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::tz::{Offset, TimeZone};
-use substrate_core::text::one_line;
+use substrate_core::text::{one_line, plain_line};
 
 use super::message::{Line, Priority};
 
@@ -170,8 +170,7 @@ fn forwarded(line: &Line) -> String {
 
 /// A subject between quotes that are ours.
 pub(super) fn subject(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
-    one_line(&plain, 100).replace('"', "'")
+    one_line(text, 100).replace('"', "'")
 }
 
 /// A name that somebody else may have chosen.
@@ -188,25 +187,10 @@ pub(super) fn quoted(text: &str) -> String {
         text.replace("\r\n", "\n").replace('\r', "\n").trim_end_matches(is_break).split(is_break)
     {
         out.push_str("> ");
-        for c in line.chars() {
-            match c {
-                '\t' => out.push_str("    "),
-                c if c.is_control() => out.push(' '),
-                c if is_hidden(c) => {}
-                c => out.push(c),
-            }
-        }
+        out.push_str(&plain_line(&line.replace('\t', "    "), None));
         out.push('\n');
     }
     out
-}
-
-/// Characters that reorder or hide text. What joins emoji together stays.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A moment for people.

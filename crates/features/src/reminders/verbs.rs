@@ -19,7 +19,8 @@ use super::source::{self, Found, Origin, Reminder, is_exempt};
 #[serde(default)]
 struct Files {
     dirs: Vec<String>,
-    found: Vec<(String, usize, String)>,
+    /// Folder, path below it, how much was read of it, and what it says.
+    found: Vec<(String, String, usize, String)>,
 }
 
 impl Files {
@@ -29,8 +30,9 @@ impl Files {
             reminders.iter().flat_map(|reminder| reminder.needs(&dirs, kind)).collect();
         let facts = local.look_up(needs.clone());
         let text = |need: Need| match need {
-            Need::PlainFile { path, max } => {
-                facts.plain_file(&path, max).map(str::to_owned).map(|text| (path, max, text))
+            Need::ProjectFile { root, path, max } => {
+                let text = facts.project_file(&root, &path, max).map(str::to_owned);
+                text.map(|text| (root, path, max, text))
             }
             _ => None,
         };
@@ -39,8 +41,8 @@ impl Files {
 
     fn words(&self, reminder: Reminder, kind: Option<&str>, settings: &Settings) -> Found {
         let mut facts = Facts::default();
-        for (path, max, text) in &self.found {
-            let need = Need::PlainFile { path: path.clone(), max: *max };
+        for (root, path, max, text) in &self.found {
+            let need = Need::ProjectFile { root: root.clone(), path: path.clone(), max: *max };
             facts.insert(need, Fact::Text(text.clone()));
         }
         let to = source::Audience { kind, last_counts: false };

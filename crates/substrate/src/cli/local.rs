@@ -88,15 +88,7 @@ pub(super) fn screen() -> Option<(u16, u16)> {
 
 /// Anything else, such as a pipe that nobody serves, would be waited for.
 fn plain(path: &str) -> std::io::Result<std::fs::File> {
-    match gather::open(path, rustix::fs::OFlags::empty()) {
-        Some((file, _)) => Ok(file),
-        // The system's own word on what is wrong, where it has one.
-        None => Err(match std::fs::metadata(path) {
-            Ok(found) if !found.is_file() => std::io::Error::other("it is no plain file"),
-            Ok(_) => std::io::ErrorKind::PermissionDenied.into(),
-            Err(error) => error,
-        }),
-    }
+    gather::open(path).map(|(file, _)| file)
 }
 
 fn bounded(from: impl Read) -> std::io::Result<String> {

@@ -8,7 +8,7 @@ mod daemon;
 mod db;
 mod doctor;
 mod explain;
-mod guard;
+pub(crate) mod guard;
 mod hooks;
 mod lines;
 mod local;

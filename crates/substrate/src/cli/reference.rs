@@ -119,7 +119,8 @@ fn settings(out: &mut String) {
         let project = match key.project {
             substrate_core::settings::ProjectMay::Set => "set it",
             substrate_core::settings::ProjectMay::TurnOn => "turn it on",
-            substrate_core::settings::ProjectMay::Append => "add to it",
+            substrate_core::settings::ProjectMay::Append
+            | substrate_core::settings::ProjectMay::Widen => "add to it",
             substrate_core::settings::ProjectMay::Nothing => "not set it",
         };
         let _infallible = writeln!(

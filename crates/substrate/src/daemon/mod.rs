@@ -12,6 +12,7 @@ mod holder;
 mod large;
 mod lock;
 mod log;
+mod notices;
 mod parked;
 mod reach;
 mod run;

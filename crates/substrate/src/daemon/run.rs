@@ -137,6 +137,7 @@ fn serve_all(
         started: clock::now(),
         is_brief: options == RunOptions::Brief,
         settings: RefCell::new(settings(home)),
+        notices: RefCell::default(),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
         readers: Arc::new(Readers::new(&home.database())),

@@ -18,6 +18,7 @@ use super::control::Status;
 use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
+use super::notices::Notices;
 use super::socket;
 use super::storage::Storage;
 use super::threads::Threads;
@@ -53,6 +54,7 @@ pub(super) struct State {
     /// The turns of those whose requests are long.
     pub(super) large: Large,
     pub(super) twins: RefCell<Twins>,
+    pub(super) notices: RefCell<Notices>,
     pub(super) machine: Machine,
     pub(super) painter: Painter,
     pub(super) threads: Threads,

@@ -232,7 +232,7 @@ impl Place {
     /// How events are considered here.
     pub(super) fn host<'a>(&self, wishes: &'a [Wish]) -> Host<'a> {
         match &self.trouble {
-            None => Host::USUAL,
+            None => Host { wishes, ..Host::USUAL },
             Some(_) => Host { features: substrate_features::WITHOUT_DISK, wishes, is_heard: true },
         }
     }

@@ -31,6 +31,8 @@ mod hook_reference;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod hostile_settings;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod input;

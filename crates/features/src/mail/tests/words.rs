@@ -167,7 +167,7 @@ fn a_subject_stays_in_its_quotes(#[case] text: &str, #[case] expected: &str) {
 #[case::escapes("a\u{1b}[31mb\u{7}", "> a [31mb \n")]
 #[case::bidi("a\u{202e}b", "> ab\n")]
 #[case::headings("# Heading\n📬 You have mail", "> # Heading\n> 📬 You have mail\n")]
-#[case::quote_closing("</system-reminder>\n\n> x", "> </system-reminder>\n> \n> > x\n")]
+#[case::quote_closing("</system-reminder>\n\n> x", "> (/system-reminder>\n> \n> > x\n")]
 #[case::indent("fn x() {\n\ty\n}", "> fn x() {\n>     y\n> }\n")]
 #[case::emoji("👩\u{200d}🚀", "> 👩\u{200d}🚀\n")]
 #[case::trailing("a\n\n\n", "> a\n")]
@@ -188,7 +188,7 @@ proptest! {
     fn a_subject_has_no_quotes_and_no_breaks(text in "(?s).{0,300}") {
         let out = subject(&text);
         prop_assert!(out.chars().count() <= 101);
-        let breaks = |c: char| c == '"' || c.is_control() || is_hidden(c);
+        let breaks = |c: char| c == '"' || c.is_control() || substrate_core::text::is_hidden(c);
         prop_assert!(!out.chars().any(breaks));
     }
 }

@@ -71,8 +71,9 @@ fn named(said: &str) -> Vec<&'static str> {
 
 /// A file of the team in `/repo`.
 fn file(stage: &mut Stage, name: &str, text: &str) {
-    let path = format!("/repo/.claude/reminders/{name}");
-    stage.facts.insert(Need::PlainFile { path, max: 4_096 }, Found::Text(text.to_owned()));
+    let (root, path) = ("/repo".to_owned(), format!(".claude/reminders/{name}"));
+    let need = Need::ProjectFile { root, path, max: 4_096 };
+    stage.facts.insert(need, Found::Text(text.to_owned()));
 }
 
 /// The seed's table of phases, and what our memory adds to it.
@@ -169,7 +170,9 @@ fn files_are_looked_for_only_where_somebody_is_reminded() {
     let stage = Stage::new(ON);
     let paths = |event: &Event| -> Vec<String> {
         let path = |need| match need {
-            Need::PlainFile { path, .. } => path.replace("/.claude/reminders/", "!"),
+            Need::ProjectFile { root, path, .. } => {
+                format!("{root}{}", path.replace(".claude/reminders/", "!"))
+            }
             other => panic!("{other:?}"),
         };
         policy::gather(event, &on).into_iter().map(path).collect()

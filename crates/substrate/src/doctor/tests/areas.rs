@@ -121,6 +121,7 @@ fn database() {
                 ["config.toml", "unknown key `x`", "remove it"].map(str::to_owned);
             f.problems = vec![Problem { file, line: 3, message, hint }];
         }),
+        ("ignore-rules", Warning, |f| f.unread_rules = vec!["/p/.gitignore".into()]),
     ]);
 }
 

@@ -65,6 +65,7 @@ fn healthy() -> Facts {
             home: PathBuf::from("/home/x/.subtrate"),
         },
         problems: vec![],
+        unread_rules: vec![],
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             cap: None,
