@@ -216,7 +216,7 @@ fn a_text_is_not_read_again_and_again() {
 #[case(&format!("cat > f <<'EOF'\n{}EOF", "some text\n".repeat(9_000)), false)]
 #[case("rm -rf 'a", false)]
 fn what_was_not_read_may_matter(#[case] line: &str, #[case] expected: bool) {
-    assert_eq!(read(line).is_risky_unread, expected);
+    assert_eq!(read(line).is_unread, expected);
 }
 
 proptest! {
