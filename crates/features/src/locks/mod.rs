@@ -35,6 +35,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use globs::ask_all;
+
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 

@@ -54,7 +54,9 @@ pub(super) fn fill(
 ) -> Vec<Word> {
     let source = origin(state, from).filter(|(_, is_filtered)| !is_filtered);
     let source = source.and_then(|(at, _)| state.line.commands.get(at));
-    let given = source.map(said).unwrap_or_else(|| split(&Word::plain(stdin)));
+    // What a here-string says was expanded by the shell.
+    let stdin = Word { has_tilde: stdin.starts_with('~'), ..Word::plain(stdin) };
+    let given = source.map_or_else(|| split(&stdin), said);
     let Hidden::Replaced(mark) = hidden else {
         return words.iter().cloned().chain(given).collect();
     };

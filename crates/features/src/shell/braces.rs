@@ -10,6 +10,9 @@ use super::words::Marks;
 /// So many words one word may stand for.
 const MAX_EXPANDED: usize = 1_000;
 
+/// So many braces and commas are looked at.
+const MAX_MARKS: usize = 4 * MAX_EXPANDED;
+
 /// A part of a word.
 enum Part {
     Text(Range<usize>),
@@ -35,6 +38,9 @@ pub(super) fn expanded(
     word: Range<usize>,
     marks: &Marks,
 ) -> Result<Vec<String>, Broken> {
+    if marks.len() > MAX_MARKS {
+        return Err(state.cut());
+    }
     let parts = parts(state, word, marks)?;
     let mut out = vec![String::new()];
     append(state, text, &parts, &mut out)?;

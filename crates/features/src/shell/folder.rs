@@ -75,10 +75,10 @@ impl Whereabouts {
 pub(super) fn into(folder: &str, word: &Word, before: &[Simple]) -> String {
     let is_one = !word.has_glob && !word.has_braces;
     if let Some(after) = word.text.strip_prefix(TOP_HERE).filter(|rest| is_end(rest))
-        && !after.contains("..")
         && word.has_unknown
     {
-        return format!("{TOP}{after}");
+        let is_below = is_one && !after.contains("..") && !after.contains('$');
+        return if is_below { format!("{TOP}{after}") } else { format!("{UNKNOWN}{after}") };
     }
     let after = word.text.strip_prefix("$(…)").filter(|rest| is_end(rest));
     if let (Some(after), [at]) = (after, word.runs.as_slice())

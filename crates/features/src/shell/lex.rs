@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
                 b'|' => self.separator(if rest.starts_with("|&") { 2 } else { 1 }, true)?,
                 b')' if self.cases.is_pattern => self.end_of_pattern(),
                 b')' => {
-                    if self.cases.n_open > 0 && self.draft.head() != "case" {
+                    if self.cases.n_open > 0 && !matches!(self.draft.head(), "case" | "esac") {
                         self.end_of_pattern();
                         continue;
                     }

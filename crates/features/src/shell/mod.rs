@@ -13,6 +13,8 @@ mod words;
 mod wrap;
 
 #[cfg(test)]
+mod differential;
+#[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod tests;

@@ -66,6 +66,11 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
                 read_said(state, &runs, depth);
             }
         }
+        name if INTERPRETERS.contains(&name) => {
+            let file = args.iter().find(|word| !word.is_flag());
+            let runs = file.filter(|word| word.text.starts_with("<(")).map_or(&[][..], |word| &word.runs);
+            executes(state, at, runs);
+        }
         "source" | "." => {
             let runs = args.first().map_or(&[][..], |word| &word.runs);
             executes(state, at, runs);
@@ -78,7 +83,13 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
             ];
             let from = wrap::flags(args, with_value) + 1;
             let words: Vec<&str> = args.iter().skip(from).map(|word| word.text.as_str()).collect();
+            let n_before = state.line.commands.len();
             read_elsewhere(state, &words.join(" "), depth);
+            // The first of them has the input of the whole.
+            if let Some(inner) = state.line.commands.get_mut(n_before) {
+                inner.from = inner.from.or(made.from);
+                inner.outer = Some(at);
+            }
         }
         "flock" | "npx" | "npm" | "repo" | "nix" => {
             if let Some(script) = after_flag_c(args) {
@@ -133,6 +144,7 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
 /// Whether a program of that name may have another one among its arguments: only then it is looked at.
 fn has_inside(name: &str) -> bool {
     SHELLS.contains(&name)
+        || INTERPRETERS.contains(&name)
         || CONTAINERS.contains(&name)
         || matches!(
             name,
@@ -335,7 +347,7 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let given = given.get(1..).unwrap_or_default();
     let text = match command {
         [one] => one.text.clone(),
-        many => as_script(many),
+        many => as_script(many).replace("'{}'", "{}"),
     };
     let all = as_script(given);
     let text = match (text.contains("{}"), given.is_empty()) {

@@ -132,8 +132,8 @@ fn a_text_of_any_shape_is_read_in_steps_that_grow_with_its_length() {
     assert!(SHAPES.len() >= 30 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Four times the text takes about four times as long. Both are timed in turns, and the best time of each counts, so a
-/// busy machine makes both slow.
+/// Four times the text takes about four times as long; it would be sixteen times if each part were read for each other.
+/// Both are timed in turns, and the best time of each counts, so a busy machine makes both slow.
 #[test]
 fn a_text_of_any_shape_is_read_in_time_that_grows_with_its_length() {
     let mut wrong = Vec::new();
@@ -144,7 +144,7 @@ fn a_text_of_any_shape_is_read_in_time_that_grows_with_its_length() {
             best_short = best_short.min(seconds(&short));
             best_long = best_long.min(seconds(&long));
             // What is given up soon takes so little that a ratio says nothing.
-            best_long < 5.0 * best_short || best_long < 0.002
+            best_long < 8.0 * best_short || best_long < 0.002
         });
         if !is_linear {
             wrong.push(format!("{name}: {best_short:.4} s, then {best_long:.4} s"));

@@ -86,7 +86,7 @@ impl Reader<'_> {
                         b'}' => out.has_braces |= open.pop().unwrap_or_default(),
                         _ => {}
                     }
-                    if matches!(byte, b'{' | b'}' | b',') {
+                    if matches!(byte, b'{' | b'}') || (byte == b',' && !open.is_empty()) {
                         marks.push((self.at, byte));
                     }
                     out.has_glob |= matches!(byte, b'*' | b'?' | b'[');
@@ -162,18 +162,44 @@ impl Reader<'_> {
             self.at += c.len_utf8();
             match c {
                 '\'' => return Ok(()),
-                '\\' => {
-                    let c = self.rest().chars().next().ok_or(Broken)?;
-                    self.at += c.len_utf8();
-                    out.text.push(match c {
-                        'n' => '\n',
-                        't' => '\t',
-                        c => c,
-                    });
-                }
+                '\\' => self.ansi_escape(out)?,
                 c => out.text.push(c),
             }
         }
+    }
+
+    /// `\n`, `\x72`, `\162`, `\u0072`, …, whose backslash was read.
+    fn ansi_escape(&mut self, out: &mut Word) -> Result<(), Broken> {
+        let c = self.rest().chars().next().ok_or(Broken)?;
+        self.at += c.len_utf8();
+        let (radix, most) = match c {
+            'x' => (16, 2),
+            'u' => (16, 4),
+            'U' => (16, 8),
+            '0'..='7' => {
+                self.at -= 1;
+                (8, 3)
+            }
+            c => {
+                out.text.push(match c {
+                    'n' => '\n',
+                    't' => '\t',
+                    'r' => '\r',
+                    'a' => '\u{7}',
+                    'b' => '\u{8}',
+                    'e' | 'E' => '\u{1b}',
+                    'f' => '\u{c}',
+                    'v' => '\u{b}',
+                    c => c,
+                });
+                return Ok(());
+            }
+        };
+        let digits = self.rest().chars().take(most).take_while(|c| c.is_digit(radix)).count();
+        let code = u32::from_str_radix(&self.rest()[..digits], radix).ok();
+        self.at += digits;
+        out.text.extend(code.and_then(char::from_u32));
+        Ok(())
     }
 
     /// What begins with `$` or a backtick.

@@ -81,6 +81,13 @@ fn runner(name: &str, word: &str) -> Option<Wrapper> {
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
 
+/// Whether another program stands in the place of one of that name.
+#[cfg(test)]
+pub(super) fn sees_through(name: &str) -> bool {
+    let words = ["run", "exec", "stat", "x"];
+    wrapper(name).is_some() || words.iter().any(|word| runner(name, word).is_some()) || name == "substrate"
+}
+
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
@@ -278,8 +285,8 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
         };
         // `command -v rm` and `sudo -l` only look, and `env` alone prints.
         let only_looks = matches!(
-            after.first().map(|word| word.text.as_str()),
-            Some("-v" | "-V" | "-l" | "--version" | "--help")
+            (name, first),
+            ("command", "-v" | "-V") | ("sudo", "-v" | "-V" | "-l") | (_, "--version" | "--help")
         );
         let n_flags = flags(after, with_value);
         let mut skipped = n_flags + n_before;
@@ -296,7 +303,7 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
             break;
         }
         skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
-        if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
+        if after.get(skipped..).is_none_or(<[Word]>::is_empty) || only_looks {
             break;
         }
         if name == "xargs" {
