@@ -15,7 +15,16 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     args.end()?;
     let mut command = proc::toolchain("cargo");
     command.current_dir(dist::workspace());
-    command.args(["run", "--quiet", "--release", "-p", "substrate-fuzz", "--example", "fuzz", "--"]);
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "-p",
+        "substrate-fuzz",
+        "--example",
+        "fuzz",
+        "--",
+    ]);
     command.args([&target, "--seconds", &seconds, "--seed", &seed]);
     Ok(command.status().context("could not run cargo")?.success())
 }

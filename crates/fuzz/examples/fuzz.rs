@@ -16,7 +16,10 @@ fn main() -> ExitCode {
     let name = args.first().map_or("", String::as_str);
     let Some(target) = ALL.iter().find(|target| target.name == name) else {
         let names: Vec<&str> = ALL.iter().map(|target| target.name).collect();
-        println!("usage: cargo xtask fuzz TARGET [--seconds N] [--seed N]; targets: {}", names.join(", "));
+        println!(
+            "usage: cargo xtask fuzz TARGET [--seconds N] [--seed N]; targets: {}",
+            names.join(", ")
+        );
         return ExitCode::from(2);
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);

@@ -11,7 +11,7 @@ pub use run::{Ended, Report, Until, corpus, run};
 use substrate_clients::Input;
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{Settings, Timestamp, Verdict};
-use substrate_hook::{Header, HookRequest, Reply};
+use ipc::{Header, HookRequest, Reply};
 
 /// What is tried.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,9 @@ pub fn frames(bytes: &[u8]) {
     }
     if let Some(request) = HookRequest::read(bytes) {
         assert_eq!(HookRequest::read(&request.bytes()), Some(request));
-        assert!(request.each_arg().count() <= bytes.len() && request.each_var().count() <= bytes.len());
+        assert!(
+            request.each_arg().count() <= bytes.len() && request.each_var().count() <= bytes.len()
+        );
     }
     if let Some(reply) = Reply::read(bytes) {
         assert_eq!(Reply::read(&reply.bytes()), Some(reply));
@@ -92,7 +94,8 @@ mod tests {
     #[test]
     fn every_target_holds_for_a_moment() {
         for target in ALL {
-            let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target.name);
+            let corpus =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target.name);
             let stored = run::corpus(&corpus).unwrap();
             assert!(stored.len() >= 5, "{}: a small corpus is stored", target.name);
             let report = run(*target, &stored, Until::Executions(3_000), 7);

@@ -13,8 +13,8 @@ const USUAL_HOME: &str = "~/.subtrate/";
 
 /// Programs that change each file that they name, and those that change the last one.
 const CHANGES: &[&str] = &[
-    "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl", "truncate", "tee",
-    "touch", "ln", "rimraf", "trash", "ed", "ex",
+    "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl",
+    "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
 ];
 const CHANGES_LAST: &[&str] = &["cp", "install", "rsync", "scp"];
 
@@ -50,7 +50,8 @@ impl<'e> Own<'e> {
     /// Each as it is compared: a folder ends with `/`.
     pub(super) fn all(self) -> Vec<String> {
         let event = self.event;
-        let project = [event.project_dir.as_deref(), Some(event.project.as_str()), Some(&event.cwd)];
+        let project =
+            [event.project_dir.as_deref(), Some(event.project.as_str()), Some(&event.cwd)];
         let mut out = vec![USUAL_HOME.to_owned()];
         out.extend(self.state_home.map(|home| plain(&format!("{home}/"))));
         for file in event.settings_files {
@@ -86,7 +87,9 @@ pub(super) fn are_changed(scene: &Scene) -> bool {
         let path = at_home(path);
         let path = path.strip_suffix("/*").unwrap_or(&path);
         scene.own.iter().any(|own| match own.strip_suffix('/') {
-            Some(folder) => path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            Some(folder) => path
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
             None => path == own,
         })
     };

@@ -33,10 +33,8 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             out.extend(match entry.rule.fails {
                 Fails::Closed => Some(closed(event, entry)),
                 // Nobody knows what it would say to so long a line, so a person decides.
-                Fails::Open => is_too_long.then(|| Wish::Ask {
-                    rule: entry.full_name(),
-                    reason: TOO_LONG.to_owned(),
-                }),
+                Fails::Open => is_too_long
+                    .then(|| Wish::Ask { rule: entry.full_name(), reason: TOO_LONG.to_owned() }),
             });
         }
     });

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use substrate_core::text::one_line;
 use substrate_core::{Actor, Event, EventKind, ToolClass};
 
-use crate::shell::{Line, Simple};
+use crate::shell::Line;
 
 /// Characters of a condition; so that what it may cost is bounded.
 const MAX_WHEN: usize = 2_000;
@@ -183,13 +183,18 @@ impl Rule {
         None
     }
 
-    /// Whether the event is one that it looks at, before its condition is.
+    /// Whether an event of its kind is one that it looks at, before its condition is.
     pub(super) fn looks_at(&self, event: &Event) -> bool {
-        event.kind == self.kind() && self.fits_tool(event) && self.fits_actor(&event.actor)
+        self.fits_tool(event) && self.fits_actor(&event.actor)
     }
 
-    /// Whether the line runs a program that it is about, and has what it needs.
-    pub(super) fn fits_line(&self, line: &Line, names_own: impl FnOnce() -> bool) -> bool {
+    /// Whether the line runs a program that it is about, and has what it needs. `called`: the names of its programs.
+    pub(super) fn fits_line(
+        &self,
+        line: &Line,
+        called: &[&str],
+        names_own: impl FnOnce() -> bool,
+    ) -> bool {
         let has = match self.needs {
             None => true,
             Some(Needs::Writes) => line.commands.iter().any(|made| !made.writes.is_empty()),
@@ -197,14 +202,11 @@ impl Rule {
             Some(Needs::Unread) => line.is_unread,
             Some(Needs::Own) => names_own(),
         };
-        let is_about = |made: &Simple| {
-            let called = made.name();
-            self.programs.iter().any(|name| match name.strip_suffix('*') {
-                None => name == called,
-                Some(start) => called.starts_with(start) && !called.is_empty(),
-            })
+        let is_about = |name: &String| match name.strip_suffix('*') {
+            None => called.contains(&name.as_str()),
+            Some(start) => called.iter().any(|called| called.starts_with(start)),
         };
-        has && (self.programs.is_empty() || line.commands.iter().any(is_about))
+        has && (self.programs.is_empty() || self.programs.iter().any(is_about))
     }
 
     fn fits_tool(&self, event: &Event) -> bool {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use substrate_core::settings::{Scope, Table};
 use substrate_core::text::one_line;
-use substrate_core::{Event, Settings};
+use substrate_core::{Event, EventKind, Settings};
 
 use super::condition::Condition;
 use super::own_files::Own;
@@ -16,7 +16,7 @@ use super::rule::Rule;
 use super::scene::Wanted;
 use super::vals::CONTEXT_PERCENT;
 use crate::efforts::face::Effort;
-use crate::shell::{self, Line};
+use crate::shell::{self, Line, Simple};
 
 /// The rules that come with us, in packs that can be switched on and off.
 const PACKS: &[(&str, &str)] = &[
@@ -37,6 +37,8 @@ const MAX_SETS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) rule: Rule,
+    /// The kind of events that it looks at.
+    kind: EventKind,
     /// `pack`, `user`, `project`, `local` or `skill`.
     pub(super) scope: &'static str,
     /// Where it was written.
@@ -137,16 +139,17 @@ pub(super) fn looking_at<'s>(
 ) -> (Vec<&'s Entry>, Wanted, Option<Line>) {
     let all = sets.iter().flat_map(|set| &set.entries);
     let mut looking: Vec<&Entry> =
-        all.filter(|entry| !entry.is_off && entry.rule.looks_at(event)).collect();
+        all.filter(|entry| !entry.is_off && entry.looks_at(event)).collect();
     if sets.len() > 1 {
         looking.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
     }
     let command = event.tool().and_then(|call| call.command.as_deref());
     let line = command.filter(|_| !looking.is_empty()).map(shell::read);
     let none = Line::default();
-    looking.retain(|entry| {
-        entry.rule.fits_line(line.as_ref().unwrap_or(&none), || own.is_named_in(event))
-    });
+    let read = line.as_ref().unwrap_or(&none);
+    let called: Vec<&str> =
+        read.commands.iter().map(Simple::name).filter(|name| !name.is_empty()).collect();
+    looking.retain(|entry| entry.rule.fits_line(read, &called, || own.is_named_in(event)));
     let mut wanted = Wanted::default();
     for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
         wanted.input |= condition.wanted.input;
@@ -180,8 +183,7 @@ impl Set {
     /// Whether a rule that looks at this event may ask how full the context is.
     pub(super) fn reads_usage(&self, event: &Event) -> bool {
         let asks = |entry: &Entry| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
-        self.reads_usage
-            && self.entries.iter().any(|entry| asks(entry) && entry.rule.looks_at(event))
+        self.reads_usage && self.entries.iter().any(|entry| asks(entry) && entry.looks_at(event))
     }
 
     fn new(source: &Source) -> Self {
@@ -236,6 +238,7 @@ impl Set {
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
         self.reads_usage |= rule.when.contains(CONTEXT_PERCENT);
         self.entries.push(Entry {
+            kind: rule.kind(),
             rule,
             scope,
             origin,
@@ -252,6 +255,11 @@ impl Set {
 }
 
 impl Entry {
+    /// Whether the event is one that it looks at, before its condition is.
+    fn looks_at(&self, event: &Event) -> bool {
+        self.kind == event.kind && self.rule.looks_at(event)
+    }
+
     pub(super) fn condition(&self) -> Result<&Condition, &String> {
         let made = self.compiled.get_or_init(|| match &self.problem {
             Some(problem) => Err(problem.clone()),

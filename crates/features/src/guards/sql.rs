@@ -57,7 +57,8 @@ fn without_commands(statement: &str) -> &str {
     let mut rest = statement.trim_start();
     while let Some((line, after)) = rest.split_once('\n') {
         let word = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        let is_command = word.starts_with(['\\', '.']) || matches!(word.as_str(), "use" | "go" | "begin");
+        let is_command =
+            word.starts_with(['\\', '.']) || matches!(word.as_str(), "use" | "go" | "begin");
         if !is_command {
             break;
         }

@@ -69,7 +69,8 @@ pub(super) fn fill(
         } else {
             out.extend(given.iter().map(|one| Word {
                 text: word.text.replace(mark.as_str(), &one.text),
-                has_tilde: word.has_tilde || (one.has_tilde && word.text.starts_with(mark.as_str())),
+                has_tilde: word.has_tilde
+                    || (one.has_tilde && word.text.starts_with(mark.as_str())),
                 has_glob: word.has_glob || one.has_glob,
                 has_unknown: word.has_unknown || one.has_unknown,
                 ..word.clone()
@@ -132,9 +133,8 @@ pub(super) fn sources(state: &mut State, words: &[Word], from: Option<usize>) ->
     for word in words.iter().filter(|word| word.has_unknown) {
         let named = word.text.strip_prefix('$').filter(|_| !state.found.is_empty());
         let found = named.and_then(|name| state.found.get(name)).copied();
-        let is_find = |at: &usize| {
-            state.line.commands.get(*at).is_some_and(|made| made.name() == "find")
-        };
+        let is_find =
+            |at: &usize| state.line.commands.get(*at).is_some_and(|made| made.name() == "find");
         out.extend(word.runs.iter().copied().chain(found).filter(is_find));
     }
     out

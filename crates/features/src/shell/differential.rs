@@ -124,7 +124,10 @@ fn of_compound(compound: &ast::CompoundCommand, out: &mut Found) -> Option<()> {
         }
         Compound::CaseClause(case) => {
             text(&case.value.value, out)?;
-            case.cases.iter().filter_map(|item| item.cmd.as_ref()).try_for_each(|list| of_list(list, out))
+            case.cases
+                .iter()
+                .filter_map(|item| item.cmd.as_ref())
+                .try_for_each(|list| of_list(list, out))
         }
         Compound::IfClause(choice) => {
             of_list(&choice.condition, out)?;
@@ -199,7 +202,8 @@ fn of_redirect(redirect: &ast::IoRedirect, out: &mut Found) -> Option<()> {
         Redirect::File(_, _, To::ProcessSubstitution(_, inner)) => of_list(&inner.list, out)?,
         Redirect::HereDocument(_, here) => {
             if here.requires_expansion {
-                let pieces = word::parse_heredoc(&here.doc.value, &ParserOptions::default()).ok()?;
+                let pieces =
+                    word::parse_heredoc(&here.doc.value, &ParserOptions::default()).ok()?;
                 said(&pieces, &here.doc.value, out)?;
             }
         }
@@ -223,8 +227,11 @@ fn said(pieces: &[WordPieceWithSource], raw: &str, out: &mut Found) -> Option<St
     for one in pieces {
         match &one.piece {
             WordPiece::Text(text) | WordPiece::SingleQuotedText(text) => all.push_str(text),
-            WordPiece::AnsiCQuotedText(text) => all.push_str(&text.replace("\\n", "\n").replace("\\t", "\t")),
-            WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
+            WordPiece::AnsiCQuotedText(text) => {
+                all.push_str(&text.replace("\\n", "\n").replace("\\t", "\t"))
+            }
+            WordPiece::DoubleQuotedSequence(inner)
+            | WordPiece::GettextDoubleQuotedSequence(inner) => {
                 all.push_str(&said(inner, raw, out)?);
             }
             WordPiece::TildeExpansion(_) | WordPiece::ParameterExpansion(_) => {
@@ -239,7 +246,8 @@ fn said(pieces: &[WordPieceWithSource], raw: &str, out: &mut Found) -> Option<St
                     None => all.push_str(source),
                 }
             }
-            WordPiece::CommandSubstitution(text) | WordPiece::BackquotedCommandSubstitution(text) => {
+            WordPiece::CommandSubstitution(text)
+            | WordPiece::BackquotedCommandSubstitution(text) => {
                 program(text, out)?;
                 all.push_str("$(…)");
             }
@@ -265,7 +273,8 @@ impl Grammar {
     }
 
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or(0) % n
     }
 
@@ -295,10 +304,31 @@ impl Grammar {
         match self.below(14) {
             0 => format!("({})", self.line(inner)),
             1 => format!("{{ {}; }}", self.line(inner)),
-            2 => format!("if {}; then {}; else {}; fi", self.simple(inner), self.line(inner), self.simple(inner)),
-            3 => format!("for v in {} {}; do {}; done", self.word(inner), self.word(inner), self.line(inner)),
-            4 => format!("while {}; do {}; done > {}", self.simple(inner), self.line(inner), self.word(0)),
-            5 => format!("case {} in {}|b) {};; *) {};; esac", self.word(0), self.pick(&["a", "'a b'", "a*"]), self.line(inner), self.simple(inner)),
+            2 => format!(
+                "if {}; then {}; else {}; fi",
+                self.simple(inner),
+                self.line(inner),
+                self.simple(inner)
+            ),
+            3 => format!(
+                "for v in {} {}; do {}; done",
+                self.word(inner),
+                self.word(inner),
+                self.line(inner)
+            ),
+            4 => format!(
+                "while {}; do {}; done > {}",
+                self.simple(inner),
+                self.line(inner),
+                self.word(0)
+            ),
+            5 => format!(
+                "case {} in {}|b) {};; *) {};; esac",
+                self.word(0),
+                self.pick(&["a", "'a b'", "a*"]),
+                self.line(inner),
+                self.simple(inner)
+            ),
             6 => format!("f() {{ {}; }}", self.line(inner)),
             7 => format!("[[ {} == {} && -n {} ]]", self.word(0), self.word(0), self.word(inner)),
             8 => format!("! {}", self.simple(inner)),
@@ -312,13 +342,24 @@ impl Grammar {
         if self.below(8) == 0 {
             out = format!("X={} ", self.word(depth));
         }
-        out.push_str(self.pick(&["alpha", "beta", "'gam ma'", "del\\ta", "\"eps\"", "/bin/zeta", "x-y"]));
+        out.push_str(self.pick(&[
+            "alpha",
+            "beta",
+            "'gam ma'",
+            "del\\ta",
+            "\"eps\"",
+            "/bin/zeta",
+            "x-y",
+        ]));
         for _ in 0..self.below(4) {
             let (blank, word) = (self.pick(&[" ", "  ", " \\\n "]), self.word(depth));
             out = format!("{out}{blank}{word}");
         }
         if self.below(4) == 0 {
-            let (mark, word) = (self.pick(&[" > ", " >> ", " 2> ", " >| ", " &> ", " < ", " <<< ", " <> "]), self.word(0));
+            let (mark, word) = (
+                self.pick(&[" > ", " >> ", " 2> ", " >| ", " &> ", " < ", " <<< ", " <> "]),
+                self.word(0),
+            );
             out = format!("{out}{mark}{word}");
         }
         if self.below(8) == 0 {
@@ -385,7 +426,12 @@ fn both_read_generated_lines_the_same_way() {
     }
     wrong.sort_by_key(String::len);
     assert!(n >= 3_000, "only {n} lines were compared");
-    assert!(wrong.is_empty(), "{} of {n}:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {n}:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(12)].join("\n")
+    );
 }
 
 /// Of the tables: whatever is a program to the other reader is one to ours, unless ours sees through it.
@@ -400,17 +446,20 @@ fn both_see_the_same_programs_in_the_tables() {
     for table in tables {
         let table: toml::Table = table.parse().unwrap();
         let lists = table.values().flat_map(|part| part.as_table().unwrap().values());
-        for line in lists.flat_map(|list| list.as_array().unwrap()).filter_map(|line| line.as_str()) {
+        for line in lists.flat_map(|list| list.as_array().unwrap()).filter_map(|line| line.as_str())
+        {
             let Some(theirs) = theirs(line) else { continue };
             n += 1;
             let read = read(line);
             let names: Vec<&str> = read.commands.iter().map(Simple::name).collect();
             let is_seen = |command: &&String| {
                 let mut words = command.split('\u{1}');
-                let name = words.next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
-                names.contains(&name) || wrap::sees_through(name)
+                let name =
+                    words.next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+                names.contains(&name) || wrappers::sees_through(name)
             };
-            let missing: Vec<&String> = theirs.commands.iter().filter(|one| !is_seen(one)).collect();
+            let missing: Vec<&String> =
+                theirs.commands.iter().filter(|one| !is_seen(one)).collect();
             if (!missing.is_empty() || read.is_broken) && !read.is_cut && !is_listed(line) {
                 wrong.push(format!("{line:?}: {missing:?}, broken: {}", read.is_broken));
             }

@@ -272,7 +272,8 @@ impl<'a> Reader<'a> {
             match draft.head() {
                 "case" => {
                     self.cases.n_open += 1;
-                    self.cases.is_pattern = draft.words.last().is_some_and(|word| word.text == "in");
+                    self.cases.is_pattern =
+                        draft.words.last().is_some_and(|word| word.text == "in");
                 }
                 "esac" => self.cases.n_open = self.cases.n_open.saturating_sub(1),
                 _ => {}

@@ -11,6 +11,7 @@ mod lex;
 mod nested;
 mod words;
 mod wrap;
+mod wrappers;
 
 #[cfg(test)]
 mod differential;

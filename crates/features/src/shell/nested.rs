@@ -12,7 +12,16 @@ const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "ph
 
 /// Programs that run another one in a container or on another machine.
 const CONTAINERS: &[&str] = &[
-    "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "lxc", "crictl", "incus",
+    "docker",
+    "podman",
+    "nerdctl",
+    "docker-compose",
+    "podman-compose",
+    "kubectl",
+    "oc",
+    "lxc",
+    "crictl",
+    "incus",
 ];
 
 /// A pipe with more commands is not followed.
@@ -68,7 +77,8 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         }
         name if INTERPRETERS.contains(&name) => {
             let file = args.iter().find(|word| !word.is_flag());
-            let runs = file.filter(|word| word.text.starts_with("<(")).map_or(&[][..], |word| &word.runs);
+            let runs =
+                file.filter(|word| word.text.starts_with("<(")).map_or(&[][..], |word| &word.runs);
             executes(state, at, runs);
         }
         "source" | "." => {
@@ -78,8 +88,8 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         }
         "ssh" => {
             let with_value = &[
-                "-p", "-i", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-O", "-S",
-                "-W", "-w", "-E", "-B",
+                "-p", "-i", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-O",
+                "-S", "-W", "-w", "-E", "-B",
             ];
             let from = wrap::flags(args, with_value) + 1;
             let words: Vec<&str> = args.iter().skip(from).map(|word| word.text.as_str()).collect();
@@ -89,40 +99,6 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
             if let Some(inner) = state.line.commands.get_mut(n_before) {
                 inner.from = inner.from.or(made.from);
                 inner.outer = Some(at);
-            }
-        }
-        "flock" | "npx" | "npm" | "repo" | "nix" => {
-            if let Some(script) = after_flag_c(args) {
-                read_script(state, &script.text.clone(), depth);
-            }
-        }
-        "nix-shell" => {
-            let at = args.iter().position(|word| matches!(word.text.as_str(), "--run" | "--command"));
-            if let Some(script) = at.and_then(|at| args.get(at + 1)) {
-                read_script(state, &script.text.clone(), depth);
-            }
-        }
-        "hyperfine" | "concurrently" => {
-            let scripts = args.iter().filter(|word| !word.is_flag() && word.text.contains(' '));
-            scripts.for_each(|script| read_script(state, &script.text, depth));
-        }
-        "trap" => {
-            if let Some(script) = args.first() {
-                read_script(state, &script.text.clone(), depth);
-            }
-        }
-        "env" => {
-            let split =
-                args.iter().position(|word| word.text == "-S" || word.text == "--split-string");
-            if let Some(script) = split.and_then(|at| args.get(at + 1)) {
-                read_script(state, &script.text.clone(), depth);
-            }
-        }
-        "screen" => {
-            let stuff = args.iter().skip_while(|word| word.text != "stuff").nth(1);
-            if let Some(script) = stuff {
-                let text = script.text.replace("\\n", "\n").replace("^M", "\n");
-                read_script(state, &text, depth);
             }
         }
         "tmux" => in_tmux(state, args, depth),
@@ -137,7 +113,37 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         }
         "git" => in_git(state, &made, depth),
         name if CONTAINERS.contains(&name) => in_container(state, at, args, depth),
-        _ => {}
+        name => {
+            for text in scripts(name, args) {
+                read_script(state, &text, depth);
+            }
+        }
+    }
+}
+
+/// The texts among the arguments of a program that it gives to a shell.
+fn scripts(name: &str, args: &[Word]) -> Vec<String> {
+    let after = |flags: &[&str]| {
+        let at = args.iter().position(|word| flags.contains(&word.text.as_str()));
+        at.and_then(|at| args.get(at + 1)).map(|word| word.text.clone()).into_iter().collect()
+    };
+    match name {
+        "flock" | "npx" | "npm" | "repo" | "nix" => {
+            after_flag_c(args).map(|word| word.text.clone()).into_iter().collect()
+        }
+        "nix-shell" => after(&["--run", "--command"]),
+        "env" => after(&["-S", "--split-string"]),
+        "trap" => args.first().map(|word| word.text.clone()).into_iter().collect(),
+        "hyperfine" | "concurrently" => {
+            let texts = args.iter().filter(|word| !word.is_flag() && word.text.contains(' '));
+            texts.map(|word| word.text.clone()).collect()
+        }
+        "screen" => {
+            let stuff = args.iter().skip_while(|word| word.text != "stuff").nth(1);
+            let text = stuff.map(|word| word.text.replace("\\n", "\n").replace("^M", "\n"));
+            text.into_iter().collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -148,9 +154,29 @@ fn has_inside(name: &str) -> bool {
         || CONTAINERS.contains(&name)
         || matches!(
             name,
-            "su" | "script" | "sg" | "runuser" | "eval" | "watch" | "source" | "." | "ssh" | "flock" | "npx"
-                | "npm" | "repo" | "nix" | "nix-shell" | "hyperfine" | "concurrently" | "trap" | "env"
-                | "screen" | "tmux" | "parallel" | "find" | "git"
+            "su" | "script"
+                | "sg"
+                | "runuser"
+                | "eval"
+                | "watch"
+                | "source"
+                | "."
+                | "ssh"
+                | "flock"
+                | "npx"
+                | "npm"
+                | "repo"
+                | "nix"
+                | "nix-shell"
+                | "hyperfine"
+                | "concurrently"
+                | "trap"
+                | "env"
+                | "screen"
+                | "tmux"
+                | "parallel"
+                | "find"
+                | "git"
         )
 }
 
@@ -165,9 +191,8 @@ fn read_elsewhere(state: &mut State, text: &str, depth: u8) {
 /// `git submodule foreach 'git reset --hard'`: in folders that nobody knows here. `git bisect run`, `git rebase --exec`.
 fn in_git(state: &mut State, made: &Simple, depth: u8) {
     let Some(git) = made.git.as_ref() else { return };
-    let text = |words: &[Word]| {
-        words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-    };
+    let text =
+        |words: &[Word]| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let n_flags = git.args.iter().take_while(|word| word.is_flag()).count();
     match (git.sub.as_str(), git.args.get(n_flags).map(|word| word.text.as_str())) {
         ("submodule", Some("foreach")) => {
@@ -194,7 +219,8 @@ fn in_git(state: &mut State, made: &Simple, depth: u8) {
 fn after_flag_c(args: &[Word]) -> Option<&Word> {
     let is_c = |word: &Word| {
         word.is_flag()
-            && (word.text == "--command" || (!word.text.starts_with("--") && word.text.ends_with('c')))
+            && (word.text == "--command"
+                || (!word.text.starts_with("--") && word.text.ends_with('c')))
     };
     let flag = args.iter().take_while(|word| word.text != "--").position(is_c)?;
     args[flag + 1..].iter().find(|word| !word.is_flag())
@@ -264,7 +290,8 @@ pub(super) fn output(made: &Simple) -> Option<Word> {
             Some(Word { text, has_unknown, ..Word::default() })
         }
         "git" => {
-            let git = made.git.as_ref().filter(|git| git.sub == "rev-parse" && git.folder.is_empty())?;
+            let git =
+                made.git.as_ref().filter(|git| git.sub == "rev-parse" && git.folder.is_empty())?;
             let [only] = git.args.as_slice() else { return None };
             (only.text == "--show-toplevel").then(|| unknown(TOP_HERE.to_owned()))
         }
@@ -287,8 +314,21 @@ pub(super) fn as_script(words: &[Word]) -> String {
 /// `docker exec db psql -c '…'`, `kubectl exec pod -- rm …`.
 fn in_container(state: &mut State, at: usize, args: &[Word], depth: u8) {
     let with_value = &[
-        "-e", "-u", "-w", "-c", "-n", "--env", "--user", "--workdir", "--container", "--namespace", "--index",
-        "--detach-keys", "--env-file", "--context", "--kubeconfig",
+        "-e",
+        "-u",
+        "-w",
+        "-c",
+        "-n",
+        "--env",
+        "--user",
+        "--workdir",
+        "--container",
+        "--namespace",
+        "--index",
+        "--detach-keys",
+        "--env-file",
+        "--context",
+        "--kubeconfig",
     ];
     let Some(exec) = args.iter().take(16).position(|word| word.text == "exec") else { return };
     let rest = &args[exec + 1..];
@@ -323,8 +363,8 @@ fn in_tmux(state: &mut State, args: &[Word], depth: u8) {
             let text = text.map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
             read_script(state, &text, depth);
         }
-        "new-session" | "new" | "new-window" | "neww" | "split-window" | "splitw" | "run-shell" | "run"
-        | "respawn-pane" | "respawnp" | "respawn-window" | "display-popup" | "popup" => {
+        "new-session" | "new" | "new-window" | "neww" | "split-window" | "splitw" | "run-shell"
+        | "run" | "respawn-pane" | "respawnp" | "respawn-window" | "display-popup" | "popup" => {
             let words = &rest[wrap::flags(rest, with_value).min(rest.len())..];
             let text = match words {
                 [one] => one.text.clone(),
@@ -339,7 +379,20 @@ fn in_tmux(state: &mut State, args: &[Word], depth: u8) {
 /// `parallel rm -rf ::: a b`, `find | parallel rm`.
 fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let args = made.words.get(1..).unwrap_or_default();
-    let with_value = &["-j", "-n", "-N", "-a", "-I", "-d", "-S", "-C", "--jobs", "--delay", "--timeout", "--arg-file"];
+    let with_value = &[
+        "-j",
+        "-n",
+        "-N",
+        "-a",
+        "-I",
+        "-d",
+        "-S",
+        "-C",
+        "--jobs",
+        "--delay",
+        "--timeout",
+        "--arg-file",
+    ];
     let from = wrap::flags(args, with_value);
     let rest = args.get(from..).unwrap_or_default();
     let n = rest.iter().position(|word| word.text.starts_with(":::")).unwrap_or(rest.len());
@@ -409,7 +462,8 @@ pub(super) fn read_inputs(state: &mut State) {
             executes(state, at, &before);
         }
         let Some(made) = state.line.commands.get(at) else { break };
-        let is_shell = SHELLS.contains(&made.name()) || matches!(made.name(), "at" | "batch" | "ssh");
+        let is_shell =
+            SHELLS.contains(&made.name()) || matches!(made.name(), "at" | "batch" | "ssh");
         if is_shell && reads_program(made) {
             let (text, folder) = (state.line.fed(made), made.folder.clone());
             if !text.is_empty() {

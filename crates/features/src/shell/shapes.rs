@@ -63,9 +63,7 @@ const SHAPES: &[Shape] = &[
     ("long sums", |n| around("((", "x+1+", "1))", n)),
     ("parameters", |n| around("echo ", "${x:-a}", "", n)),
     ("parameters in each other", |n| format!("echo {}", deep("${x:-", "a", "}", n))),
-    ("known variables", |n| {
-        format!("X={}; echo {}", times("abcdefgh", n / 2), times("$X", n / 2))
-    }),
+    ("known variables", |n| format!("X={}; echo {}", times("abcdefgh", n / 2), times("$X", n / 2))),
     ("arrays", |n| around("x=(", "a b ", ")", n)),
     ("arrays in arrays", |n| deep("x=(", "a", ")", n)),
     ("patterns", |n| around("ls ", "@(a|b) ", "", n)),

@@ -4,89 +4,11 @@ use std::rc::Rc;
 
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
+use super::wrappers::{runner, wrapper};
 use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested};
-
-/// Of a program that runs another one: which of its flags have a value, and how many words stand before the other's name.
-type Wrapper = (&'static [&'static str], usize);
-
-fn wrapper(name: &str) -> Option<Wrapper> {
-    Some(match name {
-        "env" => (&["-u", "-C", "--unset", "--chdir"], 0),
-        "sudo" => (
-            &[
-                "-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group",
-                "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--command-timeout",
-                "--other-user", "--role", "--type",
-            ],
-            0,
-        ),
-        "doas" => (&["-u", "-C"], 0),
-        "command" | "builtin" | "nohup" | "setsid" | "unbuffer" | "busybox" | "unshare"
-        | "fakeroot" | "linux32" | "linux64" | "catchsegv" | "dbus-run-session" | "firejail"
-        | "torsocks" | "proxychains" | "proxychains4" | "rlwrap" | "valgrind" | "dotenv"
-        | "toybox" | "pkexec" | "prlimit" | "cgexec" | "eatmydata" => (&[], 0),
-        "exec" => (&["-a"], 0),
-        "nice" => (&["-n", "--adjustment"], 0),
-        "ionice" => (&["-c", "-n", "--class", "--classdata"], 0),
-        "time" => (&["-f", "-o", "--format", "--output"], 0),
-        "timeout" => (&["-k", "-s", "--signal", "--kill-after"], 1),
-        "stdbuf" => (&["-i", "-o", "-e", "--input", "--output", "--error"], 0),
-        "taskset" | "chroot" | "gosu" | "su-exec" | "faketime" => (&[], 1),
-        "chrt" => (&["-T", "-P", "-D"], 1),
-        "cpulimit" => (&["-l", "-p", "-P", "-e"], 0),
-        "nsenter" => (&["-t", "--target", "-S", "-G", "--setuid", "--setgid"], 0),
-        "setpriv" => (&["--reuid", "--regid", "--groups", "--inh-caps", "--bounding-set"], 0),
-        "numactl" => (&["-N", "-m", "-C", "-i", "-p"], 0),
-        "runuser" => (&["-u", "-g", "-G", "--user", "--group"], 0),
-        "screen" => (&["-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T"], 0),
-        "xvfb-run" => (&["-s", "-n", "-e", "-f", "-w", "--server-args"], 0),
-        "caffeinate" => (&["-t", "-w"], 0),
-        "flock" => (&["-w", "-E", "--timeout", "--conflict-exit-code"], 1),
-        "strace" | "ltrace" => (
-            &["-e", "-o", "-p", "-s", "-u", "-E", "-a", "-b", "-I", "-O", "-S", "-X", "-P"],
-            0,
-        ),
-        "systemd-run" => (
-            &["-p", "-u", "-E", "-M", "-H", "--property", "--unit", "--slice", "--setenv"],
-            0,
-        ),
-        "systemd-inhibit" => (&[], 0),
-        "entr" | "npx" | "bunx" => (&["-p", "--package"], 0),
-        "xargs" => (
-            &[
-                "-n", "-P", "-I", "-L", "-d", "-a", "-s", "-E", "-J", "-R", "--max-args", "--max-procs",
-                "--delimiter", "--arg-file", "--max-chars",
-            ],
-            0,
-        ),
-        _ => return None,
-    })
-}
-
-/// The same for a program that does so after a word of its own, as in `poetry run rm`.
-fn runner(name: &str, word: &str) -> Option<Wrapper> {
-    Some(match (name, word) {
-        ("poetry" | "uv" | "pipenv" | "hatch" | "pdm" | "rye" | "op" | "doppler", "run")
-        | ("bundle" | "npm" | "pnpm" | "yarn" | "mise" | "rbenv" | "pyenv" | "lerna", "exec")
-        | ("perf", "stat" | "record" | "trace")
-        | ("mise", "x")
-        | ("rr", "record") => (&["-n", "-p", "--package", "-e", "-o", "--env-file", "--with"], 0),
-        ("direnv" | "aws-vault", "exec") => (&[], 1),
-        ("conda" | "mamba" | "micromamba", "run") => (&["-n", "-p", "--name", "--prefix"], 0),
-        ("bisect", "run") => (&[], 0),
-        _ => return None,
-    })
-}
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
-
-/// Whether another program stands in the place of one of that name.
-#[cfg(test)]
-pub(super) fn sees_through(name: &str) -> bool {
-    let words = ["run", "exec", "stat", "x"];
-    wrapper(name).is_some() || words.iter().any(|word| runner(name, word).is_some()) || name == "substrate"
-}
 
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
@@ -283,29 +205,7 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
             (None, Some(found)) => (&after[1..], found),
             (None, None) => break,
         };
-        // `command -v rm` and `sudo -l` only look, and `env` alone prints.
-        let only_looks = matches!(
-            (name, first),
-            ("command", "-v" | "-V") | ("sudo", "-v" | "-V" | "-l") | (_, "--version" | "--help")
-        );
-        let n_flags = flags(after, with_value);
-        let mut skipped = n_flags + n_before;
-        // These have a text to be run, which is read as such.
-        let is_text = |word: &Word| match name {
-            "env" => matches!(word.text.as_str(), "-S" | "--split-string"),
-            "screen" => word.text == "-X",
-            "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
-            _ => false,
-        };
-        if after[..n_flags.min(after.len())].iter().any(is_text)
-            || (name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c"))
-        {
-            break;
-        }
-        skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
-        if after.get(skipped..).is_none_or(<[Word]>::is_empty) || only_looks {
-            break;
-        }
+        let Some(skipped) = before_program(name, first, after, with_value, n_before) else { break };
         if name == "xargs" {
             out.hidden = args::hidden(&after[..skipped.min(after.len())]);
         }
@@ -318,6 +218,35 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     }
     out.words = rest;
     out
+}
+
+/// How many words stand before the program; `None` where no program is run, or it is in a text.
+fn before_program(
+    name: &str,
+    first: &str,
+    after: &[Word],
+    with_value: &[&str],
+    n_before: usize,
+) -> Option<usize> {
+    // `command -v rm` and `sudo -l` only look, and `env` alone prints.
+    let only_looks = matches!(
+        (name, first),
+        ("command", "-v" | "-V") | ("sudo", "-v" | "-V" | "-l") | (_, "--version" | "--help")
+    );
+    let n_flags = flags(after, with_value);
+    let mut skipped = n_flags + n_before;
+    // These have a text to be run, which is read as such.
+    let is_text = |word: &Word| match name {
+        "env" => matches!(word.text.as_str(), "-S" | "--split-string"),
+        "screen" => word.text == "-X",
+        "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
+        _ => false,
+    };
+    let has_text = after[..n_flags.min(after.len())].iter().any(is_text)
+        || (name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c"));
+    skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
+    let has_none = after.get(skipped..).is_none_or(<[Word]>::is_empty);
+    (!only_looks && !has_text && !has_none).then_some(skipped)
 }
 
 /// `env -C FOLDER`

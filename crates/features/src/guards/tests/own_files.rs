@@ -35,7 +35,11 @@ fn an_edit_of(#[case] path: &str, #[case] is_asked: bool) {
     for name in ["Write", "Edit"] {
         let event = tool(&stage, LION, name, ToolClass::Edit, &json!({ "file_path": path }));
         let said = answer(&stage.told(&of_client(event)));
-        assert_eq!(said.starts_with("ask ") && said.contains("guards.own-files"), is_asked, "{said}");
+        assert_eq!(
+            said.starts_with("ask ") && said.contains("guards.own-files"),
+            is_asked,
+            "{said}"
+        );
     }
     let read = tool(&stage, LION, "Read", ToolClass::Read, &json!({ "file_path": path }));
     assert_eq!(answer(&stage.told(&of_client(read))), "");

@@ -23,14 +23,10 @@ struct Table {
 const KNOWN: &[(&str, &str)] = &[];
 
 fn tables() -> Vec<Table> {
-    [
-        include_str!("commands.toml"),
-        include_str!("dangerous.toml"),
-        include_str!("harmless.toml"),
-    ]
-    .into_iter()
-    .map(|text| toml::from_str(text).unwrap())
-    .collect()
+    [include_str!("commands.toml"), include_str!("dangerous.toml"), include_str!("harmless.toml")]
+        .into_iter()
+        .map(|text| toml::from_str(text).unwrap())
+        .collect()
 }
 
 fn defaults() -> Settings {
@@ -62,8 +58,11 @@ fn the_packs_catch_what_destroys_and_let_pass_what_does_not() {
                 let (found, names) = verdict(command);
                 if found.is_none() {
                     missed.push(format!("{rule}: {command:?}"));
-                } else if !names.contains(rule) || (found != Some(action) && action == Action::Deny) {
-                    mistaken.push(format!("{command:?}: {rule} must {action:?}, and {found:?} by {names:?}"));
+                } else if !names.contains(rule) || (found != Some(action) && action == Action::Deny)
+                {
+                    mistaken.push(format!(
+                        "{command:?}: {rule} must {action:?}, and {found:?} by {names:?}"
+                    ));
                 }
             }
         }
