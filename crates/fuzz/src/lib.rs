@@ -8,10 +8,10 @@ mod run;
 
 pub use run::{Ended, Report, Until, corpus, run};
 
+use ipc::{Header, HookRequest, Reply};
 use substrate_clients::Input;
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{Settings, Timestamp, Verdict};
-use ipc::{Header, HookRequest, Reply};
 
 /// What is tried.
 #[derive(Clone, Copy, Debug)]

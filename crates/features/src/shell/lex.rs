@@ -292,17 +292,24 @@ impl<'a> Reader<'a> {
     fn bracket(&mut self) -> Result<(), Broken> {
         let rest = self.rest();
         let after = rest[1..].trim_start_matches([' ', '\t']);
-        if let ([name], Some(after)) = (self.draft.words.as_slice(), after.strip_prefix(')')) {
+        let is_name = |(name, before): (&Word, &[Word])| {
+            !wrap::is_keyword(&name.text) && before.iter().all(|word| wrap::is_keyword(&word.text))
+        };
+        if let Some(after) = after.strip_prefix(')')
+            && self.draft.words.split_last().is_some_and(is_name)
+            && let Some(name) = self.draft.words.pop()
+        {
             if self.state.line.functions.len() >= MAX_COMMANDS || name.text.len() > MAX_NAME {
                 return Err(self.state.cut());
             }
+            // Keywords before it count: `{` begins a group.
+            self.finish(false)?;
             self.state.line.functions.push(name.text.clone());
-            self.state.function = Some(name.text.clone());
-            self.draft = Draft::default();
+            self.state.function = Some(name.text);
             self.at = self.text.len() - after.len();
             return Ok(());
         }
-        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.words.is_empty())
+        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.head().is_empty())
             && let Some(n) = self.end_of_sum(inner)?
         {
             self.at += 4 + n;

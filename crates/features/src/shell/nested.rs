@@ -27,6 +27,9 @@ const CONTAINERS: &[&str] = &[
 /// A pipe with more commands is not followed.
 const MAX_PIPE: usize = 16;
 
+/// So many things that a program is run for are looked at one by one.
+const MAX_EACH: usize = 8;
+
 /// A folder on another machine or in a container.
 const ELSEWHERE: &str = "$elsewhere";
 
@@ -402,14 +405,23 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
         [one] => one.text.clone(),
         many => as_script(many).replace("'{}'", "{}"),
     };
-    let all = as_script(given);
-    let text = match (text.contains("{}"), given.is_empty()) {
-        (true, false) => text.replace("{}", &all),
-        (true, true) => text.replace("{}", ""),
-        (false, _) => format!("{text} {all}"),
-    };
     let n_before = state.line.commands.len();
-    read_script(state, &text, depth);
+    match (text.contains("{}"), given) {
+        (true, []) => read_script(state, &text.replace("{}", ""), depth),
+        // Each of a few; many at once, which is a rougher picture.
+        (true, few) if few.len() <= MAX_EACH => {
+            for one in few {
+                let one = as_script(std::slice::from_ref(one));
+                read_script(state, &text.replace("{}", &one), depth);
+            }
+        }
+        (true, many) => {
+            if state.pay(text.matches("{}").count().saturating_mul(size(many))).is_ok() {
+                read_script(state, &text.replace("{}", &as_script(many)), depth);
+            }
+        }
+        (false, _) => read_script(state, &format!("{text} {}", as_script(given)), depth),
+    }
     let from = made.from;
     for at in n_before..state.line.commands.len() {
         let Some(inner) = state.line.commands.get_mut(at) else { break };
@@ -420,6 +432,10 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
             }
         }
     }
+}
+
+fn size(words: &[Word]) -> usize {
+    words.iter().map(|word| word.text.len() + 3).sum()
 }
 
 /// `find … -exec rm {} \;`

@@ -242,7 +242,9 @@ fn before_program(
         "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
         _ => false,
     };
-    let has_text = after[..n_flags.min(after.len())].iter().any(is_text)
+    // The user comes before the text.
+    let n_looked = if name == "runuser" { n_flags + 4 } else { n_flags };
+    let has_text = after[..n_looked.min(after.len())].iter().any(is_text)
         || (name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c"));
     skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
     let has_none = after.get(skipped..).is_none_or(<[Word]>::is_empty);
