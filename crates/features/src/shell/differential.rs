@@ -112,7 +112,7 @@ fn of_test(test: &ast::ExtendedTestExpr, out: &mut Found) -> Option<()> {
 fn of_compound(compound: &ast::CompoundCommand, out: &mut Found) -> Option<()> {
     use ast::CompoundCommand as Compound;
     match compound {
-        Compound::Arithmetic(sum) => text(&sum.expr.value, out).map(drop),
+        Compound::Arithmetic(sum) => of_sum(&sum.expr.value, out),
         Compound::ArithmeticForClause(each) => of_list(&each.body.list, out),
         Compound::BraceGroup(group) => of_list(&group.list, out),
         Compound::Subshell(group) => of_list(&group.list, out),
@@ -216,6 +216,12 @@ fn of_redirect(redirect: &ast::IoRedirect, out: &mut Found) -> Option<()> {
     Some(())
 }
 
+/// A sum is read as if in double quotes, so quotes in it mean nothing.
+fn of_sum(raw: &str, out: &mut Found) -> Option<()> {
+    let pieces = word::parse_heredoc(raw, &ParserOptions::default()).ok()?;
+    said(&pieces, raw, out).map(drop)
+}
+
 /// A word as ours says it.
 fn text(raw: &str, out: &mut Found) -> Option<String> {
     let pieces = word::parse(raw, &ParserOptions::default()).ok()?;
@@ -256,7 +262,7 @@ fn said(pieces: &[WordPieceWithSource], raw: &str, out: &mut Found) -> Option<St
                 all.push_str(if inner == "\n" { "" } else { inner });
             }
             WordPiece::ArithmeticExpression(sum) => {
-                text(&sum.value, out)?;
+                of_sum(&sum.value, out)?;
                 all.push_str("$((…))");
             }
         }
@@ -311,7 +317,7 @@ impl Grammar {
                 self.simple(inner)
             ),
             3 => format!(
-                "for v in {} {}; do {}; done",
+                "for each in {} {}; do {}; done",
                 self.word(inner),
                 self.word(inner),
                 self.line(inner)
