@@ -17,7 +17,7 @@ const MAX_MARKS: usize = 4 * MAX_EXPANDED;
 enum Part {
     Text(Range<usize>),
     /// One of these.
-    Any(Vec<Vec<Part>>),
+    Any(Vec<Vec<Self>>),
 }
 
 /// A brace that is open.
