@@ -15,7 +15,20 @@ use brush_parser::{ParserOptions, parse_tokens, tokenize_str, word};
 use super::*;
 
 /// Lines on which both differ, with the reason. The first part of a line is enough.
-const DIFFERENT: &[(&str, &str)] = &[];
+const DIFFERENT: &[(&str, &str)] = &[
+    (
+        "X=$('gam ma' \\\n `alpha b`$v <<'E'",
+        "a quoted here-document inside of `$(…)` is data to bash and to us; the other reader runs it",
+    ),
+    (
+        ">> `alpha b` <<'E'\n$(not run) 'x\nE\n)\"",
+        "the same inside of a quoted `$(…)`, whose end the other reader misses",
+    ),
+    (
+        "((\"eps\" \"$v and ${v}\"$v;'gam ma'",
+        "`((` begins two groups here, and the other reader takes the end of a here-document in them for a command",
+    ),
+];
 
 /// What a reader found.
 #[derive(Debug, Default, PartialEq, Eq)]
