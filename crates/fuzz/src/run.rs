@@ -60,7 +60,9 @@ pub fn run(target: Target, stored: &[Vec<u8>], until: Until, seed: u64) -> Repor
     loop {
         let is_over = match until {
             Until::Executions(n) => report.n_executions >= n,
-            Until::Elapsed(time) => report.n_executions % 64 == 0 && began.elapsed() >= time,
+            Until::Elapsed(time) => {
+                report.n_executions.is_multiple_of(64) && began.elapsed() >= time
+            }
         };
         if is_over {
             break;

@@ -247,7 +247,7 @@ fn said(pieces: &[WordPieceWithSource], raw: &str, out: &mut Found) -> Option<St
         match &one.piece {
             WordPiece::Text(text) | WordPiece::SingleQuotedText(text) => all.push_str(text),
             WordPiece::AnsiCQuotedText(text) => {
-                all.push_str(&text.replace("\\n", "\n").replace("\\t", "\t"))
+                all.push_str(&text.replace("\\n", "\n").replace("\\t", "\t"));
             }
             WordPiece::DoubleQuotedSequence(inner)
             | WordPiece::GettextDoubleQuotedSequence(inner) => {
