@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("features", &["core"]),
     ("substrate", &["hook", "core", "store", "clients", "features"]),
     ("testkit", &[]),
+    ("fuzz", &["hook", "core", "clients", "features"]),
 ];
 
 pub(crate) fn run(args: Args) -> Result<bool> {

@@ -15,6 +15,11 @@ pub trait World {
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
+
+    /// The folder in which we keep our own state and settings; `None` where it is the usual one.
+    fn state_home(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A machine on which nothing runs.

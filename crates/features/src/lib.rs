@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod directives;
 pub(crate) mod efforts;
 mod fleet;
+pub mod fuzz;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;

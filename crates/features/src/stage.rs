@@ -44,6 +44,8 @@ pub(crate) struct Machine {
     pub(crate) texts: HashMap<String, String>,
     /// Folders and artifacts that nothing can be written to.
     pub(crate) unwritable: HashSet<String>,
+    /// Where our own state is.
+    pub(crate) state_home: Option<String>,
 }
 
 /// As often as the host looks.
@@ -95,6 +97,10 @@ impl World for Machine {
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
         self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
+    }
+
+    fn state_home(&self) -> Option<&str> {
+        self.state_home.as_deref()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::processes;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     waiting: Arc<RwLock<HashMap<Box<str>, Waits>>>,
+    state_home: Option<Arc<str>>,
 }
 
 /// How a session waits.
@@ -31,6 +32,11 @@ impl Waits {
 }
 
 impl Machine {
+    /// A machine on which our state is in that folder.
+    pub(crate) fn with_state(home: &std::path::Path) -> Self {
+        Self { state_home: home.to_str().map(Arc::from), ..Self::default() }
+    }
+
     /// A session waits (or one more of its hooks does): its turn is held, or it has a waiter beside it.
     pub(crate) fn waits(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
@@ -64,6 +70,10 @@ impl World for Machine {
         waiting
             .get(session)
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
+    }
+
+    fn state_home(&self) -> Option<&str> {
+        self.state_home.as_deref()
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
         tasks_dir: tasks_dir(&payload, input),
         config_dir: config_dir(&payload, input),
+        settings_files: SETTINGS_FILES,
         pane: variable(input, "TMUX")
             .zip(variable(input, "TMUX_PANE"))
             .and_then(|(server, id)| Pane::of(server, id)),
@@ -74,6 +75,20 @@ fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
         _ => DecodeError::NotJson(error),
     })
 }
+
+/// Where this client's settings, and the scripts that they name as hooks, are.
+const SETTINGS_FILES: &[&str] = &[
+    "$CONFIG/settings.json",
+    "$CONFIG/settings.local.json",
+    "$CONFIG/hooks/",
+    "$PROJECT/.claude/settings.json",
+    "$PROJECT/.claude/settings.local.json",
+    "$PROJECT/.claude/hooks/",
+    "~/.claude/settings.json",
+    "~/.claude/settings.local.json",
+    "~/.claude/hooks/",
+    "/etc/claude-code/",
+];
 
 /// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
 fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {

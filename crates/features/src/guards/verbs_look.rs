@@ -41,17 +41,17 @@ impl VerbArgs for List {
             let state = state(entry, is_on);
             let _infallible = writeln!(
                 text,
-                "{:<20} {:<9} {state:<8} {:<26} {:<8} {}",
+                "{:<20} {:<9} {state:<8} {:<26} {:<10} {}",
                 one_line(&entry.rule.name, 40),
                 action(&entry.rule),
                 looks_at(&entry.rule),
-                entry.scope,
+                entry.pack.unwrap_or(entry.scope),
                 one_line(&entry.rule.reason, 100),
             );
             rules.push(json!({
                 "name": entry.rule.name, "action": entry.rule.action.name(), "state": state, "event": entry.rule.event,
                 "tool": entry.rule.tool, "actor": entry.rule.actor, "once": entry.rule.once, "priority": entry.rule.priority,
-                "scope": entry.scope, "origin": entry.origin, "when": entry.rule.when, "reason": entry.rule.reason,
+                "scope": entry.scope, "pack": entry.pack, "origin": entry.origin, "when": entry.rule.when, "reason": entry.rule.reason,
                 "next": entry.rule.next, "problem": entry.condition().err(),
             }));
         }

@@ -52,6 +52,19 @@ pub(super) fn matches(glob: &str, relative: &str) -> bool {
         })
 }
 
+/// Everything that is asked of globs, for a fuzzer.
+pub(crate) fn ask_all(glob: &str, other: &str, path: &str) {
+    let _any = (
+        is_glob(glob),
+        is_valid(glob),
+        is_reachable(glob),
+        matches(glob, path),
+        may_overlap(glob, other),
+    );
+    let _taken =
+        Taking::new(glob, true, true).takes(path) || Taking::new(glob, false, false).takes(path);
+}
+
 /// Whether any of the globs matches. One that is none matches nothing.
 pub(super) fn any_matches(globs: &[String], relative: &str) -> bool {
     globs.iter().any(|glob| matches(glob, relative))

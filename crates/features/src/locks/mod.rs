@@ -41,6 +41,8 @@ mod writes_patch;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use globs::ask_all;
+
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 

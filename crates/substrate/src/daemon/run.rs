@@ -126,7 +126,7 @@ fn serve_all(
     let storage = Storage::open(home)?;
     let listener = listener(home, options)?;
     let (jobs, queue) = mpsc::unbounded_channel();
-    let machine = Machine::default();
+    let machine = Machine::with_state(home.root());
     let state = Rc::new(State {
         painter: Painter::new(&env),
         env,
