@@ -126,7 +126,8 @@ fn a_line_that_writes_a_held_file_is_refused_as_an_edit_is() {
         assert_eq!(runs(&env, "other", "PostToolUse", line), "", "{line}");
     }
     assert_eq!(runs(&env, "holder", "PreToolUse", "sed -i s/a/b/ src/a.rs"), "", "the holder may");
-    assert_eq!(runs(&env, "holder", "PostToolUse", "sed -i s/a/b/ src/a.rs"), "");
+    let said = runs(&env, "holder", "PostToolUse", "sed -i s/a/b/ src/a.rs");
+    assert!(said.contains("is waiting for `src/a.rs`, which you hold"), "{said}");
     stops(&env, "holder");
     assert_eq!(runs(&env, "other", "PreToolUse", "sed -i s/a/b/ src/a.rs"), "", "it is free");
 }

@@ -145,16 +145,3 @@ fn a_line_that_is_too_much_is_asked_about() {
         assert_eq!(names, ["unread"]);
     }
 }
-
-/// For callgrind: what the rules cost at usual lines. `--toggle-collect='*judge_all*'` counts nothing else.
-#[test]
-#[ignore = "it only repeats what is counted from outside"]
-fn usual_lines_again_and_again() {
-    let set = set::of(&defaults());
-    for line in ["cargo test --workspace 2>&1 | tail -50", "git status --short", "ls -la src"] {
-        let event = sample(&Rule::default_for_shell(), line);
-        for _ in 0..1_000 {
-            std::hint::black_box(judge_all(&set, &event));
-        }
-    }
-}
