@@ -11,6 +11,7 @@ pub mod facts;
 pub mod feature;
 pub mod ids;
 pub mod merge;
+pub mod redact;
 pub mod settings;
 pub mod text;
 pub mod time;

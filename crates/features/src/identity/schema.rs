@@ -56,4 +56,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             ended_ms bigint,
             primary key (session, use_id)
           );",
+}, Migration {
+    about: "commands of shells are kept as marks, not as texts",
+    sql: "update shell_calls set command = '';",
 }];

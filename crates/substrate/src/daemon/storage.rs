@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use substrate_core::engine::processed::Processed;
+use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, Seeded, Writer};
 
@@ -104,7 +105,7 @@ impl Storage {
         tracing::error!(error = %error.render(), "going on in memory");
         ipc::place::leave_trace(
             self.home.root(),
-            &format!("{} the database is not used: {}", clock::now().0, error.render()),
+            &clean(&format!("{} the database is not used: {}", clock::now().0, error.render())),
         );
         let trouble = Rc::new(Trouble { error, stays, told: RefCell::default() });
         self.memory = Some(Memory {

@@ -1,0 +1,247 @@
+//! What single characters and short runs of them are. Everything is a table, so that one look at a byte decides.
+
+/// The characters that the rest of a token is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alphabet {
+    /// Letters and digits.
+    Alnum,
+    /// Letters, digits, `+`, `/`, `=`, `_` and `-`.
+    Base64,
+    /// Hexadecimal digits, and the `-` of a UUID.
+    Hex,
+    /// Small letters and digits.
+    Lower,
+    /// Letters, digits, `_`, `-` and the dots between the parts.
+    Pair,
+    /// Letters, digits and `%`.
+    Percent,
+    /// Capitals and digits.
+    Upper,
+    /// Letters, digits, `_`, `-`, `%`, `@`, `.` and `/`.
+    Url,
+    /// Letters, digits, `_` and `-`.
+    Word,
+}
+
+impl Alphabet {
+    const ALL: [Self; 9] = [
+        Self::Alnum,
+        Self::Base64,
+        Self::Hex,
+        Self::Lower,
+        Self::Pair,
+        Self::Percent,
+        Self::Upper,
+        Self::Url,
+        Self::Word,
+    ];
+
+    /// How many bytes from `at` on are of this alphabet.
+    pub(super) fn run(self, text: &[u8], at: usize) -> usize {
+        let bit = 1 << self as u16;
+        text[at.min(text.len())..]
+            .iter()
+            .take_while(|byte| MEMBER[usize::from(**byte)] & bit != 0)
+            .count()
+    }
+
+    const fn has(self, b: u8) -> bool {
+        match self {
+            Self::Alnum => b.is_ascii_alphanumeric(),
+            Self::Base64 => {
+                b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-')
+            }
+            Self::Hex => b.is_ascii_hexdigit() || b == b'-',
+            Self::Lower => b.is_ascii_lowercase() || b.is_ascii_digit(),
+            Self::Pair => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'),
+            Self::Percent => b.is_ascii_alphanumeric() || b == b'%',
+            Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
+            Self::Url => {
+                b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'%' | b'@' | b'.' | b'/')
+            }
+            Self::Word => b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'),
+        }
+    }
+}
+
+/// Which alphabets a byte is of, a bit each.
+static MEMBER: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let mut n = 0;
+        while n < Alphabet::ALL.len() {
+            if Alphabet::ALL[n].has(b as u8) {
+                table[b] |= 1 << Alphabet::ALL[n] as u16;
+            }
+            n += 1;
+        }
+        b += 1;
+    }
+    table
+};
+
+/// What the scan does at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    Word,
+    Equals,
+    Colon,
+    Dash,
+    Backslash,
+    Escape,
+}
+
+pub(super) static ROLE: [Role; 256] = {
+    let mut table = [Role::Plain; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = match b as u8 {
+            b'=' => Role::Equals,
+            b':' => Role::Colon,
+            b'-' => Role::Dash,
+            b'\\' => Role::Backslash,
+            0x1b => Role::Escape,
+            byte if byte.is_ascii_alphanumeric() || byte == b'_' => Role::Word,
+            _ => Role::Plain,
+        };
+        b += 1;
+    }
+    table
+};
+
+/// A set of beginnings of words, three letters each, in any case. It may say yes too often, never no.
+pub(super) struct Grams([u64; 512]);
+
+impl Grams {
+    pub(super) const EMPTY: Self = Self([0; 512]);
+
+    pub(super) const fn add(&mut self, word: &str) {
+        let n = Self::of(word.as_bytes());
+        self.0[n / 64] |= 1 << (n % 64);
+    }
+
+    /// The number of the first three letters. A blank follows a word of two.
+    pub(super) const fn of(word: &[u8]) -> usize {
+        Self::number(word[0], word[1], if word.len() > 2 { word[2] } else { b' ' })
+    }
+
+    pub(super) fn has_at(&self, text: &[u8], at: usize) -> bool {
+        let Some([a, b, c]) = text.get(at..at + 3) else { return false };
+        let n = Self::number(*a, *b, *c);
+        self.0[n / 64] >> (n % 64) & 1 != 0
+    }
+
+    const fn number(a: u8, b: u8, c: u8) -> usize {
+        ((a & 31) as usize) << 10 | ((b & 31) as usize) << 5 | (c & 31) as usize
+    }
+}
+
+/// Which kinds of characters a text has, and how many different ones, in its first 64 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mix {
+    pub(super) has_lower: bool,
+    pub(super) has_upper: bool,
+    pub(super) has_digit: bool,
+    pub(super) has_other: bool,
+    pub(super) n_different: u32,
+}
+
+impl Mix {
+    pub(super) fn of(text: &[u8]) -> Self {
+        let mut mix = Self::default();
+        let mut seen = [0u64; 4];
+        for byte in text.iter().take(64) {
+            match byte {
+                b'a'..=b'z' => mix.has_lower = true,
+                b'A'..=b'Z' => mix.has_upper = true,
+                b'0'..=b'9' => mix.has_digit = true,
+                _ => mix.has_other = true,
+            }
+            seen[usize::from(byte / 64)] |= 1 << (byte % 64);
+        }
+        mix.n_different = seen.iter().map(|bits| bits.count_ones()).sum();
+        mix
+    }
+}
+
+/// Bits per byte, of the first 64: 4 is the most that hexadecimal digits can have, 6 base 64.
+pub(super) fn entropy(text: &[u8]) -> f32 {
+    let text = &text[..text.len().min(64)];
+    let mut counts = [0u8; 256];
+    for byte in text {
+        counts[usize::from(*byte)] += 1;
+    }
+    let n = text.len() as f32;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f32::from(*count) / n)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+/// Whether the text, read as base 64, is a name and a password with a colon between them.
+pub(super) fn is_basic(text: &[u8]) -> bool {
+    let end = text.iter().position(|b| *b == b'=').unwrap_or(text.len());
+    if end < 6 || end > 512 {
+        return false;
+    }
+    let mut bits = 0u32;
+    let mut n_bits = 0;
+    let mut n_colons = 0;
+    for byte in &text[..end] {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return false,
+        };
+        bits = bits << 6 | u32::from(value);
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            let byte = (bits >> n_bits & 255) as u8;
+            if byte < b' ' || byte > b'~' {
+                return false;
+            }
+            n_colons += u32::from(byte == b':');
+        }
+    }
+    n_colons > 0
+}
+
+pub(super) const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+pub(super) const fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Whether `text` goes on with `word` at `at`, in any case.
+pub(super) fn says(text: &[u8], at: usize, word: &str) -> bool {
+    text.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// The position after the blanks at `at`; a line break is none.
+pub(super) fn after_blanks(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|b| matches!(b, b' ' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the line at `at`; in JSON text a line ends at an escaped line break, too.
+pub(super) fn line_end(text: &[u8], at: usize) -> usize {
+    let rest = &text[at..];
+    let ends = |n: usize| match rest[n] {
+        b'\n' | b'\r' => true,
+        b'\\' => matches!(rest.get(n + 1), Some(b'n' | b'r')),
+        _ => false,
+    };
+    (0..rest.len()).find(|n| ends(*n)).map_or(text.len(), |n| at + n)
+}
