@@ -41,8 +41,7 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     for line in &missed {
         say!("missed: {line}");
     }
-    let alarms = |hits: &BTreeMap<usize, BTreeSet<String>>| hits.len();
-    let their_alarms = alarms(&scan(&judge, &harmless, false)?);
+    let their_alarms = scan(&judge, &harmless, |sample| sample.text.clone())?.len();
     let our_alarms = harmless.iter().filter(|sample| gate(&sample.text) != sample.text).count();
     let mut table = Table::default();
     table.figure("texts with secrets, without", format!("{}, {}", secrets.len(), harmless.len()));
@@ -57,15 +56,23 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// In how many texts the judge finds something, and what it still finds behind the gate.
+/// In how many texts the judge finds something, and what it still finds behind the gate. What it finds in a text whose secrets are
+/// known to be gone is none.
 fn found_and_missed(judge: &Path, secrets: &[Sample]) -> Result<(usize, Vec<String>)> {
-    let before = scan(judge, secrets, false)?;
-    let after = scan(judge, secrets, true)?;
+    let before = scan(judge, secrets, |sample| sample.text.clone())?;
+    let after = scan(judge, secrets, |sample| gate(&sample.text))?;
+    let without = scan(judge, secrets, |sample| {
+        sample
+            .secrets
+            .iter()
+            .fold(sample.text.clone(), |text, secret| text.replace(secret, "[redacted]"))
+    })?;
     let empty = BTreeSet::new();
     let mut missed = Vec::new();
     for (n, hits) in &before {
         let left = after.get(n).unwrap_or(&empty);
-        if hits.intersection(left).next().is_some() {
+        let none = without.get(n).unwrap_or(&empty);
+        if hits.intersection(left).any(|hit| !none.contains(hit)) {
             missed.push(format!("{}: {}", secrets[*n].name, gate(&secrets[*n].text)));
         }
     }
@@ -76,12 +83,11 @@ fn found_and_missed(judge: &Path, secrets: &[Sample]) -> Result<(usize, Vec<Stri
 fn scan(
     judge: &Path,
     texts: &[Sample],
-    is_gated: bool,
+    text: impl Fn(&Sample) -> String,
 ) -> Result<BTreeMap<usize, BTreeSet<String>>> {
     let folder = tempfile::tempdir()?;
     for (n, sample) in texts.iter().enumerate() {
-        let text = if is_gated { gate(&sample.text) } else { sample.text.clone() };
-        sandbox::put_file(&folder.path().join(format!("{n}.txt")), text.as_bytes())?;
+        sandbox::put_file(&folder.path().join(format!("{n}.txt")), text(sample).as_bytes())?;
     }
     let mut command = proc::command(judge);
     command.current_dir(folder.path()).args(["scan", "--all-files", "--no-verify", "."]);

@@ -245,3 +245,8 @@ pub(super) fn line_end(text: &[u8], at: usize) -> usize {
     };
     (0..rest.len()).find(|n| ends(*n)).map_or(text.len(), |n| at + n)
 }
+
+/// Whether the text is JSON, by its looks: then a `"` without an escape ends a string, whatever is in it.
+pub(super) fn is_json(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'{' | b'['))
+}

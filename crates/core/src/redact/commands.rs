@@ -114,7 +114,8 @@ pub(super) fn passwords(
         Way::Word(n) => {
             let words = Words { text: command, at: from };
             let mut words = words.filter(|(start, _)| text[*start] != b'-');
-            if let Some((start, end)) = words.nth(n - 1) {
+            if let Some((start, _)) = words.nth(n - 1) {
+                let (start, end) = word_at(command, start);
                 found(start, end);
             }
         }

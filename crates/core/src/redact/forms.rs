@@ -56,6 +56,7 @@ pub const FORMS: &[Form] = &[
     form("Contentful", "CFPAT-", Word, 43),
     form("crates.io", "cio", Alnum, 32),
     form("Databricks", "dapi", Hex, 32),
+    form("DeepSeek", "sk-", Hex, 32),
     form("Deno Deploy", "ddp_", Alnum, 36),
     form("DigitalOcean", "doo_v1_", Hex, 64),
     form("DigitalOcean", "dop_v1_", Hex, 64),

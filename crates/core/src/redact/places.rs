@@ -1,6 +1,6 @@
 //! Places where secrets stand without a form: URLs, headers, blocks of keys, files of passwords.
 
-use super::bytes::{Mix, after_blanks, is_basic, is_quote, line_end, says};
+use super::bytes::{Mix, after_blanks, is_basic, is_json, is_quote, line_end, says};
 use super::names;
 use super::scan::word_after;
 use super::values;
@@ -20,6 +20,7 @@ pub(super) fn key_block(text: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     let body = at + 11 + label.len();
+    let text = if is_json(text) { &text[..text_end(text, body)] } else { text };
     let end = find(text, body, b"-----END ").map(|end| end + 9);
     let dashes = end.and_then(|end| find(&text[..text.len().min(end + 80)], end, b"-----"));
     Some(dashes.map_or_else(|| text_end(text, body), |dashes| dashes + 5))
@@ -27,7 +28,8 @@ pub(super) fn key_block(text: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the text, or of the string that it is in: what is left must still be JSON.
 fn text_end(text: &[u8], at: usize) -> usize {
-    text[at..].iter().position(|b| *b == b'"').map_or(text.len(), |n| at + n)
+    let is_end = |n: &usize| text[*n] == b'"' && text[*n - 1] != b'\\';
+    (at.max(1)..text.len()).find(is_end).unwrap_or(text.len())
 }
 
 /// A key file of PuTTY, to the end of its text.
@@ -195,11 +197,9 @@ pub(super) fn after_keyword(text: &[u8], at: usize) -> Option<Piece> {
         return defined(text, at + 7);
     }
     if says(text, at, "identified by ") || says(text, at, "identified with ") {
-        let line = &text[..line_end(text, at).min(at + 128)];
-        let quote = (at + 13..line.len())
-            .rev()
-            .find(|n| is_quote(line[*n]))
-            .and_then(|_| (at + 13..line.len()).find(|n| is_quote(line[*n])));
+        let line = &text[..text.len().min(at + 128)];
+        let line = &line[..line_end(line, at)];
+        let quote = (at + 13..line.len()).find(|n| is_quote(line[*n]));
         return quote
             .and_then(|quote| values::quoted(text, quote))
             .filter(|value| value.end > value.start)

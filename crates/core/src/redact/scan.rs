@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::bytes::{Grams, ROLE, Role, after_blanks, is_quote, is_word, says};
+use super::bytes::{Grams, ROLE, Role, after_blanks, is_json, is_quote, is_word, says};
 use super::commands::{self, N_PROGRAMS};
 use super::forms::{FORMS, Form};
 use super::names::{self, Promise};
@@ -198,7 +198,10 @@ impl Scan<'_> {
             }
             _ => {}
         }
-        if let Some((start, end)) = places::line_of_dotenv(text, at) {
+        if at > 3
+            && text[at - 1].is_ascii_alphanumeric()
+            && let Some((start, end)) = places::line_of_dotenv(text, at)
+        {
             return self.hide(start, end, VALUE);
         }
         self.assignment(at)
@@ -250,6 +253,10 @@ impl Scan<'_> {
         }
         let is_spaced = text.get(after).is_some_and(|b| matches!(b, b' ' | b'\t'))
             || end < at && text[at - 1] == b' ';
+        // Inside a string of JSON, a quote without an escape is the end of it.
+        if end == at && is_json(text) && text.get(after) == Some(&b'"') {
+            return after;
+        }
         let Some(value) = values::read(text, after) else { return after };
         if !values::is_secret(text, value, Setting { name, promise, is_spaced }) {
             return after;

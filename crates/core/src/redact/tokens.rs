@@ -24,10 +24,12 @@ pub(super) fn end(text: &[u8], at: usize, form: &Form) -> Option<usize> {
     let mix = Mix::of(&window[body..]);
     let is_short =
         form.prefix.len() <= 3 && !matches!(form.alphabet, Alphabet::Hex | Alphabet::Lower);
+    // A prefix as long as this is no word, whatever follows.
+    let is_plain = form.prefix.len() >= 6;
     let is_mixed = if is_short {
         mix.has_digit && mix.has_lower && mix.has_upper
     } else {
-        mix.has_digit || (mix.has_lower && mix.has_upper)
+        is_plain || mix.has_digit || (mix.has_lower && mix.has_upper)
     };
     (is_mixed && mix.n_different >= 6).then(|| body + form.alphabet.run(text, body))
 }

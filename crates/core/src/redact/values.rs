@@ -1,6 +1,6 @@
 //! The value that follows a name, and whether it is one that must be hidden.
 
-use super::bytes::{Mix, after_blanks, entropy, is_basic, is_quote, line_end};
+use super::bytes::{Mix, after_blanks, entropy, is_basic, is_json, is_quote, line_end};
 use super::names::Promise;
 
 /// Where a value stands.
@@ -46,10 +46,19 @@ pub(super) fn read(text: &[u8], at: usize) -> Option<Value> {
 pub(super) fn quoted(text: &[u8], at: usize) -> Option<Value> {
     let n_escapes = text.get(at..)?.iter().take_while(|b| **b == b'\\').count();
     let quote = *text.get(at + n_escapes).filter(|b| is_quote(**b))?;
+    // In JSON a string begins after one of these signs; any other quote ends one.
+    if n_escapes == 0 && quote == b'"' && is_json(text) {
+        let before = text[..at].trim_ascii_end().last();
+        before.filter(|b| matches!(b, b':' | b',' | b'[' | b'{'))?;
+    }
     let start = at + n_escapes + 1;
     let limit = text.len().min(start + LONGEST_QUOTED);
+    let ends_json = quote != b'"' && is_json(text);
     let mut n_before = 0;
     for (n, byte) in text[start..limit].iter().enumerate() {
+        if ends_json && *byte == b'"' && n_before == 0 {
+            return Some(Value { start, end: start + n, is_quoted: true });
+        }
         if *byte == quote && n_before <= n_escapes {
             // The escapes of the closing quote are not part of the value.
             return Some(Value { start, end: start + n - n_before.min(n), is_quoted: true });
@@ -92,7 +101,10 @@ pub(super) fn bare_end(text: &[u8], start: usize) -> usize {
 pub(super) fn is_secret(text: &[u8], value: Value, setting: Setting<'_>) -> bool {
     let whole = &text[value.start..value.end];
     let seen = &whole[..whole.len().min(LOOKED_AT)];
-    if seen.len() < 3 || is_placeholder(seen, setting.name) {
+    if seen.len() < 3
+        || !seen.iter().any(u8::is_ascii_alphanumeric)
+        || is_placeholder(seen, setting.name)
+    {
         return false;
     }
     let mix = Mix::of(seen);
@@ -121,6 +133,11 @@ fn is_token(text: &[u8], value: Value, seen: &[u8], mix: Mix, setting: Setting<'
     let is_plain = !mix.has_digit && !mix.has_other && !(mix.has_upper && mix.has_lower);
     if value.is_quoted {
         return !seen.contains(&b' ') && (seen.len() >= 16 || (!is_plain && seen.len() >= 4));
+    }
+    // A name with a dash is a header's or a setting's, never a variable of code.
+    let is_header = setting.name.contains(&b'-') && seen.len() >= 16;
+    if setting.is_spaced && is_header {
+        return !is_call(seen) && (!seen.contains(&b'/') || is_random(seen, mix, 8, false));
     }
     if setting.is_spaced {
         return is_random(seen, mix, 8, false) && !is_call(seen);
@@ -153,7 +170,7 @@ fn is_expression(text: &[u8], value: Value, seen: &[u8], mix: Mix, setting: Sett
             || (seen[0].is_ascii_uppercase() && seen.len() < 12);
     }
     // A line of its own in a file of settings, or code?
-    let is_line = value.end == line_end(text, value.start);
+    let is_line = value.end == line_end(&text[..text.len().min(value.end + 2)], value.end);
     !is_line || !seen[0].is_ascii_lowercase() || seen.contains(&b'_') || is_type(seen)
 }
 
