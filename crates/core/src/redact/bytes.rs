@@ -185,7 +185,7 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
 /// Whether the text, read as base 64, is a name and a password with a colon between them.
 pub(super) fn is_basic(text: &[u8]) -> bool {
     let end = text.iter().position(|b| *b == b'=').unwrap_or(text.len());
-    if end < 6 || end > 512 {
+    if !(6..=512).contains(&end) {
         return false;
     }
     let mut bits = 0u32;
@@ -205,7 +205,7 @@ pub(super) fn is_basic(text: &[u8]) -> bool {
         if n_bits >= 8 {
             n_bits -= 8;
             let byte = (bits >> n_bits & 255) as u8;
-            if byte < b' ' || byte > b'~' {
+            if !(b' '..=b'~').contains(&byte) {
                 return false;
             }
             n_colons += u32::from(byte == b':');
