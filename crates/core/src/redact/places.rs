@@ -113,10 +113,9 @@ pub(super) fn authorization(text: &[u8], at: usize) -> Option<Piece> {
         || credentials.starts_with(b"<")
         || credentials.starts_with(b"%");
     let mix = Mix::of(credentials);
-    let is_word = !mix.has_digit
-        && !(mix.has_other && !credentials.contains(&b' '))
-        && !(mix.has_upper && mix.has_lower)
-        && credentials.len() < 24;
+    let has_sign = mix.has_other && !credentials.contains(&b' ');
+    let is_mixed = mix.has_digit || has_sign || (mix.has_upper && mix.has_lower);
+    let is_word = !is_mixed && credentials.len() < 24;
     let is_prose =
         credentials.iter().filter(|b| **b == b' ').count() > 1 && !credentials.contains(&b'=');
     let is_call = credentials.contains(&b'(') || credentials.contains(&b'{');

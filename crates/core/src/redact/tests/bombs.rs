@@ -71,22 +71,3 @@ fn a_large_text_of_any_shape_is_read_in_linear_time() {
         std::hint::black_box(clean(&shape.repeat(60_000 / shape.len())));
     }
 }
-
-/// `cargo test --release -p substrate-core -- --ignored --nocapture a_megabyte` prints the figures.
-#[test]
-#[ignore = "a measurement, for release builds"]
-fn a_megabyte_of_any_shape_is_read_within_tens_of_milliseconds() {
-    let mut worst = (0.0, "");
-    for shape in SHAPES {
-        let text = shape.repeat(1_000_000 / shape.len());
-        let began = std::time::Instant::now();
-        std::hint::black_box(clean(&text));
-        let ms = began.elapsed().as_secs_f64() * 1e3;
-        println!("{ms:8.2} ms  {shape:?}");
-        if ms > worst.0 {
-            worst = (ms, shape);
-        }
-    }
-    println!("worst: {worst:?}");
-    assert!(worst.0 < 100.0);
-}

@@ -1,3 +1,5 @@
+//! The gate, case by case, and what holds for any text.
+
 mod bombs;
 mod corpus;
 
