@@ -248,5 +248,10 @@ pub(super) fn line_end(text: &[u8], at: usize) -> usize {
 
 /// Whether the text is JSON, by its looks: then a `"` without an escape ends a string, whatever is in it.
 pub(super) fn is_json(text: &[u8]) -> bool {
-    matches!(text.first(), Some(b'{' | b'['))
+    matches!(text, [b'{', ..] | [b'[', b'{' | b'[' | b'"', ..])
+}
+
+/// Whether the byte at `at` follows an odd number of backslashes.
+pub(super) fn is_escaped(text: &[u8], at: usize) -> bool {
+    text[..at].iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1
 }

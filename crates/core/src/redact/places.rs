@@ -1,6 +1,6 @@
 //! Places where secrets stand without a form: URLs, headers, blocks of keys, files of passwords.
 
-use super::bytes::{Mix, after_blanks, is_basic, is_json, is_quote, line_end, says};
+use super::bytes::{Mix, after_blanks, is_basic, is_escaped, is_json, is_quote, line_end, says};
 use super::names;
 use super::scan::word_after;
 use super::values;
@@ -28,8 +28,8 @@ pub(super) fn key_block(text: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the text, or of the string that it is in: what is left must still be JSON.
 fn text_end(text: &[u8], at: usize) -> usize {
-    let is_end = |n: &usize| text[*n] == b'"' && text[*n - 1] != b'\\';
-    (at.max(1)..text.len()).find(is_end).unwrap_or(text.len())
+    let is_end = |n: &usize| text[*n] == b'"' && !is_escaped(text, *n);
+    (at..text.len()).find(is_end).unwrap_or(text.len())
 }
 
 /// A key file of PuTTY, to the end of its text.

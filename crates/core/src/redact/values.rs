@@ -56,10 +56,13 @@ pub(super) fn quoted(text: &[u8], at: usize) -> Option<Value> {
     let ends_json = quote != b'"' && is_json(text);
     let mut n_before = 0;
     for (n, byte) in text[start..limit].iter().enumerate() {
-        if ends_json && *byte == b'"' && n_before == 0 {
+        if ends_json && *byte == b'"' && n_before % 2 == 0 {
             return Some(Value { start, end: start + n, is_quoted: true });
         }
-        if *byte == quote && n_before <= n_escapes {
+        if n_escapes == 0 && *byte == quote && n_before % 2 == 0 {
+            return Some(Value { start, end: start + n, is_quoted: true });
+        }
+        if *byte == quote && n_escapes > 0 && n_before <= n_escapes {
             // The escapes of the closing quote are not part of the value.
             return Some(Value { start, end: start + n - n_before.min(n), is_quoted: true });
         }
