@@ -86,6 +86,8 @@ static MEMBER: [u16; 256] = {
 pub(super) enum Role {
     Plain,
     Word,
+    /// A capital that a token without a fixed beginning may begin with.
+    Initial,
     Equals,
     Colon,
     Dash,
@@ -103,7 +105,8 @@ pub(super) static ROLE: [Role; 256] = {
             b'-' => Role::Dash,
             b'\\' => Role::Backslash,
             0x1b => Role::Escape,
-            byte if byte.is_ascii_alphanumeric() || byte == b'_' => Role::Word,
+            b'M' | b'N' | b'O' | b'S' => Role::Initial,
+            byte if is_word(byte) => Role::Word,
             _ => Role::Plain,
         };
         b += 1;
@@ -111,31 +114,72 @@ pub(super) static ROLE: [Role; 256] = {
     table
 };
 
-/// A set of beginnings of words, three letters each, in any case. It may say yes too often, never no.
-pub(super) struct Grams([u64; 512]);
+/// The beginnings of some words, in any case. It may say yes too often, never no.
+pub(super) struct Beginnings {
+    /// Which letters follow a first one, a bit each.
+    seconds: [u32; 256],
+    /// The first four letters of each word, or three if it has no more: a bit at a part of their hash.
+    fours: [u64; 256],
+}
 
-impl Grams {
-    pub(super) const EMPTY: Self = Self([0; 512]);
+impl Beginnings {
+    pub(super) const EMPTY: Self = Self { seconds: [0; 256], fours: [0; 256] };
 
     pub(super) const fn add(&mut self, word: &str) {
-        let n = Self::of(word.as_bytes());
-        self.0[n / 64] |= 1 << (n % 64);
+        let word = word.as_bytes();
+        if word.len() > 1 {
+            let bit = 1 << (word[1] & 31);
+            self.seconds[word[0].to_ascii_lowercase() as usize] |= bit;
+            self.seconds[word[0].to_ascii_uppercase() as usize] |= bit;
+        }
+        let four = four(word, 0);
+        let n = Self::slot(if word.len() < 4 { three(four) } else { four });
+        self.fours[n / 64] |= 1 << (n % 64);
     }
 
-    /// The number of the first three letters. A blank follows a word of two.
-    pub(super) const fn of(word: &[u8]) -> usize {
-        Self::number(word[0], word[1], if word.len() > 2 { word[2] } else { b' ' })
+    /// Whether one of the words may begin at `at`.
+    pub(super) fn fit(&self, text: &[u8], at: usize) -> bool {
+        let (Some(first), Some(second)) = (text.get(at), text.get(at + 1)) else { return false };
+        self.seconds[usize::from(*first)] >> (second & 31) & 1 != 0 && self.begin(four(text, at))
     }
 
-    pub(super) fn has_at(&self, text: &[u8], at: usize) -> bool {
-        let Some([a, b, c]) = text.get(at..at + 3) else { return false };
-        let n = Self::number(*a, *b, *c);
-        self.0[n / 64] >> (n % 64) & 1 != 0
+    /// Whether one of the words may begin with these four letters.
+    pub(super) const fn begin(&self, four: u32) -> bool {
+        self.has(four) || self.has(three(four))
     }
 
-    const fn number(a: u8, b: u8, c: u8) -> usize {
-        ((a & 31) as usize) << 10 | ((b & 31) as usize) << 5 | (c & 31) as usize
+    const fn has(&self, letters: u32) -> bool {
+        let n = Self::slot(letters);
+        self.fours[n / 64] >> (n % 64) & 1 != 0
     }
+
+    const fn slot(letters: u32) -> usize {
+        (letters.wrapping_mul(0x9e37_79b1) >> 18) as usize
+    }
+}
+
+/// The four bytes at `at` as one number, in small letters. Blanks follow the end.
+pub(super) const fn four(text: &[u8], at: usize) -> u32 {
+    match text.split_at(at).1.first_chunk() {
+        Some(bytes) => u32::from_le_bytes(*bytes) | 0x2020_2020,
+        None => last_four(text, at),
+    }
+}
+
+#[cold]
+const fn last_four(text: &[u8], at: usize) -> u32 {
+    let mut bytes = [b' '; 4];
+    let mut n = 0;
+    while at + n < text.len() {
+        bytes[n] = text[at + n] | 0x20;
+        n += 1;
+    }
+    u32::from_le_bytes(bytes)
+}
+
+/// The first three of them.
+pub(super) const fn three(four: u32) -> u32 {
+    four & 0x00ff_ffff
 }
 
 /// Which kinds of characters a text has, and how many different ones, in its first 64 bytes.
@@ -217,6 +261,32 @@ pub(super) fn is_basic(text: &[u8]) -> bool {
 pub(super) const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
+
+/// The end of the word that the byte at `at` belongs to.
+pub(super) fn word_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|b| IS_WORD[usize::from(*b)]) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the bytes at `at` that mean nothing to the scan.
+pub(super) fn plain_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|b| ROLE[usize::from(*b)] == Role::Plain) {
+        at += 1;
+    }
+    at
+}
+
+static IS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = is_word(b as u8);
+        b += 1;
+    }
+    table
+};
 
 pub(super) const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')

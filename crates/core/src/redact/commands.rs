@@ -92,18 +92,18 @@ pub(super) fn passwords(
     text: &[u8],
     at: usize,
     n: usize,
-    read_to: &mut usize,
+    read_to: &mut u32,
     mut found: impl FnMut(usize, usize),
 ) {
     let program = &PROGRAMS[n];
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
     let len = text[at..].iter().take(16).take_while(|b| is_name(b)).count();
     let is_it = program.name.len() == len && says(text, at, program.name);
-    if !is_it || at < *read_to {
+    if !is_it || at < *read_to as usize {
         return;
     }
     let end = command_end(text, at + len);
-    *read_to = end;
+    *read_to = u32::try_from(end).unwrap_or(u32::MAX);
     let command = &text[..end];
     let mut from = at + len;
     if !program.verb.is_empty() {

@@ -1,6 +1,6 @@
 //! Names that announce a secret: of variables, keys, fields, flags and headers.
 
-use super::bytes::Grams;
+use super::bytes::{Beginnings, four};
 
 /// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,27 +211,27 @@ const ABOUT: &[&str] = &[
 ];
 
 /// Every name that announces a secret has one of these.
-static GRAMS: Grams = {
-    let mut grams = Grams::EMPTY;
+static SIGNS: Beginnings = beginnings(&[
+    "pass", "pwd", "pws", "psw", "secr", "toke", "cred", "key", "auth", "cook", "jwt", "sig", "bear",
+    "conn", "rase", "sess", "salt", "dsn", "sas", "_pw", "-pw", ".pw",
+]);
+
+const fn beginnings(words: &[&str]) -> Beginnings {
+    let mut all = Beginnings::EMPTY;
     let mut n = 0;
-    let all = [
-        "pas", "pwd", "pws", "psw", "swd", "sec", "tok", "cre", "key", "aut", "coo", "jwt", "sig",
-        "bea", "con", "ses", "sal", "dsn", "sas", "_pw", "-pw", ".pw",
-    ];
-    while n < all.len() {
-        grams.add(all[n]);
+    while n < words.len() {
+        all.add(words[n]);
         n += 1;
     }
-    grams
-};
+    all
+}
 
 const LONGEST: usize = 64;
 
 /// The name that ends before `end`, as far as it is looked at.
 pub(super) fn before(text: &[u8], end: usize) -> &[u8] {
     let first = end.saturating_sub(LONGEST);
-    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    let n = text[first..end].iter().rev().take_while(|b| is_name(b)).count();
+    let n = text[first..end].iter().rev().take_while(|b| is_part(**b)).count();
     let mut start = end - n;
     // `\nNAME`: the letter belongs to the escape.
     if n > 1 && start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b't' | b'r') {
@@ -240,13 +240,30 @@ pub(super) fn before(text: &[u8], end: usize) -> &[u8] {
     &text[start..end]
 }
 
+/// Whether a name may have this byte.
+pub(super) fn is_part(byte: u8) -> bool {
+    IS_PART[usize::from(byte)]
+}
+
+static IS_PART: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        table[b] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        b += 1;
+    }
+    table
+};
+
 /// What the name says, if anything.
 pub(super) fn promise(name: &[u8]) -> Option<Promise> {
-    let is_short = name.len() == 2 && name.eq_ignore_ascii_case(b"pw");
-    if !is_short && !(0..name.len().saturating_sub(2)).any(|at| GRAMS.has_at(name, at)) {
-        return None;
-    }
-    judged(name)
+    may_promise(name).then(|| judged(name)).flatten()
+}
+
+fn may_promise(name: &[u8]) -> bool {
+    (0..name.len()).any(|at| SIGNS.fit(name, at))
+        || name.len() == 2 && name.eq_ignore_ascii_case(b"pw")
 }
 
 fn judged(name: &[u8]) -> Option<Promise> {
@@ -268,7 +285,7 @@ fn judged(name: &[u8]) -> Option<Promise> {
     }
     let each = || words.split(|b| *b == b'_').filter(|word| !word.is_empty());
     let last = each().rev().find(|word| !word.iter().all(u8::is_ascii_digit))?;
-    if ABOUT.iter().any(|about| about.as_bytes() == last) {
+    if is_about(last) {
         return None;
     }
     part_of(squeezed).or_else(|| {
@@ -277,11 +294,14 @@ fn judged(name: &[u8]) -> Option<Promise> {
     })
 }
 
+fn is_about(word: &[u8]) -> bool {
+    ABOUT_BEGINNINGS.begin(four(word, 0)) && ABOUT.iter().any(|about| about.as_bytes() == word)
+}
+
 /// The strongest part: a `token_key` is a token.
 fn part_of(squeezed: &[u8]) -> Option<Promise> {
-    let may_begin = |at: &usize| PART_LETTERS >> (squeezed[*at] & 31) & 1 != 0;
     (0..squeezed.len())
-        .filter(may_begin)
+        .filter(|at| PART_BEGINNINGS.fit(squeezed, *at))
         .flat_map(|at| {
             PARTS.iter().filter(move |(part, _)| squeezed[at..].starts_with(part.as_bytes()))
         })
@@ -289,15 +309,16 @@ fn part_of(squeezed: &[u8]) -> Option<Promise> {
         .min_by_key(|promise| *promise as u8)
 }
 
-/// The letters that parts begin with, a bit each.
-const PART_LETTERS: u32 = {
-    let mut letters = 0;
+static ABOUT_BEGINNINGS: Beginnings = beginnings(ABOUT);
+
+static PART_BEGINNINGS: Beginnings = {
+    let mut all = Beginnings::EMPTY;
     let mut n = 0;
     while n < PARTS.len() {
-        letters |= 1 << (PARTS[n].0.as_bytes()[0] & 31);
+        all.add(PARTS[n].0);
         n += 1;
     }
-    letters
+    all
 };
 
 /// The name in small letters, with `_` between its words: `dbPassword` is `db_password`.

@@ -6,7 +6,10 @@
 
 use std::sync::LazyLock;
 
-use super::bytes::{Grams, ROLE, Role, after_blanks, is_json, is_quote, is_word, says};
+use super::bytes::{
+    Beginnings, ROLE, Role, after_blanks, four, is_json, is_quote, plain_end, says, three,
+    word_end,
+};
 use super::commands::{self, N_PROGRAMS};
 use super::forms::{FORMS, Form};
 use super::names::{self, Promise};
@@ -39,24 +42,24 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// The beginnings of all that a word can be.
-static BEGINNINGS: Grams = {
-    let mut grams = Grams::EMPTY;
+static BEGINNINGS: Beginnings = {
+    let mut all = Beginnings::EMPTY;
     let mut n = 0;
     while n < FORMS.len() {
-        grams.add(FORMS[n].prefix);
+        all.add(FORMS[n].prefix);
         n += 1;
     }
     n = 0;
     while n < KEYWORDS.len() {
-        grams.add(KEYWORDS[n]);
+        all.add(KEYWORDS[n]);
         n += 1;
     }
     n = 0;
     while n < N_PROGRAMS {
-        grams.add(commands::name(n));
+        all.add(commands::name(n));
         n += 1;
     }
-    grams
+    all
 };
 
 /// Something that a word may begin.
@@ -68,11 +71,11 @@ enum Anchor {
 }
 
 /// What begins with which three letters, in order.
-static ANCHORS: LazyLock<Vec<(usize, Anchor)>> = LazyLock::new(|| {
-    let forms = FORMS.iter().map(|form| (Grams::of(form.prefix.as_bytes()), Anchor::Form(form)));
-    let keywords = KEYWORDS.iter().map(|word| (Grams::of(word.as_bytes()), Anchor::Keyword));
-    let programs =
-        (0..N_PROGRAMS).map(|n| (Grams::of(commands::name(n).as_bytes()), Anchor::Program(n)));
+static ANCHORS: LazyLock<Vec<(u32, Anchor)>> = LazyLock::new(|| {
+    let gram = |word: &str| three(four(word.as_bytes(), 0));
+    let forms = FORMS.iter().map(|form| (gram(form.prefix), Anchor::Form(form)));
+    let keywords = KEYWORDS.iter().map(|word| (gram(word), Anchor::Keyword));
+    let programs = (0..N_PROGRAMS).map(|n| (gram(commands::name(n)), Anchor::Program(n)));
     let mut all: Vec<_> = forms.chain(keywords).chain(programs).collect();
     all.sort_by_key(|(gram, _)| *gram);
     all
@@ -80,7 +83,7 @@ static ANCHORS: LazyLock<Vec<(usize, Anchor)>> = LazyLock::new(|| {
 
 /// The anchors that the word at `at` may be.
 fn anchors(text: &[u8], at: usize) -> impl Iterator<Item = Anchor> {
-    let gram = Grams::of(&text[at..]);
+    let gram = three(four(text, at));
     let first = ANCHORS.partition_point(|(other, _)| *other < gram);
     ANCHORS[first..].iter().take_while(move |(other, _)| *other == gram).map(|(_, anchor)| *anchor)
 }
@@ -96,18 +99,42 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
         next_sign: 0,
     };
     let mut at = 0;
-    while let Some(byte) = text.get(at) {
+    loop {
+        at = next(text, at);
+        let Some(byte) = text.get(at) else { break };
         at = match ROLE[usize::from(*byte)] {
             Role::Plain => at + 1,
+            Role::Backslash => after_escape(text, at),
             Role::Word => scan.word(at),
+            Role::Initial => scan.initial(at),
             Role::Equals => scan.assignment(at),
             Role::Colon => scan.colon(at),
             Role::Dash => scan.dash(at),
-            Role::Backslash => after_escape(text, at),
             Role::Escape => after_colour(text, at + 1),
         };
     }
     merged(scan.found)
+}
+
+/// The next place where something may stand, or the end. Nearly all of a text is passed here, at a few instructions a byte;
+/// inside of `spans` they would be twice as many.
+#[inline(never)]
+fn next(text: &[u8], mut at: usize) -> usize {
+    loop {
+        at = plain_end(text, at);
+        let Some(byte) = text.get(at) else { return at };
+        let role = ROLE[usize::from(*byte)];
+        if role == Role::Word {
+            if BEGINNINGS.fit(text, at) {
+                return at;
+            }
+            at = word_end(text, at + 1);
+        } else if role == Role::Backslash && matches!(text.get(at + 1), Some(b'n' | b'"')) {
+            at += 2;
+        } else {
+            return at;
+        }
+    }
 }
 
 struct Scan<'a> {
@@ -115,7 +142,7 @@ struct Scan<'a> {
     found: Vec<Span>,
     is_dotenv: bool,
     /// How far the command of each program was read.
-    read_to: [usize; N_PROGRAMS],
+    read_to: [u32; N_PROGRAMS],
     run: tokens::Run,
     next_sign: usize,
 }
@@ -128,23 +155,20 @@ impl Scan<'_> {
         end
     }
 
-    /// A word begins. Where the scan goes on.
+    /// A word begins like something we know. Where the scan goes on.
     fn word(&mut self, at: usize) -> usize {
-        let text = self.text;
-        if BEGINNINGS.has_at(text, at)
-            && let Some(end) = self.known_word(at)
-        {
-            return end;
-        }
-        if matches!(text[at], b'M' | b'N' | b'O' | b'S')
-            && let Some(end) = tokens::without_prefix(text, at)
-        {
-            return self.hide(at, end, KEY);
-        }
-        at + text[at..].iter().take_while(|b| is_word(**b)).count()
+        self.known_word(at).unwrap_or_else(|| word_end(self.text, at + 1))
     }
 
-    /// The word begins like something we know.
+    /// A word begins with a capital that some tokens have in place of a name.
+    fn initial(&mut self, at: usize) -> usize {
+        match tokens::without_prefix(self.text, at) {
+            Some(end) => self.hide(at, end, KEY),
+            None if BEGINNINGS.fit(self.text, at) => self.word(at),
+            None => word_end(self.text, at + 1),
+        }
+    }
+
     fn known_word(&mut self, at: usize) -> Option<usize> {
         let text = self.text;
         for anchor in anchors(text, at) {
@@ -198,12 +222,6 @@ impl Scan<'_> {
             }
             _ => {}
         }
-        if at > 3
-            && text[at - 1].is_ascii_alphanumeric()
-            && let Some((start, end)) = places::line_of_dotenv(text, at)
-        {
-            return self.hide(start, end, VALUE);
-        }
         self.assignment(at)
     }
 
@@ -230,6 +248,13 @@ impl Scan<'_> {
         if self.is_dotenv && text[at] == b'=' && places::is_variable(name) {
             let (start, end) = places::dotenv_value(text, at + 1);
             return self.hide(start, end, VALUE).max(at + 1);
+        }
+        if text[at] == b':'
+            && end == at
+            && name.contains(&b'.')
+            && let Some((start, end)) = places::line_of_dotenv(text, at)
+        {
+            return self.hide(start, end, VALUE);
         }
         let Some(promise) = names::promise(name) else { return at + 1 };
         let signs =
@@ -267,13 +292,19 @@ impl Scan<'_> {
     /// Hides a value; what has a name of its own (a key, a URL) is named so.
     fn hide_value(&mut self, start: usize, end: usize) -> usize {
         let text = self.text;
-        let is_key = BEGINNINGS.has_at(text, start) && form_end(text, start) == Some(end);
+        let is_key = form_end(text, start) == Some(end);
         self.hide(start, end, if is_key { KEY } else { VALUE })
     }
 
     /// A `-`: a flag, a block of a key, or nothing.
     fn dash(&mut self, at: usize) -> usize {
         let text = self.text;
+        let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
+        let is_flag = before.is_ascii_whitespace() || is_quote(before);
+        // Between two words.
+        if !is_flag && !matches!(text.get(at + 1), Some(b'-' | b'u')) {
+            return at + 1;
+        }
         if text[at..].starts_with(b"-----BEGIN ") {
             return match places::key_block(text, at) {
                 Some(end) => self.hide(at, end, PRIVATE_KEY),
@@ -285,8 +316,6 @@ impl Scan<'_> {
         {
             return self.hide(start, end, KEY);
         }
-        let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
-        let is_flag = before.is_ascii_whitespace() || is_quote(before);
         let dashes = text[at..].iter().take(8).take_while(|b| **b == b'-').count();
         let start = at + dashes;
         if !is_flag || dashes > 2 {
@@ -329,7 +358,8 @@ impl Scan<'_> {
 
 /// The end of the token at `at`, if it has one of the forms.
 fn form_end(text: &[u8], at: usize) -> Option<usize> {
-    anchors(text, at).find_map(|anchor| match anchor {
+    let mut anchors = anchors(text, at).filter(|_| BEGINNINGS.fit(text, at));
+    anchors.find_map(|anchor| match anchor {
         Anchor::Form(form) => tokens::end(text, at, form),
         Anchor::Keyword | Anchor::Program(_) => None,
     })
@@ -338,6 +368,9 @@ fn form_end(text: &[u8], at: usize) -> Option<usize> {
 /// Where the name ends that stands before a `=` or `:`, past blanks, quotes and brackets.
 fn name_end(text: &[u8], at: usize) -> Option<usize> {
     let mut end = at;
+    if end > 0 && names::is_part(text[end - 1]) {
+        return Some(end);
+    }
     if end > 0 && matches!(text[end - 1], b'!' | b'+' | b'?' | b':') {
         end -= 1;
     }

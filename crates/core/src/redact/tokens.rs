@@ -44,6 +44,10 @@ pub(super) fn without_prefix(text: &[u8], at: usize) -> Option<usize> {
             && !text[at + 2..at + 34].contains(&b'-');
         return is_it.then_some(at + 34);
     }
+    // Most words are shorter than the first part.
+    if !text.get(at + 22).is_some_and(|b| is_word(*b) || *b == b'-') {
+        return None;
+    }
     let parts = [(23, 28), (6, 7), (27, 40)];
     let mut end = at;
     for (n, (least, most)) in parts.into_iter().enumerate() {
