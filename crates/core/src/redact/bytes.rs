@@ -132,15 +132,20 @@ impl Beginnings {
             self.seconds[word[0].to_ascii_lowercase() as usize] |= bit;
             self.seconds[word[0].to_ascii_uppercase() as usize] |= bit;
         }
-        let four = four(word, 0);
+        let four = four(word);
         let n = Self::slot(if word.len() < 4 { three(four) } else { four });
         self.fours[n / 64] |= 1 << (n % 64);
     }
 
-    /// Whether one of the words may begin at `at`.
-    pub(super) fn fit(&self, text: &[u8], at: usize) -> bool {
-        let (Some(first), Some(second)) = (text.get(at), text.get(at + 1)) else { return false };
-        self.seconds[usize::from(*first)] >> (second & 31) & 1 != 0 && self.begin(four(text, at))
+    /// Whether one of the words may stand at the beginning of the text.
+    pub(super) fn fit(&self, text: &[u8]) -> bool {
+        let [first, second, ..] = text else { return false };
+        self.pair(*first, *second) && self.begin(four(text))
+    }
+
+    /// Whether one of the words may begin with these two letters.
+    pub(super) const fn pair(&self, first: u8, second: u8) -> bool {
+        self.seconds[first as usize] >> (second & 31) & 1 != 0
     }
 
     /// Whether one of the words may begin with these four letters.
@@ -154,24 +159,25 @@ impl Beginnings {
     }
 
     const fn slot(letters: u32) -> usize {
-        (letters.wrapping_mul(0x9e37_79b1) >> 18) as usize
+        // Of some odd numbers, the one with which the fewest words of code collide.
+        (letters.wrapping_mul(0x63ca_828d) >> 18) as usize
     }
 }
 
-/// The four bytes at `at` as one number, in small letters. Blanks follow the end.
-pub(super) const fn four(text: &[u8], at: usize) -> u32 {
-    match text.split_at(at).1.first_chunk() {
+/// The first four bytes as one number, in small letters. Blanks follow the end.
+pub(super) const fn four(text: &[u8]) -> u32 {
+    match text.first_chunk() {
         Some(bytes) => u32::from_le_bytes(*bytes) | 0x2020_2020,
-        None => last_four(text, at),
+        None => last_four(text),
     }
 }
 
 #[cold]
-const fn last_four(text: &[u8], at: usize) -> u32 {
+const fn last_four(text: &[u8]) -> u32 {
     let mut bytes = [b' '; 4];
     let mut n = 0;
-    while at + n < text.len() {
-        bytes[n] = text[at + n] | 0x20;
+    while n < text.len() {
+        bytes[n] = text[n] | 0x20;
         n += 1;
     }
     u32::from_le_bytes(bytes)
@@ -264,15 +270,7 @@ pub(super) const fn is_word(byte: u8) -> bool {
 
 /// The end of the word that the byte at `at` belongs to.
 pub(super) fn word_end(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(|b| IS_WORD[usize::from(*b)]) {
-        at += 1;
-    }
-    at
-}
-
-/// The end of the bytes at `at` that mean nothing to the scan.
-pub(super) fn plain_end(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(|b| ROLE[usize::from(*b)] == Role::Plain) {
+    while at < text.len() && IS_WORD[usize::from(text[at])] {
         at += 1;
     }
     at

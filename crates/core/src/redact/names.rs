@@ -212,8 +212,8 @@ const ABOUT: &[&str] = &[
 
 /// Every name that announces a secret has one of these.
 static SIGNS: Beginnings = beginnings(&[
-    "pass", "pwd", "pws", "psw", "secr", "toke", "cred", "key", "auth", "cook", "jwt", "sig", "bear",
-    "conn", "rase", "sess", "salt", "dsn", "sas", "_pw", "-pw", ".pw",
+    "pass", "pwd", "pws", "psw", "secr", "toke", "cred", "key", "auth", "cook", "jwt", "sig",
+    "bear", "conn", "rase", "sess", "salt", "dsn", "sas", "_pw", "-pw", ".pw",
 ]);
 
 const fn beginnings(words: &[&str]) -> Beginnings {
@@ -231,10 +231,11 @@ const LONGEST: usize = 64;
 /// The name that ends before `end`, as far as it is looked at.
 pub(super) fn before(text: &[u8], end: usize) -> &[u8] {
     let first = end.saturating_sub(LONGEST);
-    let n = text[first..end].iter().rev().take_while(|b| is_part(**b)).count();
-    let mut start = end - n;
+    let len = text[first..end].iter().rev().take_while(|b| is_part(**b)).count();
+    let mut start = end - len;
     // `\nNAME`: the letter belongs to the escape.
-    if n > 1 && start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b't' | b'r') {
+    if len > 1 && start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b't' | b'r')
+    {
         start += 1;
     }
     &text[start..end]
@@ -262,7 +263,9 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 fn may_promise(name: &[u8]) -> bool {
-    (0..name.len()).any(|at| SIGNS.fit(name, at))
+    name.windows(2)
+        .enumerate()
+        .any(|(at, two)| SIGNS.pair(two[0], two[1]) && SIGNS.begin(four(&name[at..])))
         || name.len() == 2 && name.eq_ignore_ascii_case(b"pw")
 }
 
@@ -295,13 +298,13 @@ fn judged(name: &[u8]) -> Option<Promise> {
 }
 
 fn is_about(word: &[u8]) -> bool {
-    ABOUT_BEGINNINGS.begin(four(word, 0)) && ABOUT.iter().any(|about| about.as_bytes() == word)
+    ABOUT_BEGINNINGS.begin(four(word)) && ABOUT.iter().any(|about| about.as_bytes() == word)
 }
 
 /// The strongest part: a `token_key` is a token.
 fn part_of(squeezed: &[u8]) -> Option<Promise> {
     (0..squeezed.len())
-        .filter(|at| PART_BEGINNINGS.fit(squeezed, *at))
+        .filter(|at| PART_BEGINNINGS.fit(&squeezed[*at..]))
         .flat_map(|at| {
             PARTS.iter().filter(move |(part, _)| squeezed[at..].starts_with(part.as_bytes()))
         })

@@ -7,8 +7,7 @@
 use std::sync::LazyLock;
 
 use super::bytes::{
-    Beginnings, ROLE, Role, after_blanks, four, is_json, is_quote, plain_end, says, three,
-    word_end,
+    Beginnings, ROLE, Role, after_blanks, four, is_json, is_quote, says, three, word_end,
 };
 use super::commands::{self, N_PROGRAMS};
 use super::forms::{FORMS, Form};
@@ -72,7 +71,7 @@ enum Anchor {
 
 /// What begins with which three letters, in order.
 static ANCHORS: LazyLock<Vec<(u32, Anchor)>> = LazyLock::new(|| {
-    let gram = |word: &str| three(four(word.as_bytes(), 0));
+    let gram = |word: &str| three(four(word.as_bytes()));
     let forms = FORMS.iter().map(|form| (gram(form.prefix), Anchor::Form(form)));
     let keywords = KEYWORDS.iter().map(|word| (gram(word), Anchor::Keyword));
     let programs = (0..N_PROGRAMS).map(|n| (gram(commands::name(n)), Anchor::Program(n)));
@@ -83,7 +82,7 @@ static ANCHORS: LazyLock<Vec<(u32, Anchor)>> = LazyLock::new(|| {
 
 /// The anchors that the word at `at` may be.
 fn anchors(text: &[u8], at: usize) -> impl Iterator<Item = Anchor> {
-    let gram = three(four(text, at));
+    let gram = three(four(&text[at..]));
     let first = ANCHORS.partition_point(|(other, _)| *other < gram);
     ANCHORS[first..].iter().take_while(move |(other, _)| *other == gram).map(|(_, anchor)| *anchor)
 }
@@ -120,21 +119,25 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
 /// inside of `spans` they would be twice as many.
 #[inline(never)]
 fn next(text: &[u8], mut at: usize) -> usize {
-    loop {
-        at = plain_end(text, at);
-        let Some(byte) = text.get(at) else { return at };
-        let role = ROLE[usize::from(*byte)];
-        if role == Role::Word {
-            if BEGINNINGS.fit(text, at) {
-                return at;
+    while at < text.len() {
+        let role = ROLE[usize::from(text[at])];
+        if role == Role::Plain {
+            at += 1;
+            continue;
+        }
+        if role != Role::Word {
+            if text[at..].starts_with(b"\\n") || text[at..].starts_with(b"\\\"") {
+                at += 2;
+                continue;
             }
-            at = word_end(text, at + 1);
-        } else if role == Role::Backslash && matches!(text.get(at + 1), Some(b'n' | b'"')) {
-            at += 2;
-        } else {
             return at;
         }
+        if BEGINNINGS.fit(&text[at..]) {
+            return at;
+        }
+        at = word_end(text, at + 1);
     }
+    at
 }
 
 struct Scan<'a> {
@@ -164,7 +167,7 @@ impl Scan<'_> {
     fn initial(&mut self, at: usize) -> usize {
         match tokens::without_prefix(self.text, at) {
             Some(end) => self.hide(at, end, KEY),
-            None if BEGINNINGS.fit(self.text, at) => self.word(at),
+            None if BEGINNINGS.fit(&self.text[at..]) => self.word(at),
             None => word_end(self.text, at + 1),
         }
     }
@@ -242,6 +245,9 @@ impl Scan<'_> {
         let text = self.text;
         let Some(end) = name_end(text, at) else { return at + 1 };
         let name = names::before(text, end);
+        if name.len() < 2 && !self.is_dotenv {
+            return at + 1;
+        }
         if name.is_empty() {
             return at + 1;
         }
@@ -358,7 +364,7 @@ impl Scan<'_> {
 
 /// The end of the token at `at`, if it has one of the forms.
 fn form_end(text: &[u8], at: usize) -> Option<usize> {
-    let mut anchors = anchors(text, at).filter(|_| BEGINNINGS.fit(text, at));
+    let mut anchors = anchors(text, at).filter(|_| BEGINNINGS.fit(&text[at..]));
     anchors.find_map(|anchor| match anchor {
         Anchor::Form(form) => tokens::end(text, at, form),
         Anchor::Keyword | Anchor::Program(_) => None,
