@@ -125,6 +125,16 @@ pub(super) struct Beginnings {
 impl Beginnings {
     pub(super) const EMPTY: Self = Self { seconds: [0; 256], fours: [0; 256] };
 
+    pub(super) const fn of(words: &[&str]) -> Self {
+        let mut all = Self::EMPTY;
+        let mut n = 0;
+        while n < words.len() {
+            all.add(words[n]);
+            n += 1;
+        }
+        all
+    }
+
     pub(super) const fn add(&mut self, word: &str) {
         let word = word.as_bytes();
         if word.len() > 1 {

@@ -87,23 +87,48 @@ pub(super) const fn name(n: usize) -> &'static str {
 /// The end of a command is looked for within so much.
 const LONGEST: usize = 2_048;
 
-/// Where the passwords stand in the command at `at`, if it is the program `n`. A command is read once: `read_to` says how far.
+/// A command is read for so many programs.
+const MOST_PROGRAMS: usize = 8;
+
+/// What was read: a command once for each program, so that a list of names costs no more than a few looks.
+pub(super) struct Read {
+    /// How far for each program.
+    to: [u32; N_PROGRAMS],
+    /// The end of the command that is read, and for how many programs it was.
+    end: usize,
+    n_programs: usize,
+}
+
+impl Default for Read {
+    fn default() -> Self {
+        Self { to: [0; N_PROGRAMS], end: 0, n_programs: 0 }
+    }
+}
+
+/// Where the passwords stand in the command at `at`, if it is the program `n`.
 pub(super) fn passwords(
     text: &[u8],
     at: usize,
     n: usize,
-    read_to: &mut u32,
+    read: &mut Read,
     mut found: impl FnMut(usize, usize),
 ) {
     let program = &PROGRAMS[n];
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
     let len = text[at..].iter().take(16).take_while(|b| is_name(b)).count();
     let is_it = program.name.len() == len && says(text, at, program.name);
-    if !is_it || at < *read_to as usize {
+    if !is_it || at < read.to[n] as usize {
+        return;
+    }
+    if at >= read.end {
+        read.n_programs = 0;
+    } else if read.n_programs == MOST_PROGRAMS {
         return;
     }
     let end = command_end(text, at + len);
-    *read_to = u32::try_from(end).unwrap_or(u32::MAX);
+    read.to[n] = u32::try_from(end).unwrap_or(u32::MAX);
+    read.n_programs += 1;
+    read.end = if read.n_programs == 1 { end } else { read.end };
     let command = &text[..end];
     let mut from = at + len;
     if !program.verb.is_empty() {

@@ -239,3 +239,17 @@ pub const FORMS: &[Form] = &[
     form("Yandex", "y0_", Word, 50),
     form("Zuplo", "zpka_", Word, 32),
 ];
+
+/// No token of these forms is shorter.
+pub(super) const SHORTEST: usize = {
+    let mut shortest = usize::MAX;
+    let mut n = 0;
+    while n < FORMS.len() {
+        let len = FORMS[n].prefix.len() + FORMS[n].at_least;
+        if len < shortest {
+            shortest = len;
+        }
+        n += 1;
+    }
+    shortest
+};

@@ -75,15 +75,23 @@ pub fn names_dotenv(text: &str) -> bool {
 
 /// Whether nothing would be hidden.
 pub fn is_clean(text: &str) -> bool {
-    scan::spans(text.as_bytes(), false).is_empty()
+    is_short_name(text) || scan::spans(text.as_bytes(), false).is_empty()
 }
 
 /// A path or another key under which something is kept. Two keys stay two keys: a secret in it becomes its digest.
 pub fn key(text: &str) -> Cow<'_, str> {
+    if is_short_name(text) {
+        return Cow::Borrowed(text);
+    }
     let spans = scan::spans(text.as_bytes(), false);
     if spans.is_empty() {
         return Cow::Borrowed(text);
     }
     let clean = scan::without(text, &spans);
     Cow::Owned(format!("{clean}~{}", &checksum(text)[..12]))
+}
+
+/// Whether the text is a name, an id or a path that is shorter than any token. Most of what an event names is.
+fn is_short_name(text: &str) -> bool {
+    text.len() < forms::SHORTEST && text.bytes().all(|b| names::is_part(b) || b == b'/')
 }

@@ -211,20 +211,10 @@ const ABOUT: &[&str] = &[
 ];
 
 /// Every name that announces a secret has one of these.
-static SIGNS: Beginnings = beginnings(&[
+static SIGNS: Beginnings = Beginnings::of(&[
     "pass", "pwd", "pws", "psw", "secr", "toke", "cred", "key", "auth", "cook", "jwt", "sig",
     "bear", "conn", "rase", "sess", "salt", "dsn", "sas", "_pw", "-pw", ".pw",
 ]);
-
-const fn beginnings(words: &[&str]) -> Beginnings {
-    let mut all = Beginnings::EMPTY;
-    let mut n = 0;
-    while n < words.len() {
-        all.add(words[n]);
-        n += 1;
-    }
-    all
-}
 
 const LONGEST: usize = 64;
 
@@ -292,8 +282,9 @@ fn judged(name: &[u8]) -> Option<Promise> {
         return None;
     }
     part_of(squeezed).or_else(|| {
-        let word = WORDS.iter().find(|(word, _)| each().any(|found| found == word.as_bytes()));
-        word.map(|(_, promise)| *promise)
+        let places =
+            each().filter_map(|found| WORDS.iter().position(|(word, _)| word.as_bytes() == found));
+        places.min().map(|n| WORDS[n].1)
     })
 }
 
@@ -306,13 +297,16 @@ fn part_of(squeezed: &[u8]) -> Option<Promise> {
     (0..squeezed.len())
         .filter(|at| PART_BEGINNINGS.fit(&squeezed[*at..]))
         .flat_map(|at| {
-            PARTS.iter().filter(move |(part, _)| squeezed[at..].starts_with(part.as_bytes()))
+            let rest = &squeezed[at..];
+            let begins =
+                |part: &str| part.as_bytes()[0] == rest[0] && rest.starts_with(part.as_bytes());
+            PARTS.iter().filter(move |(part, _)| begins(part))
         })
         .map(|(_, promise)| *promise)
         .min_by_key(|promise| *promise as u8)
 }
 
-static ABOUT_BEGINNINGS: Beginnings = beginnings(ABOUT);
+static ABOUT_BEGINNINGS: Beginnings = Beginnings::of(ABOUT);
 
 static PART_BEGINNINGS: Beginnings = {
     let mut all = Beginnings::EMPTY;

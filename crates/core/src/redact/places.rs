@@ -112,27 +112,29 @@ pub(super) fn authorization(text: &[u8], at: usize) -> Option<Piece> {
         || credentials.starts_with(b"{")
         || credentials.starts_with(b"<")
         || credentials.starts_with(b"%");
+    if credentials.len() < 4 || is_reference {
+        return None;
+    }
+    let mut n_blanks = 0;
+    let (mut has_equals, mut is_call) = (false, false);
+    for byte in credentials {
+        n_blanks += usize::from(*byte == b' ');
+        has_equals |= *byte == b'=';
+        is_call |= matches!(byte, b'(' | b'{');
+    }
+    let is_prose = n_blanks > 1 && !has_equals;
     let mix = Mix::of(credentials);
-    let has_sign = mix.has_other && !credentials.contains(&b' ');
+    let has_sign = mix.has_other && n_blanks == 0;
     let is_mixed = mix.has_digit || has_sign || (mix.has_upper && mix.has_lower);
     let is_word = !is_mixed && credentials.len() < 24;
-    let is_prose =
-        credentials.iter().filter(|b| **b == b' ').count() > 1 && !credentials.contains(&b'=');
-    let is_call = credentials.contains(&b'(') || credentials.contains(&b'{');
-    if credentials.len() < 4
-        || is_reference
-        || is_word
-        || is_prose
-        || is_call
-        || (!is_schemed && !mix.has_digit && !value.is_quoted)
-    {
+    if is_prose || is_call || is_word || (!is_schemed && !mix.has_digit && !value.is_quoted) {
         return None;
     }
     Some((start, if value.is_quoted { value.end } else { header_end(text, start, text.len()) }))
 }
 
 /// How much of a header is looked at before it is known to be one.
-const LONGEST_HEADER: usize = 256;
+const LONGEST_HEADER: usize = 128;
 
 fn header_end(text: &[u8], at: usize, limit: usize) -> usize {
     let limit = limit.min(text.len());

@@ -93,7 +93,7 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
         text,
         found: Vec::new(),
         is_dotenv,
-        read_to: [0; N_PROGRAMS],
+        commands: commands::Read::default(),
         run: tokens::Run::default(),
         next_sign: 0,
     };
@@ -144,14 +144,16 @@ struct Scan<'a> {
     text: &'a [u8],
     found: Vec<Span>,
     is_dotenv: bool,
-    /// How far the command of each program was read.
-    read_to: [u32; N_PROGRAMS],
+    commands: commands::Read,
     run: tokens::Run,
     next_sign: usize,
 }
 
 impl Scan<'_> {
-    fn hide(&mut self, start: usize, end: usize, instead: &'static str) -> usize {
+    fn hide(&mut self, start: usize, mut end: usize, instead: &'static str) -> usize {
+        if end - start.min(end) >= values::LONGEST_QUOTED {
+            end = values::open_end(self.text, end);
+        }
         if start < end {
             self.found.push(Span { start, end, instead });
         }
@@ -194,7 +196,7 @@ impl Scan<'_> {
                 }
                 Anchor::Program(n) => {
                     let found = &mut self.found;
-                    commands::passwords(text, at, n, &mut self.read_to[n], |start, end| {
+                    commands::passwords(text, at, n, &mut self.commands, |start, end| {
                         found.push(Span { start, end, instead: VALUE });
                     });
                 }
@@ -341,14 +343,13 @@ impl Scan<'_> {
         {
             self.hide(start, end, VALUE);
         }
+        let end = start + len;
+        let Some(after) = places::after_flag(text, end) else { return start };
         // `-psecret` is the flag `p`, `-password` is a long one.
         let is_long = dashes == 2
             || ["pass", "token", "secret", "api", "auth"].iter().any(|word| says(name, 0, word));
         let promised = names::promise(name).filter(|_| is_long);
-        let end = start + len;
-        let (Some(promise @ (Promise::Password | Promise::Token)), Some(after)) =
-            (promised, places::after_flag(text, end))
-        else {
+        let Some(promise @ (Promise::Password | Promise::Token)) = promised else {
             return start;
         };
         let Some(value) = values::read(text, after) else { return end };

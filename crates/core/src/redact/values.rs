@@ -1,6 +1,8 @@
 //! The value that follows a name, and whether it is one that must be hidden.
 
-use super::bytes::{Mix, after_blanks, entropy, is_basic, is_json, is_quote, line_end};
+use super::bytes::{
+    Beginnings, Mix, after_blanks, entropy, is_basic, is_json, is_quote, line_end, says,
+};
 use super::names::Promise;
 
 /// Where a value stands.
@@ -23,8 +25,11 @@ pub(super) struct Setting<'a> {
 /// A value is judged by its first bytes.
 const LOOKED_AT: usize = 256;
 
-/// A quoted value that does not end within so much ends with its line.
-const LONGEST_QUOTED: usize = 16 * 1_024;
+/// A quoted value that does not end within so much ends with its line. The scan hides the rest of the line, too, if it hides that much.
+pub(super) const LONGEST_QUOTED: usize = 16 * 1_024;
+
+/// JSON in JSON in JSON has so many before a quote.
+const MOST_ESCAPES: usize = 7;
 
 /// The value at `at`, after blanks. None where something else stands: a structure, a reference, the end of the line.
 pub(super) fn read(text: &[u8], at: usize) -> Option<Value> {
@@ -44,7 +49,8 @@ pub(super) fn read(text: &[u8], at: usize) -> Option<Value> {
 
 /// A value in quotes; in JSON text the quotes are escaped, perhaps more than once.
 pub(super) fn quoted(text: &[u8], at: usize) -> Option<Value> {
-    let n_escapes = text.get(at..)?.iter().take_while(|b| **b == b'\\').count();
+    let escapes = text.get(at..)?.iter().take(MOST_ESCAPES);
+    let n_escapes = escapes.take_while(|b| **b == b'\\').count();
     let quote = *text.get(at + n_escapes).filter(|b| is_quote(**b))?;
     // In JSON a string begins after one of these signs; any other quote ends one.
     if n_escapes == 0 && quote == b'"' && is_json(text) {
@@ -68,9 +74,21 @@ pub(super) fn quoted(text: &[u8], at: usize) -> Option<Value> {
         }
         n_before = if *byte == b'\\' { n_before + 1 } else { 0 };
     }
-    let end = line_end(text, start);
-    let end = text[start..end].iter().position(|b| is_quote(*b)).map_or(end, |n| start + n);
-    Some(Value { start, end, is_quoted: true })
+    Some(Value { start, end: open_end(&text[..limit], start), is_quoted: true })
+}
+
+/// Where a value ends whose quote is never closed: with its line, or at the next quote.
+pub(super) fn open_end(text: &[u8], start: usize) -> usize {
+    let ends = |n: &usize| match text[*n] {
+        b'\n' | b'\r' => true,
+        b'\\' => matches!(text.get(n + 1), Some(b'n' | b'r')),
+        byte => is_quote(byte),
+    };
+    let end = (start..text.len()).find(ends).unwrap_or(text.len());
+    // What was JSON stays JSON: the escapes belong to the quote.
+    let is_cut = is_json(text) && text.get(end).is_some_and(|b| is_quote(*b));
+    let escapes = text[start..end].iter().rev().take_while(|b| is_cut && **b == b'\\');
+    end - escapes.count()
 }
 
 fn bare(text: &[u8], start: usize) -> Option<Value> {
@@ -236,11 +254,10 @@ fn is_sentence(seen: &[u8]) -> bool {
         "cannot",
         "failed",
     ];
-    let Ok(seen) = std::str::from_utf8(seen) else { return false };
-    seen.contains(' ') && {
-        let small = seen.to_ascii_lowercase();
-        TELL.iter().any(|word| small.contains(word))
-    }
+    static BEGINNINGS: Beginnings = Beginnings::of(TELL);
+    seen.contains(&b' ')
+        && (0..seen.len())
+            .any(|at| BEGINNINGS.fit(&seen[at..]) && TELL.iter().any(|word| says(seen, at, word)))
 }
 
 /// Words that mean: there is none.
@@ -332,16 +349,21 @@ fn is_placeholder(seen: &[u8], name: &[u8]) -> bool {
     let first = small[0];
     seen.as_bytes().iter().all(|b| b.eq_ignore_ascii_case(&first))
         || (seen.len() < 32 && NONE.iter().any(|none| none.as_bytes() == small))
-        || BEGINNINGS.iter().any(|beginning| small.starts_with(beginning.as_bytes()))
+        || BEGINNINGS.iter().any(|beginning| {
+            beginning.as_bytes()[0] == first && small.starts_with(beginning.as_bytes())
+        })
         || (first == b'$'
             && seen.as_bytes()[1].is_ascii_alphabetic()
             && !seen[1..].contains('$')
             && is_variable(seen))
         || seen.ends_with("...")
         || seen.ends_with('…')
-        || seen.contains("[redacted]")
-        || seen.contains("[key]")
+        || (seen.as_bytes().contains(&b'[') && is_hidden(seen))
         || seen.as_bytes().eq_ignore_ascii_case(name)
+}
+
+fn is_hidden(seen: &str) -> bool {
+    seen.contains("[redacted]") || seen.contains("[key]")
 }
 
 /// `$NAME`, as a shell writes it.
