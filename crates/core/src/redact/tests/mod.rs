@@ -114,6 +114,40 @@ fn keys_with_different_secrets_stay_different_and_others_stay_themselves() {
     assert_ne!(key(one), key(other));
 }
 
+#[rstest]
+#[case::name("PreToolUse", true)]
+#[case::path("src/lib.rs", true)]
+#[case::id("a1b2-c3d4_e5", true)]
+#[case::assignment("pw=hunter2", false)]
+#[case::url("a://b:c@d", false)]
+#[case::shortest_token("xoxb-0a1b2c3d4e", false)]
+fn a_short_name_is_clean_at_a_glance(#[case] text: &str, #[case] expected: bool) {
+    assert_eq!(is_short_name(text), expected);
+    assert_eq!(key(text) == text, expected);
+    assert_eq!(is_clean(text), expected);
+}
+
+#[rstest]
+#[case::plain("password=\"", " hunter2 ", "password=\"[redacted]")]
+#[case::long_characters("password='", "é€😀", "password='[redacted]")]
+fn a_quote_that_never_ends_hides_its_whole_line(
+    #[case] before: &str,
+    #[case] value: &str,
+    #[case] expected: &str,
+) {
+    let text = format!("{before}hunter2{}\nnext", value.repeat(8_000));
+    assert_eq!(clean(&text), format!("{expected}\nnext"));
+}
+
+#[test]
+fn a_long_value_with_escaped_quotes_stays_json() {
+    let value = format!("hunter2{}\"a\\\"", "x y".repeat(8_000));
+    let text = serde_json::json!({"password": value, "z": 1}).to_string();
+    let out = clean(&text);
+    assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "{}", &out[..100]);
+    assert!(!out.contains("hunter2") && !out.contains("x y"), "{}", &out[..100]);
+}
+
 #[test]
 fn the_table_has_many_issuers_and_every_form_is_found() {
     let mut issuers: Vec<&str> = FORMS.iter().map(|form| form.issuer).collect();
