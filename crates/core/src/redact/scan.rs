@@ -1,6 +1,6 @@
 //! One pass over a text that finds what has to be hidden.
 //!
-//! Most bytes cost one look into a table. A word is looked at further if its first three letters begin a known form, a `=`, a
+//! Most bytes cost one look into a table. A word is looked at further if its first letters begin a known form, a `=`, a
 //! `:` and a `-` if the name beside them announces a secret. Every look is bounded or moves the scan on, so the time is linear
 //! in the text, whatever it is.
 
@@ -220,7 +220,8 @@ impl Scan<'_> {
                     return self.hide(start, end, KEY);
                 }
             }
-            Some(b'0'..=b'9' | b'*') => {
+            // After a quote there is no host.
+            Some(b'0'..=b'9' | b'*') if at > 0 && !is_quote(text[at - 1]) => {
                 if let Some((start, end)) = places::pgpass(text, at) {
                     return self.hide(start, end, VALUE);
                 }
