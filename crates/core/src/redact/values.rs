@@ -53,13 +53,17 @@ pub(super) fn quoted(text: &[u8], at: usize) -> Option<Value> {
     let n_escapes = escapes.take_while(|b| **b == b'\\').count();
     let quote = *text.get(at + n_escapes).filter(|b| is_quote(**b))?;
     // In JSON a string begins after one of these signs; any other quote ends one.
-    if n_escapes == 0 && quote == b'"' && is_json(text) {
+    if n_escapes % 2 == 0 && quote == b'"' && is_json(text) {
+        if n_escapes > 0 {
+            return None;
+        }
         let before = text[..at].trim_ascii_end().last();
         before.filter(|b| matches!(b, b':' | b',' | b'[' | b'{'))?;
     }
     let start = at + n_escapes + 1;
     let limit = text.len().min(start + LONGEST_QUOTED);
-    let ends_json = quote != b'"' && is_json(text);
+    // A quote without an escape ends the string of the JSON that the value is in.
+    let ends_json = (quote != b'"' || n_escapes > 0) && is_json(text);
     let mut n_before = 0;
     for (n, byte) in text[start..limit].iter().enumerate() {
         if ends_json && *byte == b'"' && n_before % 2 == 0 {

@@ -224,6 +224,12 @@ const PIECES: &[&str] = &[
     "12345678",
 ];
 
+#[test]
+fn a_backslash_at_the_end_of_a_value_leaves_json() {
+    let text = serde_json::json!({"a": r#"mysql -p""#, "z": r#"mysql -p""#}).to_string();
+    assert!(serde_json::from_str::<serde_json::Value>(&clean(&text)).is_ok());
+}
+
 proptest! {
     #[test]
     fn any_text_stays_text(text in ".{0,200}", is_dotenv in any::<bool>()) {
