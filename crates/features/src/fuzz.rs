@@ -7,7 +7,8 @@ pub fn shell(text: &str) {
         let _name = made.name();
         let _fed = line.fed(made);
         assert!(made.inner.iter().chain(&made.executes).all(|at| *at < line.commands.len()));
-        assert!(made.from.is_none_or(|at| at < line.commands.len()));
+        let (from, outer) = (made.from, made.outer);
+        assert!(from.into_iter().chain(outer).all(|at| at < line.commands.len()));
     }
 }
 

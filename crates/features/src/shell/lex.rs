@@ -102,7 +102,7 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
         let n_sure = reader.n_sure;
         // What was too much would run all the same, so what was read of it counts.
         if !state.line.is_cut {
-            state.line.commands.truncate(n_sure);
+            state.line.forget_after(n_sure);
         }
         state.line.is_broken = true;
     }

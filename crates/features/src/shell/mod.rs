@@ -134,6 +134,20 @@ static RISKY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(texts).ok()
 });
 
+impl Line {
+    /// Keeps the first commands only, and what they say about each other.
+    fn forget_after(&mut self, n: usize) {
+        self.commands.truncate(n);
+        let is_kept = |at: &usize| *at < n;
+        for made in &mut self.commands {
+            made.inner.retain(is_kept);
+            made.executes.retain(is_kept);
+            made.from = made.from.filter(is_kept);
+            made.outer = made.outer.filter(is_kept);
+        }
+    }
+}
+
 impl Simple {
     /// The program, without its folder.
     pub(crate) fn name(&self) -> &str {

@@ -129,32 +129,3 @@ fn a_text_of_any_shape_is_read_in_steps_that_grow_with_its_length() {
     }
     assert!(SHAPES.len() >= 30 && wrong.is_empty(), "{wrong:#?}");
 }
-
-/// Four times the text takes about four times as long; it would be sixteen times if each part were read for each other.
-/// Both are timed in turns, and the best time of each counts, so a busy machine makes both slow.
-#[test]
-fn a_text_of_any_shape_is_read_in_time_that_grows_with_its_length() {
-    let mut wrong = Vec::new();
-    for (name, shape) in SHAPES {
-        let (short, long) = (shape(256 << 10), shape((1 << 20) - 64));
-        let (mut best_short, mut best_long) = (f64::MAX, f64::MAX);
-        let is_linear = (0..20).any(|_| {
-            best_short = best_short.min(seconds(&short));
-            best_long = best_long.min(seconds(&long));
-            // What is given up soon takes so little that a ratio says nothing.
-            best_long < 8.0 * best_short || best_long < 0.002
-        });
-        if !is_linear {
-            wrong.push(format!("{name}: {best_short:.4} s, then {best_long:.4} s"));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-fn seconds(text: &str) -> f64 {
-    let began = std::time::Instant::now();
-    let line = read(text);
-    let took = began.elapsed().as_secs_f64();
-    drop(line);
-    took
-}

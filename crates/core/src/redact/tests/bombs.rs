@@ -99,8 +99,8 @@ fn a_large_text_of_any_shape_is_read_in_linear_time(#[values(0, 1, 2, 3)] quarte
     };
     let shapes = SHAPES.iter().map(|shape| (*shape).to_owned()).chain(long_shapes());
     for shape in shapes.skip(quarter).step_by(4) {
-        let large = shape.repeat((1 << 20) / shape.len() + 1);
-        let small = &large[..large.floor_char_boundary(1 << 18)];
+        let large = shape.repeat((1 << 18) / shape.len() + 1);
+        let small = &large[..large.floor_char_boundary(1 << 16)];
         let is_linear = (0..8).any(|_| took(&large) < 9.0 * took(small));
         assert!(is_linear, "{}", &shape[..shape.floor_char_boundary(40)]);
     }
