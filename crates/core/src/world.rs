@@ -15,6 +15,11 @@ pub trait World {
     /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
+
+    /// The command that opens a closed session of that client again, in the folder where it ran.
+    fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A machine on which nothing runs.

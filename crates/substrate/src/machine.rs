@@ -63,6 +63,10 @@ impl World for Machine {
             .get(session)
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
     }
+
+    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
+        substrate_clients::named(client).map(|client| (client.resume)(session))
+    }
 }
 
 /// The 22nd field of `/proc/PID/stat`: ticks since the machine started. The second field is a name in brackets, which

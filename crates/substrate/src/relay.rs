@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use ipc::{Conn, HookRequest, Kind as Frame, Reply, out, place};
 use rustix::fs::FileType;
 
+use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon::{Heard, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
-use crate::clock;
 use last_resort::Why;
 
 /// The word of a hook that has printed its answer, and could not say so.
@@ -35,7 +35,10 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let Some(request) = HookRequest::read(&body) else {
         // Which call it was is in the request, so nothing can be asked about it.
         trace(Home::find(&env).ok().as_ref(), "the hook's request could not be read");
-        out::print(b"", b"substrate: the hook's request could not be read; see `substrate doctor`\n");
+        out::print(
+            b"",
+            b"substrate: the hook's request could not be read; see `substrate doctor`\n",
+        );
         return ExitCode::from(exit);
     };
     if why == PRINTED {

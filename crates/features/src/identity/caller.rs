@@ -58,6 +58,7 @@ fn by_session(cx: &mut Cx<'_>, session: &SafeId) -> Result<Option<Who>, DbError>
         sub: String::new(),
         session: Some(session.clone()),
         has_stopped: known.has_stopped,
+        is_shared: false,
     }))
 }
 
@@ -74,7 +75,7 @@ fn by_name(cx: &mut Cx<'_>, name: &str, inside_client: bool) -> Result<Option<Ad
 
 fn without_session(address: Address) -> Who {
     let Address { agent, name, sub } = address;
-    Who { agent, name, sub, session: None, has_stopped: false }
+    Who { agent, name, sub, session: None, has_stopped: false, is_shared: false }
 }
 
 /// The session's agent, or that one of its subagents whose shell runs the command.

@@ -4,6 +4,7 @@ mod actors;
 pub(crate) mod book;
 mod caller;
 mod choose;
+mod clients;
 mod files;
 mod identify;
 mod names;
@@ -39,6 +40,7 @@ pub(crate) const FEATURE: Feature = Feature {
     identify: Some(identify::identify),
     consider: Some(policy::consider),
     record: Some(record::record),
+    is_news: Some(record::is_news),
     tick: Some(tick::tick),
     verbs: &[
         Verb::of::<verbs_identity::Current>(),

@@ -2,7 +2,24 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[FIRST, CLIENTS];
+
+const CLIENTS: Migration = Migration {
+    about: "when a turn began, and every client process that has a session open",
+    sql: "alter table agent_sessions add column turn_ms bigint;
+          create table agent_clients (
+            session text not null,
+            pid bigint not null,
+            began bigint,
+            primary key (session, pid)
+          );
+          create index agent_clients_pid on agent_clients (pid);
+          insert into agent_clients (session, pid, began)
+            select session, client_pid, client_began from agent_sessions
+            where client_pid is not null and ended_ms is null;",
+};
+
+const FIRST: Migration = Migration {
     about: "agents, their sessions, subagents and open shell calls",
     sql: "create table agents (
             id integer primary key,
@@ -56,4 +73,4 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             ended_ms bigint,
             primary key (session, use_id)
           );",
-}];
+};

@@ -202,6 +202,9 @@ async fn prepare(
     } else {
         decode(&body)?
     };
+    if !state.is_brief {
+        state.activities.heard(&decoded);
+    }
     Some(surround(state, decoded).await)
 }
 
