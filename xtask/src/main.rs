@@ -6,6 +6,7 @@ mod demo;
 mod dist;
 mod docs;
 mod frames;
+mod fuzz;
 mod gate;
 mod journal;
 mod payload;
@@ -36,6 +37,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
   bench locks [--locks N]           the verdict on an edit with many leases against few
   bench                             all of them
+  fuzz TARGET [--seconds N] [--seed N]
+                                    decode, settings, shell, globs or frames on bytes that nobody wrote, on stable
   torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk, displaced, wal, memory,
                                     mail, locks, work; with N busy loops per core and one that calls fsync.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Some("docs") => docs::run(args),
         Some("tidy") => tidy::run(args),
         Some("gate") => gate::run(args),
+        Some("fuzz") => fuzz::run(args),
         Some("bench") => bench::run(args),
         Some("torture") => torture::run(args),
         Some("__echo") => bench::echo(args),

@@ -1,6 +1,8 @@
 //! What a client gives to a hook: its environment, and its payload on stdin.
 
 use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -47,12 +49,25 @@ pub(crate) fn environment(project: &Path) -> Result<Vec<(String, String)>> {
         match name.as_str() {
             "CLAUDE_PROJECT_DIR" => *value = project.display().to_string(),
             "CLAUDE_CONFIG_DIR" => *value = project.join(".claude").display().to_string(),
-            "CLAUDE_PID" => *value = std::process::id().to_string(),
+            "CLAUDE_PID" => *value = stand_in()?.to_string(),
             _ => {}
         }
     }
     out.extend(USUAL.map(|(name, value)| (name.to_owned(), value.to_owned())));
     Ok(out)
+}
+
+/// A process that stands for the client. Not our own: commands that we start would run below it, and be its agent's.
+fn stand_in() -> Result<u32> {
+    static CLIENT: Mutex<Option<Child>> = Mutex::new(None);
+    let mut client = CLIENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if client.is_none() {
+        // It ends with us, when the pipe does.
+        let mut command = crate::proc::command("/bin/cat");
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        *client = Some(started.context("could not start `cat`")?);
+    }
+    client.as_ref().map(Child::id).context("no client")
 }
 
 /// The payload of a Stop of that session, as the client writes it.

@@ -11,6 +11,9 @@ use crate::say::say;
 /// Longer files fail.
 const MAX_LINES: usize = 800;
 
+/// The heading in SECURITY.md below which nothing is promised.
+const UNPREVENTED: &str = "What stays possible";
+
 /// Which of our crates a crate may depend on. Tests may use more.
 const ARROWS: &[(&str, &[&str])] = &[
     ("hook", &[]),
@@ -20,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("features", &["core"]),
     ("substrate", &["hook", "core", "store", "clients", "features"]),
     ("testkit", &[]),
+    ("fuzz", &["hook", "core", "clients", "features"]),
 ];
 
 pub(crate) fn run(args: Args) -> Result<bool> {
@@ -40,6 +44,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     out.extend(sources(root)?);
     out.extend(documents(root)?);
     out.extend(reasons(root)?);
+    out.extend(promises(root)?);
     Ok(out)
 }
 
@@ -138,6 +143,7 @@ fn documents(root: &Path) -> Result<Vec<String>> {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "SECURITY.md",
         "docs/custom-hooks.md",
         "docs/reference.md",
         "Makefile",
@@ -149,6 +155,39 @@ fn documents(root: &Path) -> Result<Vec<String>> {
         }
     }
     Ok(out)
+}
+
+/// Every line of SECURITY.md names a test that there is, but for those that say what is not prevented.
+fn promises(root: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        rust_files(&root.join(folder), &mut files)?;
+    }
+    let mut code = String::new();
+    for file in files {
+        code.push_str(&text(&file)?);
+    }
+    Ok(unproved(&text(&root.join("SECURITY.md"))?, &code))
+}
+
+/// The lines of a list that name no test in the code.
+fn unproved(document: &str, code: &str) -> Vec<String> {
+    let is_test = |name: &str| {
+        let name = name.rsplit("::").next().unwrap_or_default();
+        !name.is_empty() && code.contains(&format!("fn {name}("))
+    };
+    let mut out = Vec::new();
+    for section in document.split("\n## ").filter(|section| !section.starts_with(UNPREVENTED)) {
+        for item in section.split("\n* ").skip(1) {
+            let mut named = item.split('`').skip(1).step_by(2).filter(|name| name.contains("::"));
+            let is_proved = named.clone().next().is_some() && named.all(is_test);
+            if !is_proved {
+                let line = item.lines().next().unwrap_or_default();
+                out.push(format!("SECURITY.md: no test that there is for `{line}`"));
+            }
+        }
+    }
+    out
 }
 
 /// Every dependency says why it is there.
@@ -215,6 +254,14 @@ mod tests {
         assert!(!is_found("features/src/skills/tests.rs"));
         assert!(!is_found("features/src/stage.rs"), "for tests of all features");
         assert!(!is_found("clients/src/claude_code/encode.rs"));
+    }
+
+    #[test]
+    fn a_promise_without_a_test_is_found() {
+        let document = "# Security\n\n## A\n\n* kept: `it::kept`, `it::too`\n* none: `word`\n* gone:\n  `it::gone`\n\n## What stays possible\n\n* all\n";
+        let found = unproved(document, "fn kept() {} fn too() {}");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("none") && found[1].contains("gone"));
     }
 
     #[test]

@@ -26,8 +26,10 @@ pub enum What {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub entries: Vec<Entry>,
-    /// A rule for `permissions.allow`.
-    pub allow: Option<String>,
+    /// Rules for `permissions.allow`.
+    pub allow: Vec<String>,
+    /// Rules that an earlier installation added, and that are not wanted any more.
+    pub retired: Vec<String>,
 }
 
 /// A settings file after an edit.
@@ -79,8 +81,8 @@ pub struct SettingsFormat {
     /// Adds what is wanted, replaces our own old entries, and touches nothing else. An empty text is a new file.
     /// What is wanted already leaves the text as it is, byte for byte.
     pub add: fn(&str, &Wanted) -> Result<Edited, SettingsError>,
-    /// Takes out our own entries (and that rule), and touches nothing else.
-    pub remove: fn(&str, Option<&str>) -> Result<Edited, SettingsError>,
+    /// Takes out our own entries (and these rules), and touches nothing else.
+    pub remove: fn(&str, &[String]) -> Result<Edited, SettingsError>,
     /// Our own entries.
     pub registered: fn(&str) -> Result<Vec<Registered>, SettingsError>,
     /// What this client would drop of the file.

@@ -17,6 +17,10 @@ pub const ALL: &[&Client] = &[&claude_code::CLIENT];
 pub struct Client {
     /// As it is typed: `substrate-hook claude-code Stop`.
     pub name: &'static str,
+    /// The variable that names the client's process in the environment of whatever it starts.
+    pub process_variable: &'static str,
+    /// The variable that whatever runs inside the client has.
+    pub inside_variable: &'static str,
     /// What a hook process was given, as an event.
     pub decode: fn(&Input<'_>) -> Result<Event, DecodeError>,
     /// The verdict in the client's own words.

@@ -89,7 +89,7 @@ impl Outcome {
     /// What the host brings, before any feature was asked.
     fn begun(around: &Surroundings<'_>) -> Self {
         Self {
-            wishes: around.wishes.iter().map(|wish| Wished::new("host", wish.clone())).collect(),
+            wishes: of_host(around),
             verdict: Verdict::default(),
             costs: Vec::new(),
             spent_us: 0,
@@ -195,7 +195,7 @@ fn considered(
             Ok(((wishes, troubles, missing), effects)) => {
                 out.look.extend(missing.into_iter().filter(|_| may_look));
                 out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.wishes.extend(wishes.into_iter().map(|wish| Wished::new(feature.name, wish)));
+                out.wishes.extend(wishes.into_iter().map(|wish| feature.wished(wish)));
                 out.effects.extend(effects);
             }
             Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
@@ -267,6 +267,11 @@ pub fn is_news(
     Ok(false)
 }
 
+/// What the host itself has to say.
+fn of_host(around: &Surroundings<'_>) -> Vec<Wished> {
+    around.wishes.iter().map(|wish| Wished::new("host", wish.clone().defused())).collect()
+}
+
 /// Merges the wishes. What was in an earlier answer to the event, and is not in this one, is withdrawn.
 fn answer(
     around: &Surroundings<'_>,
@@ -294,7 +299,7 @@ fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> 
             wished.fate = Fate::Withdrawn;
         }
     }
-    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish)));
+    out.wishes.extend(instead.map(|wish| Wished::new(feature, wish.defused())));
     true
 }
 

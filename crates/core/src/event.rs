@@ -41,6 +41,9 @@ pub struct Event {
     pub tasks_dir: Option<String>,
     /// Where the client keeps what is the user's own (settings, skills), if it says so.
     pub config_dir: Option<String>,
+    /// The client's settings and hooks, which only the user changes: each a path below `$CONFIG` (`config_dir`), `$PROJECT`,
+    /// `~` or `/`; one that ends with `/` is a folder with all that is in it.
+    pub settings_files: &'static [&'static str],
     /// The pane of a terminal multiplexer that the client runs in, if it says so.
     pub pane: Option<Pane>,
     /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
@@ -380,6 +383,7 @@ impl Event {
             wanted_effort: None,
             tasks_dir: None,
             config_dir: None,
+            settings_files: &[],
             pane: None,
             project: String::new(),
             waiting_since: None,

@@ -10,8 +10,9 @@ use std::collections::HashMap;
 pub enum Need {
     /// The first `max` bytes of a file, as text.
     File { path: String, max: usize },
-    /// The same, but nothing where the path is a link: a file that comes with a project must be no way to read others.
-    PlainFile { path: String, max: usize },
+    /// The same of a file of a project, from its root, but nothing where any step below the root is a link: what comes with
+    /// a project must be no way to read other files.
+    ProjectFile { root: String, path: String, max: usize },
     /// The same, but nothing where any step of the path is a link: what a link leads to was resolved when the path was
     /// noted, and may be anything by now.
     RealFile { path: String, max: usize },
@@ -38,8 +39,9 @@ pub enum Need {
     Tree { root: String, depth: usize, max: usize },
     /// What git says about a folder.
     Git { dir: String, what: GitQuestion },
-    /// The skills in these folders, each a folder with a `SKILL.md`. The first of a name counts.
-    Skills { folders: Vec<String> },
+    /// The skills of these projects, in the folder `below` of each, and of the user's own folder: each a folder with a
+    /// `SKILL.md`. The first of a name counts. Links are followed in the user's own folder only.
+    Skills { projects: Vec<String>, below: &'static str, own: Option<String> },
     /// The files with directions for whoever works on that file: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` in its
     /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
     Directives { file: String, cwd: String, project: Option<String> },
@@ -127,6 +129,8 @@ pub struct Place {
     pub relative: String,
     /// Git leaves it alone.
     pub is_ignored: bool,
+    /// The list of ignored files that is too long to be used.
+    pub unread_rules: Option<String>,
     /// It is a folder. Only commands ask for that.
     pub is_folder: bool,
     /// The project of that tree, as `Event::project`; empty where there is none.
@@ -191,9 +195,10 @@ impl Facts {
         }
     }
 
-    /// The answer to a need for a plain file.
-    pub fn plain_file(&self, path: &str, max: usize) -> Option<&str> {
-        match self.found.get(&Need::PlainFile { path: path.to_owned(), max })? {
+    /// The answer to a need for a file of a project.
+    pub fn project_file(&self, root: &str, path: &str, max: usize) -> Option<&str> {
+        let (root, path) = (root.to_owned(), path.to_owned());
+        match self.found.get(&Need::ProjectFile { root, path, max })? {
             Found::Text(text) => Some(text),
             _ => None,
         }

@@ -15,8 +15,8 @@ use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
-use crate::who::{Asking, Who};
-use crate::wish::Wish;
+use crate::who::{Asking, Standing, Who};
+use crate::wish::{Wish, Wished};
 use crate::world::{Nowhere, World};
 
 /// One feature. `features::ALL` lists them in the order in which they speak.
@@ -80,6 +80,11 @@ impl Feature {
         tick: None,
         verbs: &[],
     };
+
+    /// A wish of this feature as it may be told: the last gate before a model.
+    pub(crate) fn wished(&self, wish: Wish) -> Wished {
+        Wished::new(self.name, wish.defused())
+    }
 }
 
 /// One step of a feature's schema. The number is its place in the list, from 1.
@@ -99,6 +104,8 @@ pub struct Cx<'a> {
     pub world: &'a dyn World,
     /// Whose event or command this is, once that is known.
     pub who: Option<Who>,
+    /// Where the command comes from, once `who` is asked for.
+    pub standing: Standing,
     /// How many blocks in a row have held the actor that wants to stop now.
     pub n_held: u32,
     /// What shall happen after the commit.
@@ -120,6 +127,7 @@ impl<'a> Cx<'a> {
             facts: &NO_FACTS,
             world: &Nowhere,
             who: None,
+            standing: Standing::User,
             n_held: 0,
             effects: Vec::new(),
             troubles: Vec::new(),
@@ -178,4 +186,7 @@ pub enum FeatureError {
     Db(#[from] DbError),
     #[error("{0}")]
     Other(String),
+    /// The caller wants to be somebody else. Unlike a caller that nobody knows, it is not even shown anything.
+    #[error("{message}")]
+    Refused { message: String, hint: String },
 }

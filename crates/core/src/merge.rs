@@ -30,6 +30,12 @@ impl StopCycle {
         self.held.iter().find(|(name, _)| name == cause.name()).map_or(0, |(_, n)| *n)
     }
 
+    /// Has that cause held the actor in this turn already, whatever its words were?
+    fn has_held(&self, cause: Cause) -> bool {
+        let is_cause = |told: &Told| told.0.split(':').next() == Some(cause.name());
+        self.is_lost || self.told.iter().any(is_cause)
+    }
+
     /// May a cause that lasts hold the actor once more? Mail ends by being seen, and a heartbeat is there to go on.
     fn has_patience(&self, cause: Cause, again: bool) -> bool {
         if again && self.is_lost {
@@ -81,7 +87,7 @@ pub fn merge(
                     sections.push(Section { feature, text, more, fate: Fate::Dropped });
                 }
             }
-            Wish::Deny { rule, reason, next } => denials.push(format!("{reason} [{rule}] {next}")),
+            Wish::Deny { rule, reason, next } => denials.push((format!("{reason} [{rule}]"), next)),
             Wish::Ask { rule, reason } => questions.push(format!("{reason} [{rule}]")),
             Wish::Block(block) if is_blank(&block.reason) => {}
             Wish::Block(block) => blocks.push(block),
@@ -136,9 +142,14 @@ fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section
     if is_in { Fate::Whole } else { Fate::Dropped }
 }
 
-fn permission(denials: &[String], questions: &[String]) -> Option<Permission> {
-    if let Some(reason) = joined(denials.iter().map(String::as_str)) {
-        return Some(Permission::Deny { reason });
+/// All the reasons, and one next step: that of the feature which speaks first. Several steps could contradict each other.
+fn permission(denials: &[(String, &String)], questions: &[String]) -> Option<Permission> {
+    if let Some(reasons) = joined(denials.iter().map(|(reason, _)| reason.as_str())) {
+        let next = denials.iter().map(|(_, next)| next.trim()).find(|next| !next.is_empty());
+        let is_one = denials.iter().all(|(reason, _)| *reason == denials[0].0);
+        let gap = if is_one { " " } else { "\n\n" };
+        let next = next.map_or_else(String::new, |next| format!("{gap}{next}"));
+        return Some(Permission::Deny { reason: reasons + &next });
     }
     joined(questions.iter().map(String::as_str)).map(|reason| Permission::Ask { reason })
 }
@@ -154,6 +165,7 @@ fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'
         let room_left = event.block_cap == 0 || cycle.n_in_row + 1 < event.block_cap;
         held.retain(|block| match block.insists {
             Insists::Once => !again,
+            Insists::OncePerTurn => room_left && !(*again && cycle.has_held(block.cause)),
             Insists::WhenNew => !cycle.told.contains(&told(block)),
             Insists::WhileItLasts => room_left && cycle.has_patience(block.cause, *again),
             Insists::Always => true,

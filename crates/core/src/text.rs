@@ -8,24 +8,28 @@ pub fn cut(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
 
-/// Text from outside as one line that can't forge anything around it: control characters become spaces (so no line
-/// breaks, no escape sequences), and it is cut to `max` characters with `…`.
+/// Text from outside as one line that can't forge anything around it: control characters and hidden ones become spaces (so
+/// no line breaks, no escape sequences), the tags of clients are defused, and it is cut to `max` characters with `…`.
 pub fn one_line(text: &str, max: usize) -> String {
-    let breaks = |c: char| c == ' ' || c.is_control() || is_invisible(c);
     let mut out = String::with_capacity(text.len().min(max * 4));
-    let mut n_chars = 0;
-    for word in text.split(breaks).filter(|word| !word.is_empty()) {
-        let gap = if out.is_empty() { "" } else { " " };
-        for c in gap.chars().chain(word.chars()) {
-            if n_chars == max {
-                out.push('…');
-                return out;
+    let (mut n_chars, mut before, mut is_gap) = (0, None, false);
+    for c in text.chars() {
+        if c == ' ' || c.is_control() || is_hidden_after(before, c) {
+            is_gap = !out.is_empty();
+        } else {
+            for c in is_gap.then_some(' ').into_iter().chain([c]) {
+                if n_chars == max {
+                    out.push('…');
+                    return without_tags(out);
+                }
+                out.push(c);
+                n_chars += 1;
             }
-            out.push(c);
-            n_chars += 1;
+            is_gap = false;
         }
+        before = Some(c);
     }
-    out
+    without_tags(out)
 }
 
 /// One word of a shell, whatever is in it.
@@ -43,15 +47,165 @@ pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for line in text.lines() {
         out.push_str("\n> ");
-        let plain = |c: char| if c.is_control() || is_invisible(c) { ' ' } else { c };
-        out.extend(line.trim_end().chars().map(plain));
+        out.push_str(&plain_line(line.trim_end(), ' '));
     }
     out
 }
 
-/// Characters that reorder or hide text; they have no place in what one party says to another through us.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// A line of somebody's text, its spaces kept: control characters become spaces, hidden ones become `hidden`, and the tags of
+/// clients are defused.
+pub fn plain_line(line: &str, hidden: impl Into<Option<char>>) -> String {
+    let hidden = hidden.into();
+    let mut out = String::with_capacity(line.len());
+    let mut before = None;
+    for c in line.chars() {
+        if c.is_control() {
+            out.push(' ');
+        } else if is_hidden_after(before, c) {
+            out.extend(hidden);
+        } else {
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    without_tags(out)
+}
+
+/// Words of any number of lines that go to a model, as a last gate: whoever made them up has quoted what others wrote. The
+/// tags of clients are defused; what moves the cursor, hides or reorders goes. `None`: nothing is to be done.
+pub fn defused(text: &str) -> Option<String> {
+    let is_bad = |(before, c): (Option<char>, char)| is_unwanted(before, c);
+    let befores = std::iter::once(None).chain(text.chars().map(Some));
+    if !befores.zip(text.chars()).any(is_bad) && tags(text).next().is_none() {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        if !is_unwanted(before, c) {
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    Some(without_tags(out))
+}
+
+fn is_unwanted(before: Option<char>, c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t')) || is_hidden_after(before, c)
+}
+
+/// Characters that reorder or hide text: bidirectional, of no width, tags, fillers. They have no place in what one party says
+/// to another through us.
+pub fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0e}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The same; what joins or colours emoji stays behind one.
+fn is_hidden_after(before: Option<char>, c: char) -> bool {
+    let is_symbol = |c: char| c >= '\u{203c}' && !c.is_alphanumeric() && !is_hidden(c);
+    match c {
+        '\u{200d}' | '\u{fe0f}' => !before.is_some_and(is_symbol),
+        c => is_hidden(c),
+    }
+}
+
+/// The names of tags that clients and models wrap words in that are not ours or anybody else's to say. `_`, `:` and `-` are the
+/// same, and so are all cases.
+const WRAPPERS: &[&str] = &[
+    "assistant",
+    "bash-input",
+    "bash-stderr",
+    "bash-stdout",
+    "developer",
+    "fork-boilerplate",
+    "human",
+    "invoke",
+    "local-command-caveat",
+    "local-command-stderr",
+    "local-command-stdout",
+    "new-diagnostics",
+    "parameter",
+    "persisted-output",
+    "policy-spec",
+    "system",
+    "task-notification",
+    "teammate-message",
+    "thinking",
+    "tool-use-error",
+    "user",
+    "user-memory-input",
+    "user-prompt-submit-hook",
+];
+
+/// How such names begin, where there are families of them.
+const FAMILIES: &[&str] = &["antml-", "command-", "function-", "ide-", "system-", "tool-"];
+
+/// No such name is longer.
+const MAX_TAG: usize = 40;
+
+/// The tags of clients are no tags any more: `(` instead of `<`, so that nothing else moves.
+pub fn without_tags(text: String) -> String {
+    let found: Vec<usize> = tags(&text).collect();
+    if found.is_empty() {
+        return text;
+    }
+    let mut bytes = text.into_bytes();
+    for at in found {
+        bytes[at] = b'(';
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Where such tags begin.
+pub fn tags(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices('<').map(|(at, _)| at).filter(|at| is_tag(&text[at + 1..]))
+}
+
+/// Whether a tag of a client follows an angle bracket.
+fn is_tag(rest: &str) -> bool {
+    let name: String = rest
+        .chars()
+        .take(3 * MAX_TAG)
+        .skip_while(|c| c.is_whitespace() || *c == '/')
+        .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
+        .map(|c| if matches!(c, '_' | ':') { '-' } else { c.to_ascii_lowercase() })
+        .take(MAX_TAG + 1)
+        .collect();
+    let ends = ["-hook", "-reminder"];
+    WRAPPERS.contains(&name.as_str())
+        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Those of the words that a text may have been meant to be, nearest first; at most three.
+pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = text.to_lowercase();
+    let far = wanted.chars().count().max(4) / 2;
+    let scored = words.into_iter().map(|word| (distance(&wanted, &word.to_lowercase()), word));
+    let mut close: Vec<(usize, &str)> = scored.filter(|(distance, _)| *distance <= far).collect();
+    close.sort_unstable();
+    close.into_iter().take(3).map(|(_, word)| word).collect()
+}
+
+/// How many characters must be changed, added or removed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 #[cfg(test)]
@@ -74,6 +228,49 @@ mod tests {
         #[case] expected: &str,
     ) {
         assert_eq!(one_line(text, max), expected);
+    }
+
+    #[rstest]
+    #[case::closing("</system-reminder>", "(/system-reminder>")]
+    #[case::opening("<system-reminder>x", "(system-reminder>x")]
+    #[case::attributes("<system-reminder id=1>", "(system-reminder id=1>")]
+    #[case::case("</SYSTEM-Reminder>", "(/SYSTEM-Reminder>")]
+    #[case::underscores("</system_reminder>", "(/system_reminder>")]
+    #[case::spaces("< / system-reminder >", "( / system-reminder >")]
+    #[case::unclosed("</system-reminder", "(/system-reminder")]
+    #[case::hidden_inside("<\u{200b}/sys\u{ad}tem-reminder>", "< /sys tem-reminder>")]
+    #[case::tag_characters("a\u{e0041}\u{e0042}b", "a b")]
+    #[case::twice("</system></user>", "(/system>(/user>")]
+    #[case::nested("<</system>>", "<(/system>>")]
+    #[case::family("<function_calls><antml:x>", "(function_calls>(antml:x>")]
+    #[case::hook("<any-new-hook>", "(any-new-hook>")]
+    #[case::generics("Vec<String>, Map<user_id, T>", "Vec<String>, Map<user_id, T>")]
+    #[case::html("<div><b>x</b>", "<div><b>x</b>")]
+    #[case::comparison("a < b </ c", "a < b </ c")]
+    #[case::emoji("👨\u{200d}👩 ❤\u{fe0f}", "👨\u{200d}👩 ❤\u{fe0f}")]
+    #[case::joined_letters("a\u{200d}b\u{fe0f}", "a b")]
+    fn tags_and_hidden_characters_are_defused(#[case] text: &str, #[case] expected: &str) {
+        // A hidden character that stood in a name leaves a gap, which is no name either.
+        assert_eq!(one_line(text, 200), expected);
+    }
+
+    #[rstest]
+    #[case("plain\n\ttext <b>", None)]
+    #[case("a\u{1b}[2Jb\r", Some("a[2Jb"))]
+    #[case("a\u{202e}b</system-reminder>", Some("ab(/system-reminder>"))]
+    #[case("</sys\u{200b}tem>", Some("(/system>"))]
+    fn the_last_gate_changes_only_what_it_must(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(defused(text).as_deref(), expected);
+    }
+
+    #[test]
+    fn many_brackets_take_no_longer_than_their_number() {
+        let begun = std::time::Instant::now();
+        for unit in ["<", "< ", "</", "<a", "<system", "\u{200b}<"] {
+            let text = unit.repeat((1 << 18) / unit.len());
+            assert!(tags(&defused(&text).unwrap_or(text)).next().is_none());
+        }
+        assert!(begun.elapsed().as_secs() < 20);
     }
 
     #[rstest]
@@ -102,10 +299,36 @@ mod tests {
 
     proptest! {
         #[test]
+        fn no_tag_and_no_hidden_character_passes(text in "([</> \u{200b}\u{202e}\u{1b}\n]|system|-|reminder|user|b|\u{e0041}){0,40}") {
+            let bad = |c: char| c != '\n' && (c.is_control() || is_hidden(c));
+            for said in [one_line(&text, 60), quoted(&text), defused(&text).unwrap_or(text)] {
+                prop_assert!(tags(&said).next().is_none(), "{said}");
+                prop_assert!(!said.chars().any(bad), "{said:?}");
+                prop_assert!(defused(&said).is_none());
+            }
+        }
+
+        #[test]
         fn a_cut_never_breaks_a_character(text in ".{0,80}", max in 0usize..100) {
             let kept = cut(&text, max);
             prop_assert!(kept.len() <= max.max(text.len().min(max)));
             prop_assert!(text.starts_with(kept));
         }
+    }
+
+    #[test]
+    fn distances_are_what_one_would_type_wrong() {
+        assert_eq!(distance("noblelion", "noblelion"), 0);
+        assert_eq!(distance("nobelion", "noblelion"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("lionnoble", "noblelion"), 8);
+    }
+
+    #[test]
+    fn the_nearest_words_come_first_and_strange_ones_not_at_all() {
+        let words = ["Stop", "SubagentStop", "SessionStart"];
+        assert_eq!(nearest("stp", words), ["Stop"]);
+        assert_eq!(nearest("subagentstart", words), ["SubagentStop", "SessionStart"]);
+        assert_eq!(nearest("xyz", words), Vec::<&str>::new());
     }
 }

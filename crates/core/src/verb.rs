@@ -1,5 +1,7 @@
 //! A verb is defined once: one args struct gives the command's flags, the JSON body of the socket API, and its run.
 
+use std::sync::Arc;
+
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,8 @@ use crate::db::DbError;
 use crate::facts::{Facts, Need, Place};
 use crate::feature::Cx;
 use crate::ids::SafeId;
+use crate::lineage::Lineage;
+use crate::who::Standing;
 
 /// A command that a feature offers.
 #[derive(Debug)]
@@ -18,6 +22,7 @@ pub struct Verb {
     pub path: &'static [&'static str],
     pub about: &'static str,
     pub access: Access,
+    pub audience: Audience,
     /// Whether the group's name alone means this verb: `substrate journal` is `substrate journal list`.
     pub default: bool,
     /// Adds the verb's flags to a command.
@@ -27,6 +32,8 @@ pub struct Verb {
     /// Whether a body asks for many requests, one per line of its input.
     pub streams: fn(&Value) -> Option<String>,
     pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
+    /// What it says where the state can't be used, in place of an error.
+    pub without_state: fn(&str) -> Option<Output>,
 }
 
 /// What a verb does to the database.
@@ -38,11 +45,58 @@ pub enum Access {
     Write,
 }
 
+/// Who a command is for. Declared once per command: what agents may run without a dialog, what is refused inside a session,
+/// and what the reference says follow from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// What an agent does about itself. The user may do it for one, with `--agent` or `--session-id`.
+    Agent,
+    /// Only the user: refused inside a session.
+    User,
+    Both,
+}
+
+impl Audience {
+    /// Whether agents may run it.
+    pub const fn has_agents(self) -> bool {
+        matches!(self, Self::Agent | Self::Both)
+    }
+
+    /// For the reference.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Agent => "For agents; the user may run it for one of them, with `--agent`",
+            Self::User => "For the user only: refused inside a session",
+            Self::Both => "For agents and the user",
+        }
+    }
+}
+
+/// Refuses a command of the user's to a caller that stands inside a session.
+pub fn admit(path: &[&str], audience: Audience, standing: &Standing) -> Result<(), VerbError> {
+    let inside = match standing {
+        _ if audience != Audience::User => return Ok(()),
+        Standing::User => return Ok(()),
+        Standing::Below(Some(name)) => format!("{name}'s session"),
+        Standing::Says | Standing::Below(None) => "a session".to_owned(),
+    };
+    let command = path.join(" ");
+    Err(VerbError::user(
+        format!(
+            "`substrate {command}` is only for the user, and this command runs inside {inside}"
+        ),
+        format!(
+            "ask the user to run `substrate {command} …` in a terminal of their own, outside the client"
+        ),
+    ))
+}
+
 /// The args struct of a verb.
 pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     const PATH: &'static [&'static str];
     const ABOUT: &'static str;
     const ACCESS: Access;
+    const FOR: Audience;
     const DEFAULT: bool = false;
 
     /// Fills in what only the caller's own process can: files, standard input.
@@ -56,6 +110,12 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError>;
+
+    /// What it says where the state can't be used, and why. `None`: it fails. For output that people have before their
+    /// eyes all the time: an error there would show as nothing.
+    fn without_state(_why: &str) -> Option<Output> {
+        None
+    }
 }
 
 impl Verb {
@@ -65,6 +125,7 @@ impl Verb {
             path: A::PATH,
             about: A::ABOUT,
             access: A::ACCESS,
+            audience: A::FOR,
             default: A::DEFAULT,
             augment: A::augment_args,
             body: |matches, local| {
@@ -81,6 +142,7 @@ impl Verb {
                 })?;
                 args.run(cx, caller)
             },
+            without_state: A::without_state,
         }
     }
 }
@@ -131,7 +193,7 @@ pub struct Caller {
     /// `agent` was typed; otherwise it may be inherited from wherever the client was started.
     #[serde(default)]
     pub agent_typed: bool,
-    /// Inside a client nobody is the human.
+    /// Its variables say that it runs inside a client, where nobody is the user.
     pub inside_client: bool,
     /// Which project it is, as `Event::project`.
     #[serde(default)]
@@ -139,9 +201,10 @@ pub struct Caller {
     /// The caller's id for this request: the same when it is repeated.
     #[serde(default)]
     pub request: String,
-    /// The command lines of the processes between the client and the caller, to tell whose shell it is.
-    #[serde(default)]
-    pub shells: Vec<String>,
+    /// The processes above it, as the host saw them: never what a caller says. `None` where the system does not tell, and
+    /// variables have to do.
+    #[serde(skip)]
+    pub lineage: Option<Arc<Lineage>>,
 }
 
 impl Caller {

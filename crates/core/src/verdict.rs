@@ -43,6 +43,10 @@ impl Verdict {
             && self.exports.is_empty()
     }
 
+    /// Every word that `word` says, the strongest first.
+    pub const WORDS: [&'static str; 8] =
+        ["deny", "ask", "block", "context", "notice", "export", "wait", "allow"];
+
     /// One word for lists: the strongest thing that it says.
     pub fn word(&self) -> &'static str {
         match (&self.permission, &self.block) {

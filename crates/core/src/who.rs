@@ -37,6 +37,18 @@ pub fn wake_key(agent: i64) -> String {
     format!("agent {agent}")
 }
 
+/// Where a command comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// From a shell of the user's own: no client is above it.
+    #[default]
+    User,
+    /// From inside a client, as its variables say.
+    Says,
+    /// From below a client process that is known; the name of its agent.
+    Below(Option<String>),
+}
+
 /// Whose agent is asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Asking<'a> {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::text;
 use crate::time::Timestamp;
 
 /// A wish. Features return wishes; only the merge turns them into an answer.
@@ -87,6 +88,8 @@ pub enum Cause {
 pub enum Insists {
     /// Only at the first try of a turn.
     Once,
+    /// At the first try of a turn at which there is such a cause, and no more in that turn.
+    OncePerTurn,
     /// Only when these very words have not held it in this turn.
     WhenNew,
     /// At every try, but one short of the client's cap, so that the turn ends in good order; and no more than `MAX_HELD` times
@@ -107,6 +110,36 @@ pub enum WishKind {
     Export,
     Wait,
     Receipt,
+}
+
+impl Wish {
+    /// The same without anything in its words that could close the client's own wrappers, hide, or reorder.
+    #[must_use]
+    pub fn defused(mut self) -> Self {
+        let clean = |text: &mut String| {
+            if let Some(clean) = text::defused(text) {
+                *text = clean;
+            }
+        };
+        match &mut self {
+            Self::Context { text, parts, .. } | Self::Block(Block { reason: text, parts, .. }) => {
+                let Some(clean) = text::defused(text) else { return self };
+                for part in parts {
+                    let before = text.get(..part.end).unwrap_or(text);
+                    part.end = text::defused(before).map_or(before.len(), |before| before.len());
+                }
+                *text = clean;
+            }
+            Self::Deny { reason, next, .. } => {
+                clean(reason);
+                clean(next);
+            }
+            Self::Ask { reason, .. } => clean(reason),
+            Self::Notice { text } => clean(text),
+            Self::Export { .. } | Self::Wait { .. } | Self::Receipt => {}
+        }
+        self
+    }
 }
 
 impl Cause {

@@ -20,6 +20,11 @@ pub trait World {
     fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
         None
     }
+
+    /// The folder in which we keep our own state and settings; `None` where it is the usual one.
+    fn state_home(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A machine on which nothing runs.

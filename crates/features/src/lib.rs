@@ -3,10 +3,12 @@
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
 mod agent_init;
+pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod directives;
 pub(crate) mod efforts;
 mod fleet;
+pub mod fuzz;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;
@@ -16,6 +18,8 @@ mod looks;
 pub(crate) mod mail;
 mod persist;
 mod probe;
+#[cfg(test)]
+mod quoting;
 pub(crate) mod reminders;
 pub mod scratchpad;
 pub(crate) mod shell;
@@ -26,7 +30,7 @@ mod supervise;
 mod todos;
 mod work;
 
-pub use identity::is_agent_name;
+pub use identity::{is_agent_name, standing};
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
@@ -108,6 +112,153 @@ mod tests {
         let settings = Settings::resolve(&keys, &[]);
         assert_eq!(settings.iter().count(), keys.len());
         assert!(settings.problems.is_empty());
+    }
+
+    /// What a project's file may do to each key, and why that takes nothing from the user. A new key belongs in here.
+    const OF_A_PROJECT: &[(&str, ProjectMay, &str)] = &[
+        (
+            "profile",
+            ProjectMay::Set,
+            "its profile adds to the user's: only what it may turn on counts",
+        ),
+        ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
+        ("probe.rules", ProjectMay::Nothing, "its rules say and refuse anything"),
+        ("context.on", ProjectMay::TurnOn, "a feature"),
+        ("context.window", ProjectMay::Nothing, "of the client"),
+        ("context.compacts_at", ProjectMay::Nothing, "of the client"),
+        ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),
+        (
+            "agent-init.on",
+            ProjectMay::TurnOn,
+            "a feature; git runs nothing that a repository names",
+        ),
+        ("scratchpad.on", ProjectMay::TurnOn, "a feature"),
+        (
+            "scratchpad.exempt",
+            ProjectMay::Append,
+            "which of its agents keep a scratchpad is its own custom",
+        ),
+        ("todos.block", ProjectMay::TurnOn, "a feature"),
+        ("todos.insist", ProjectMay::TurnOn, "a feature"),
+        ("efforts.on", ProjectMay::TurnOn, "a feature"),
+        ("efforts.warn_at", ProjectMay::Nothing, "it could switch the reminder off"),
+        ("efforts.block_at", ProjectMay::Nothing, "it could switch the refusal off"),
+        ("directives.on", ProjectMay::TurnOn, "a feature"),
+        ("locks.mode", ProjectMay::Nothing, "it could switch leases off"),
+        ("locks.files", ProjectMay::Widen, "more files are leased, never fewer"),
+        ("locks.ttl", ProjectMay::Nothing, "it could end leases at once"),
+        ("locks.git", ProjectMay::Nothing, "it could switch the refusal off"),
+        ("locks.mirror", ProjectMay::TurnOn, "files of its own, inside the project"),
+        ("guards.on", ProjectMay::TurnOn, "guards"),
+        ("guards.pack", ProjectMay::TurnOn, "guards"),
+        ("guards.packs", ProjectMay::Append, "more packs, never fewer"),
+        ("guards.allow", ProjectMay::Nothing, "it would switch rules off"),
+        ("guards.rules", ProjectMay::Append, "rules refuse, ask and warn; none allows"),
+        ("skills.suggest", ProjectMay::TurnOn, "a feature"),
+        ("skills.keywords", ProjectMay::Append, "words for the skills"),
+        ("reminders.on", ProjectMay::TurnOn, "a feature"),
+        ("reminders.stop", ProjectMay::TurnOn, "how often its own words are told, but not never"),
+        ("reminders.subagents", ProjectMay::TurnOn, "a feature"),
+        (
+            "reminders.exempt",
+            ProjectMay::Append,
+            "which of its agents are reminded is its own custom",
+        ),
+        ("reminders.reflect", ProjectMay::Set, "words, told as the project's"),
+        ("reminders.validate", ProjectMay::Set, "words, told as the project's"),
+        ("reminders.reflexion", ProjectMay::Set, "words, told as the project's"),
+        ("fleet.on", ProjectMay::Nothing, "of the machine"),
+        ("fleet.pane_colours", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.tab_colours", ProjectMay::Nothing, "of the user's terminal"),
+        ("work.lease", ProjectMay::Nothing, "it could take work from others"),
+        ("persist.mode", ProjectMay::TurnOn, "reachable in another way, but never out of reach"),
+        ("persist.poll", ProjectMay::Nothing, "a short wait asks the model again and again"),
+        ("journal.max_age", ProjectMay::Nothing, "the journal is the user's"),
+        ("journal.max_size", ProjectMay::Nothing, "the journal is the user's"),
+        ("journal.max_text", ProjectMay::Nothing, "the journal is the user's"),
+        ("journal.project_logs", ProjectMay::TurnOn, "files of its own, inside the project"),
+        ("journal.project_logs_max_age", ProjectMay::Nothing, "it could remove logs at once"),
+    ];
+
+    #[test]
+    fn what_a_project_may_do_is_stated_for_every_key() {
+        let stated: Vec<_> = OF_A_PROJECT.iter().map(|(name, may, _)| (*name, *may)).collect();
+        for key in keys() {
+            assert!(stated.contains(&(key.name, key.project)), "{}: {:?}", key.name, key.project);
+        }
+        assert_eq!(stated.len(), keys().len());
+    }
+
+    /// Settings from a user's file and a project's.
+    fn layered(user: &str, project: &str) -> Settings {
+        use substrate_core::settings::{Layer, Scope};
+        let keys = keys();
+        let layer = |scope, text| Layer::read(scope, "f", text, &keys);
+        let (user, project) = (layer(Scope::User, user), layer(Scope::Project, project));
+        Settings::resolve(&keys, &[&user, &project])
+    }
+
+    /// A value for a key that is as little as it can be.
+    fn least(kind: Kind) -> Vec<String> {
+        match kind {
+            Kind::Bool => vec!["false".to_owned()],
+            Kind::Span => vec!["\"0s\"".to_owned(), "\"9000d\"".to_owned()],
+            Kind::Size => vec!["\"0B\"".to_owned()],
+            Kind::Count => vec!["0".to_owned(), "999999".to_owned()],
+            Kind::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+            Kind::Text => vec!["\"x\"".to_owned()],
+            Kind::Texts => vec!["[]".to_owned(), "[\"none\"]".to_owned()],
+            Kind::Tables => vec!["[]".to_owned()],
+        }
+    }
+
+    /// Whatever a project writes: what was on stays on, lists only grow, and the rest stays as the user has it.
+    #[test]
+    fn no_value_of_a_project_takes_anything_away() {
+        let settings_of_users = [
+            "",
+            "profile = \"all\"",
+            "locks.files = [\"**/*.ts\"]\nskills.keywords = [\"a => b\"]\npersist.mode = \"poll\"",
+        ];
+        let mut n = 0;
+        for user in settings_of_users {
+            let alone = layered(user, "");
+            for (key, value) in keys()
+                .iter()
+                .flat_map(|key| least(key.kind).into_iter().map(move |value| (key, value)))
+            {
+                let with = layered(user, &format!("{} = {value}\n", key.name));
+                for other in keys() {
+                    takes_nothing(other, &alone, &with, &format!("{user}; {} = {value}", key.name));
+                }
+                n += 1;
+            }
+        }
+        assert!(n > 150, "{n}");
+    }
+
+    fn takes_nothing(key: &Key, alone: &Settings, with: &Settings, when: &str) {
+        use substrate_core::settings::Value;
+        let (before, after) =
+            (&alone.get(key.name).unwrap().value, &with.get(key.name).unwrap().value);
+        let fine = match (key.project, before, after) {
+            _ if before == after => true,
+            (ProjectMay::Nothing, ..) => false,
+            (ProjectMay::TurnOn, Value::Bool(_), Value::Bool(on)) => *on,
+            (ProjectMay::TurnOn, Value::Word(_), Value::Word(word)) => word != "off",
+            (ProjectMay::Widen, Value::Texts(before), Value::Texts(after)) => {
+                !before.is_empty() && after.starts_with(before)
+            }
+            (ProjectMay::Append, Value::Texts(before), Value::Texts(after)) => {
+                after.starts_with(before)
+            }
+            (ProjectMay::Append, Value::Tables(before), Value::Tables(after)) => {
+                after.starts_with(before)
+            }
+            (ProjectMay::Set, ..) => key.name == "profile" || matches!(after, Value::Text(_)),
+            _ => false,
+        };
+        assert!(fine, "{when}: {} was {before:?} and is {after:?}", key.name);
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! A stage for tests: a real database, all features, simulated time, and a machine that does what the test says.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use substrate_core::engine::{self, Surroundings};
 use substrate_core::facts::{Changed, Found, Place, Room};
+use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Need, Outcome, Output,
-    RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World,
+    Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
+    Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
 };
 use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
@@ -42,6 +44,8 @@ pub(crate) struct Machine {
     pub(crate) texts: HashMap<String, String>,
     /// Folders and artifacts that nothing can be written to.
     pub(crate) unwritable: HashSet<String>,
+    /// Where our own state is.
+    pub(crate) state_home: Option<String>,
 }
 
 /// As often as the host looks.
@@ -97,6 +101,10 @@ impl World for Machine {
 
     fn resume_command(&self, client: &str, session: &str) -> Option<String> {
         Some(format!("{client} --again {session}"))
+    }
+
+    fn state_home(&self) -> Option<&str> {
+        self.state_home.as_deref()
     }
 }
 
@@ -281,6 +289,7 @@ impl Stage {
                 ..Cx::new(self.now, &mut tx, &self.settings)
             };
             cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
+            verb::admit(verb.path, verb.audience, &cx.standing)?;
             let out = (verb.run)(&mut cx, caller, body.clone());
             let missing = cx.missing.take();
             if !missing.is_empty() {
@@ -309,6 +318,20 @@ impl Stage {
         tx.commit().unwrap();
         out
     }
+}
+
+/// The processes above a caller: pid, beginning and command line, nearest first; the caller itself comes first.
+pub(crate) fn lineage(all: &[(u32, i64, &str)]) -> Lineage {
+    let one = |(pid, began, line): &(u32, i64, &str)| Ancestor {
+        id: ProcessId { pid: *pid, began: *began },
+        line: (*line).to_owned(),
+    };
+    Lineage { processes: all.iter().map(one).collect(), named_client: None }
+}
+
+/// A caller in a shell with that command line.
+pub(crate) fn in_shell(line: &str) -> Option<Arc<Lineage>> {
+    Some(Arc::new(lineage(&[(900, 9, "substrate"), (800, 8, line), (1, 0, "init")])))
 }
 
 fn settings(toml: &str) -> Settings {

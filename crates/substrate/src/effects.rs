@@ -2,18 +2,18 @@
 
 mod artifact;
 pub(crate) mod logs;
-mod walk;
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::DirBuilder;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::FileType;
 use substrate_core::{Effect, Timestamp};
 
 use crate::config::{Home, is_worked_in};
 use crate::fsx;
+use crate::inside::Folder;
 use crate::tmux::Painter;
 
 /// Does what needs only memory: the keys whose waiters must look again, and the effects that write files.
@@ -116,55 +116,36 @@ const MIRRORS: &str = ".claude/coordination";
 /// A log that is longer begins anew; the one before it is kept beside it.
 const MAX_LOG: u64 = 4 << 20;
 
-/// Writes a file of a project, or the end of one. A project comes from outside: nothing is written through its links.
+/// Writes a file of a project, or the end of one.
 fn mirror(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<()> {
     let refused = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
     let name = Path::new(path).strip_prefix(MIRRORS).map_err(|_| refused())?;
-    let mut parts = name.components();
-    let is_plain = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
-    if !is_plain || !Path::new(root).is_absolute() || !Path::new(root).is_dir() {
-        return Err(refused());
-    }
+    let name =
+        name.to_str().filter(|name| !name.is_empty() && !name.contains('/')).ok_or_else(refused)?;
+    let project = Folder::root(root)?;
     // A folder that only happens to be worked in, such as somebody's home, is left as it is.
-    if ![".git", ".substrate.toml"].iter().any(|name| Path::new(root).join(name).exists()) {
+    if ![".git", ".substrate.toml"].iter().any(|name| project.look(name).is_ok()) {
         return Ok(());
     }
-    let is_link =
-        |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    let folder = Path::new(root).join(MIRRORS);
-    let file = folder.join(name);
-    if [&folder, &Path::new(root).join(".claude"), &file].iter().any(|path| is_link(path)) {
-        return Err(refused());
-    }
-    DirBuilder::new().recursive(true).create(&folder)?;
-    if !file.exists() {
+    let folder = project.made_at(MIRRORS)?;
+    let found = folder.look(name).ok();
+    if found.is_none() {
         hide(&folder)?;
     }
     if !append {
-        return fsx::mirror(&file, text.as_bytes());
+        return folder.replace(name, text.as_bytes(), 0o600);
     }
-    if std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() > MAX_LOG)
-    {
-        std::fs::rename(&file, file.with_extension("log.old"))?;
+    if found.is_some_and(|found| found.kind == FileType::RegularFile && found.n_bytes > MAX_LOG) {
+        let old = Path::new(name).with_extension("log.old");
+        folder.rename(name, old.to_str().ok_or_else(refused)?)?;
     }
-    // Whatever was put there meanwhile: no link is followed, and no pipe is waited for.
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let mut log = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
-        .open(&file)?;
-    if !log.metadata()?.is_file() {
-        return Err(refused());
-    }
+    let (mut log, _) = folder.append(name, 0o600)?;
     log.write_all(text.as_bytes())
 }
 
 /// Where our files begin, git shall not offer them for a commit. A person's own rules stay.
-fn hide(folder: &Path) -> std::io::Result<()> {
-    let rules = OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore"));
-    match rules {
+fn hide(folder: &Folder) -> std::io::Result<()> {
+    match folder.create(".gitignore", 0o644) {
         Ok(mut rules) => rules.write_all(b"*\n"),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
@@ -181,7 +162,9 @@ fn below(home: &Home, path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
+    use rustix::fs::OFlags;
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     use std::time::Duration;
 
     const LOG: &str = ".claude/coordination/hook-debug.log";
@@ -285,5 +268,21 @@ mod tests {
         std::fs::create_dir(root.path().join(".git")).unwrap();
         assert!(mirror(&at, ".claude/coordination/hook-debug.log", "x", true).is_err());
         assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_second_name() {
+        let (root, other) = (tree(), tempfile::tempdir().unwrap());
+        let mine = other.path().join("mine");
+        fsx::replace(&mine, b"mine", 0o600).unwrap();
+        std::fs::create_dir_all(root.path().join(MIRRORS)).unwrap();
+        for path in [LOG, LOCKS] {
+            std::fs::hard_link(&mine, root.path().join(path)).unwrap();
+        }
+        let at = root.path().display().to_string();
+        assert!(mirror(&at, LOG, "x", true).is_err());
+        mirror(&at, LOCKS, "{}", false).unwrap();
+        assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
+        assert_eq!(std::fs::read(root.path().join(LOCKS)).unwrap(), b"{}", "a file of its own");
     }
 }

@@ -89,6 +89,12 @@ impl AppError {
         ExitCode::from(self.kind.exit_code())
     }
 
+    /// What is wrong and why, without what to do.
+    pub(crate) fn in_one_line(&self) -> String {
+        let all = std::iter::once(&self.message).chain(&self.causes).map(String::as_str);
+        all.collect::<Vec<_>>().join(": ")
+    }
+
     pub(crate) fn render(&self) -> String {
         let mut out = format!("error: {}\n", self.message);
         for cause in &self.causes {

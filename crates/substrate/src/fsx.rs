@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// How the names of our half-written files begin.
-const TEMP: &str = ".substrate-part-";
+pub(crate) const TEMP: &str = ".substrate-part-";
 
 /// Replaces a file's content. A link stays a link, mode and owner stay as they are; a new file gets `mode`. At any moment
 /// the file is either the old one or the new one, and the new one is on disk before it counts.

@@ -4,6 +4,7 @@ mod changed;
 mod daily;
 mod directives;
 mod git;
+pub(crate) mod ignored;
 mod places;
 mod room;
 mod skills;
@@ -11,7 +12,7 @@ mod tree;
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use rustix::fs::OFlags;
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
 
-use crate::effects;
+use crate::{effects, inside};
 
 pub(crate) use places::place;
 
@@ -99,8 +100,13 @@ pub(crate) fn gather_step_by_step(needs: Vec<Need>, next: impl Fn(usize)) -> Fac
 fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
     match need {
         Need::File { path, max } => beginning(path, *max).map(Found::Text),
-        Need::PlainFile { path, max } => opened(path, *max, OFlags::NOFOLLOW).map(Found::Text),
-        Need::RealFile { path, max } => beginning_without_links(path, *max).map(Found::Text),
+        Need::ProjectFile { root, path, max } => {
+            inside::text(Path::new(root), path, *max).ok().map(Found::Text)
+        }
+        // Resolved when it was noted: it still means the same file where no step is a link by now.
+        Need::RealFile { path, max } => {
+            inside::text(Path::new("/"), path.strip_prefix('/')?, *max).ok().map(Found::Text)
+        }
         Need::Changed { path } => Some(Found::Changed(changed::changed(path))),
         Need::Artifact { root, dir, name } => {
             Some(Found::Possible(effects::takes_artifact(root, dir, name)))
@@ -144,25 +150,14 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
         Need::Directives { file, cwd, project } => {
             Some(Found::Names(directives::directives(file, cwd, project.as_deref(), deadline)))
         }
-        Need::Skills { folders } => Some(Found::Skills(skills::skills(folders, deadline))),
+        Need::Skills { projects, below, own } => {
+            Some(Found::Skills(skills::skills(projects, below, own.as_deref(), deadline)))
+        }
     }
 }
 
 pub(crate) fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
-    opened(path, max, OFlags::empty())
-}
-
-/// The same, of a path that holds no link by now: one that was resolved earlier still means the same file.
-fn beginning_without_links(path: &str, max: usize) -> Option<String> {
-    let is_same = std::fs::canonicalize(path).is_ok_and(|found| found == Path::new(path));
-    is_same.then(|| opened(path, max, OFlags::NOFOLLOW)).flatten()
-}
-
-fn opened(path: impl AsRef<Path>, max: usize, how: OFlags) -> Option<String> {
-    let mut bytes = Vec::new();
-    let (file, _) = open(path, how)?;
-    file.take(u64::try_from(max).unwrap_or(u64::MAX)).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    inside::beginning(open(path).ok()?.0, max).ok()
 }
 
 /// How far back the beginning of a long line is looked for.
@@ -172,7 +167,7 @@ const MAX_LINE: u64 = 12 << 20;
 /// most of it, the line is left out, and what stands before it is there as well.
 fn tail(path: &str, max: usize) -> Option<String> {
     let max = u64::try_from(max).unwrap_or(u64::MAX);
-    let (mut file, len) = open(path, OFlags::empty())?;
+    let (mut file, len) = open(path).ok()?;
     let (begin, mut text) = lines_before(&mut file, len, max)?;
     let n_left_out = begin.saturating_sub(len.saturating_sub(max));
     if n_left_out > max / 2
@@ -219,12 +214,15 @@ pub(crate) fn part(file: &mut File, from: u64, to: u64) -> Option<Vec<u8>> {
 }
 
 /// A plain file and its length.
-pub(crate) fn open(path: impl AsRef<Path>, how: OFlags) -> Option<(File, u64)> {
+pub(crate) fn open(path: impl AsRef<Path>) -> std::io::Result<(File, u64)> {
     // Opening a pipe would wait for its other end.
-    let flags = i32::try_from((OFlags::NONBLOCK | how).bits()).ok()?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    Some((file, found.len()))
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    Ok((file, found.len()))
 }
 
 #[cfg(test)]
@@ -259,19 +257,23 @@ mod tests {
         crate::fsx::replace(&folder.path().join("a"), b"", 0o600).unwrap();
         let root = folder.path().display().to_string();
         std::os::unix::fs::symlink(path("b"), folder.path().join("link")).unwrap();
+        let of_project =
+            |path: &str| Need::ProjectFile { root: root.clone(), path: path.to_owned(), max: 5 };
         let facts = gather(vec![
             Need::File { path: path("b"), max: 5 },
             Need::File { path: path("nobody"), max: 5 },
             Need::File { path: path("link"), max: 5 },
-            Need::PlainFile { path: path("link"), max: 5 },
-            Need::PlainFile { path: path("b"), max: 5 },
+            of_project("link"),
+            of_project("b"),
+            of_project("../b"),
             Need::Folder { path: root.clone(), max: 10 },
         ]);
         assert_eq!(facts.file(&path("b"), 5), Some("hello"));
         assert_eq!(facts.file(&path("nobody"), 5), None);
         assert_eq!(facts.file(&path("link"), 5), Some("hello"));
-        assert_eq!(facts.plain_file(&path("link"), 5), None);
-        assert_eq!(facts.plain_file(&path("b"), 5), Some("hello"));
+        assert_eq!(facts.project_file(&root, "link", 5), None);
+        assert_eq!(facts.project_file(&root, "../b", 5), None);
+        assert_eq!(facts.project_file(&root, "b", 5), Some("hello"));
         assert_eq!(facts.folder(&root, 10), Some(&["a", "b", "link"].map(str::to_owned)[..]));
     }
 

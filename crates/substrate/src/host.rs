@@ -17,6 +17,7 @@ use substrate_core::wish::WishKind;
 use substrate_core::{
     Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, Feature, FeatureError,
     Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
+    verb,
 };
 use substrate_store::Setup;
 
@@ -404,8 +405,12 @@ pub(crate) fn run_verb(
                 None
             }
             Err(FeatureError::Db(error)) => return Err(error.into()),
+            Err(FeatureError::Refused { message, hint }) => {
+                return Err(AppError::new(Kind::User, message).hint(hint).into());
+            }
             Err(error) => Some(AppError::new(Kind::User, error.to_string())),
         };
+        verb::admit(verb.path, verb.audience, &cx.standing)?;
         let output = (verb.run)(&mut cx, caller, body);
         let missing = cx.missing.take();
         if !missing.is_empty() && gathered.may_look() {

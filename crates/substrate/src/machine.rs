@@ -6,11 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use substrate_core::{Timestamp, World};
 
 use crate::clock;
+#[cfg(target_os = "linux")]
+use crate::processes;
 
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     waiting: Arc<RwLock<HashMap<Box<str>, Waits>>>,
+    state_home: Option<Arc<str>>,
 }
 
 /// How a session waits.
@@ -29,6 +32,11 @@ impl Waits {
 }
 
 impl Machine {
+    /// A machine on which our state is in that folder.
+    pub(crate) fn with_state(home: &std::path::Path) -> Self {
+        Self { state_home: home.to_str().map(Arc::from), ..Self::default() }
+    }
+
     /// A session waits (or one more of its hooks does): its turn is held, or it has a waiter beside it.
     pub(crate) fn waits(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,17 +75,16 @@ impl World for Machine {
     fn resume_command(&self, client: &str, session: &str) -> Option<String> {
         substrate_clients::named(client).map(|client| (client.resume)(session))
     }
+
+    fn state_home(&self) -> Option<&str> {
+        self.state_home.as_deref()
+    }
 }
 
-/// The 22nd field of `/proc/PID/stat`: ticks since the machine started. The second field is a name in brackets, which
-/// may hold anything.
+/// A process that has ended and was not waited for is gone.
 #[cfg(target_os = "linux")]
 fn began(pid: u32) -> Option<i64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    // A process that has ended and was not waited for is gone.
-    if state == "Z" { None } else { fields.nth(18)?.parse().ok() }
+    processes::stat(pid).filter(|stat| stat.state != b'Z').map(|stat| stat.began)
 }
 
 /// Elsewhere only whether there is such a process.

@@ -104,7 +104,7 @@ fn fight(sandbox: &Sandbox, ring: &Ring, at: usize, seed: u64) -> Result<Vec<Rec
     Ok(agent.records)
 }
 
-/// Stops for good: mail (another agent waits for the file) holds it once or twice.
+/// Stops for good: mail (another agent changed a file that it held) may hold it once or twice.
 fn stop(agent: &mut Session, sandbox: &Sandbox) -> Result<()> {
     for n in 0..MAX_STOPS {
         let heard = agent.hear(sandbox, "Stop", json!({"stop_hook_active": n > 0}))?;

@@ -11,6 +11,7 @@ mod freeze;
 mod fuzz;
 mod garbage;
 mod history;
+mod hostile;
 mod kill;
 mod load;
 mod locks;
@@ -71,12 +72,13 @@ impl Setting {
 
 type Case = fn(&Setting, &mut Report) -> Result<()>;
 
-const CASES: [(&str, Case); 13] = [
+const CASES: [(&str, Case); 14] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
     ("socket", socket::run),
     ("fuzz", fuzz::run),
+    ("hostile", hostile::run),
     ("upgrade", upgrade::run),
     ("disk", disk::run),
     ("displaced", displaced::run),

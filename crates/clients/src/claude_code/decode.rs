@@ -12,6 +12,8 @@ use super::tools;
 use super::wire::{Payload, Raw};
 use crate::{DecodeError, Input};
 
+/// The variable that names the client's process.
+pub(super) const PROCESS: &str = "CLAUDE_PID";
 /// How many blocks in a row the client honours unless it was told otherwise.
 const BLOCK_CAP: u32 = 8;
 /// The longest name of an unknown event that is kept, in characters.
@@ -42,7 +44,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         transcript: payload.transcript_path.some_text(),
         prompt_id: payload.prompt_id.some_text(),
         permission_mode: payload.permission_mode.some_text(),
-        client_pid: variable(input, "CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+        client_pid: variable(input, PROCESS).and_then(|pid| pid.parse().ok()),
         attended: match variable(input, "CLAUDE_CODE_SESSION_ATTENDED") {
             Some("1") => Some(true),
             Some("0") => Some(false),
@@ -57,6 +59,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
         tasks_dir: tasks_dir(&payload, input),
         config_dir: config_dir(&payload, input),
+        settings_files: SETTINGS_FILES,
         pane: variable(input, "TMUX")
             .zip(variable(input, "TMUX_PANE"))
             .and_then(|(server, id)| Pane::of(server, id)),
@@ -74,6 +77,20 @@ fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
         _ => DecodeError::NotJson(error),
     })
 }
+
+/// Where this client's settings, and the scripts that they name as hooks, are.
+const SETTINGS_FILES: &[&str] = &[
+    "$CONFIG/settings.json",
+    "$CONFIG/settings.local.json",
+    "$CONFIG/hooks/",
+    "$PROJECT/.claude/settings.json",
+    "$PROJECT/.claude/settings.local.json",
+    "$PROJECT/.claude/hooks/",
+    "~/.claude/settings.json",
+    "~/.claude/settings.local.json",
+    "~/.claude/hooks/",
+    "/etc/claude-code/",
+];
 
 /// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
 fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {

@@ -17,6 +17,8 @@ use crate::Client;
 
 pub const CLIENT: Client = Client {
     name: "claude-code",
+    process_variable: decode::PROCESS,
+    inside_variable: "CLAUDECODE",
     decode: decode::decode,
     encode: encode::encode,
     delivers: deliver::delivers,

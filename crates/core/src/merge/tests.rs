@@ -62,6 +62,58 @@ fn a_denial_wins_over_a_question_and_names_rule_and_next_step() {
 }
 
 #[test]
+fn two_refusals_of_one_call_have_one_next_step() {
+    let event = Event::bare("test", EventKind::PreToolUse, Timestamp(0));
+    let deny = |rule: &str, reason: &str, next: &str| Wish::Deny {
+        rule: rule.to_owned(),
+        reason: reason.to_owned(),
+        next: next.to_owned(),
+    };
+    let locks = ("locks", deny("locks.git", "Others hold a.rs.", "Name your own files."));
+    let guards = ("guards", deny("git-reset-hard", "Work is lost.", "Stash it."));
+    let said = |wishes: &[(&'static str, Wish)]| match merge(
+        &event,
+        wishes,
+        everything,
+        &StopCycle::default(),
+    )
+    .verdict
+    .permission
+    {
+        Some(Permission::Deny { reason }) => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        said(&[locks.clone(), guards]),
+        "Others hold a.rs. [locks.git]\n\nWork is lost. [git-reset-hard]\n\nName your own files."
+    );
+    let twice = [locks.clone(), locks];
+    assert_eq!(said(&twice), "Others hold a.rs. [locks.git] Name your own files.");
+}
+
+#[rstest]
+#[case::first_stop(false, &[], false, true)]
+#[case::it_has_held(true, &["tasks:1"], false, false)]
+#[case::with_other_words(true, &["tasks:2", "mail:1"], false, false)]
+#[case::something_else_has_held(true, &["mail:1"], false, true)]
+#[case::a_longer_name(true, &["tasks-of-others:1"], false, true)]
+#[case::nobody_knows(true, &[], true, false)]
+fn what_holds_once_a_turn(
+    #[case] again: bool,
+    #[case] told: &[&str],
+    #[case] is_lost: bool,
+    #[case] expected: bool,
+) {
+    let told = told.iter().map(|word| Told((*word).to_owned())).collect();
+    let cycle = StopCycle { n_in_row: 1, told, is_lost, ..StopCycle::default() };
+    let todos = [("todos", block(Cause::Tasks, Insists::OncePerTurn, "tasks"))];
+    let merged = merge(&stop(again, 8), &todos, everything, &cycle);
+    assert_eq!(merged.verdict.block.is_some(), expected);
+    let merged = merge(&stop(again, 2), &todos, everything, &cycle);
+    assert_eq!(merged.verdict.block, None, "one short of the client's cap it lets go");
+}
+
+#[test]
 fn reasons_to_go_on_come_in_the_order_of_their_causes() {
     let wishes = [
         ("reminders", block(Cause::Reminders, Insists::Always, "reflect")),

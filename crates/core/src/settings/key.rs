@@ -39,11 +39,14 @@ pub enum Kind {
 /// What a project's own settings file may do to a key. A project comes from outside, so never much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
+    /// Set it as it likes: nothing that the user relies on depends on it.
     Set,
     /// Turn it on, never off.
     TurnOn,
     /// Add to the list, never take away.
     Append,
+    /// Add to a list of which an empty one means everything: then there is nothing to add, and nothing to take away.
+    Widen,
     Nothing,
 }
 
@@ -66,6 +69,17 @@ pub struct Table {
     /// `file:line`
     pub origin: String,
     pub json: String,
+}
+
+impl Value {
+    /// How many entries a list has.
+    pub(super) fn n_entries(&self) -> usize {
+        match self {
+            Self::Tables(tables) => tables.len(),
+            Self::Texts(texts) => texts.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Kind {

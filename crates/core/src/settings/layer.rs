@@ -7,6 +7,22 @@ use toml::de::{DeTable, DeValue};
 
 use super::key::{Key, Kind, ProjectMay, Value};
 use super::tables;
+use crate::text::one_line;
+
+/// A project's settings file is at most this long, in bytes.
+pub const MAX_PROJECT_FILE: usize = 64 << 10;
+
+/// A list of a project's settings has at most so many entries: rules of guards, globs, words.
+pub const MAX_PROJECT_LIST: usize = 200;
+
+/// So many problems of one file are told; the rest is counted.
+const MAX_PROBLEMS: usize = 20;
+
+/// A table of no known key is looked into so deep.
+const MAX_UNKNOWN_DEPTH: usize = 8;
+
+/// No key is so long that a longer word could be meant for it.
+const MAX_MEANT: usize = 64;
 
 /// Where a value was written. Later scopes win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +46,7 @@ impl Scope {
     }
 
     /// Files that come with a project, and so from outside.
-    const fn is_foreign(self) -> bool {
+    pub const fn is_foreign(self) -> bool {
         matches!(self, Self::Project | Self::Local)
     }
 }
@@ -42,6 +58,10 @@ pub struct Layer {
     pub file: String,
     pub(super) values: Vec<(&'static str, Value, usize)>,
     pub problems: Vec<Problem>,
+    /// Why nothing of the file is used, where a project asks for too much. It is among the problems as well.
+    pub refused: Option<Problem>,
+    /// Problems that are only counted.
+    n_more: usize,
 }
 
 /// Something in a settings file that could not be used.
@@ -60,81 +80,166 @@ impl fmt::Display for Problem {
 }
 
 impl Layer {
-    /// Reads a file's text. What is wrong is left out and reported; the rest holds.
+    /// Reads a file's text, in a time that grows with its length only. What is wrong is left out and reported; the rest
+    /// holds. A project's file that is too large is refused as a whole.
     pub fn read(scope: Scope, file: &str, text: &str, keys: &[&Key]) -> Self {
-        let mut layer =
-            Self { scope, file: file.to_owned(), values: Vec::new(), problems: Vec::new() };
+        if scope.is_foreign() && text.len() > MAX_PROJECT_FILE {
+            return Self::oversized(scope, file, text.len() as u64);
+        }
+        let mut layer = Self::empty(scope, file);
+        let lines = Lines::of(text);
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            layer.problem(
-                line,
-                error.message().to_owned(),
-                "mend the syntax; the other lines still hold",
-            );
+            let line = error.span().map_or(1, |span| lines.at(span.start));
+            layer.problem(line, || {
+                let hint = "mend the syntax; the other lines still hold";
+                (error.message().to_owned(), hint.to_owned())
+            });
         }
-        layer.read_table(text, "", table.get_ref(), keys);
+        layer.read_table(&lines, "", table.get_ref(), keys);
+        let longest = layer.values.iter().map(|(key, value, _)| (value.n_entries(), *key)).max();
+        if let Some((n, key)) = longest.filter(|(n, _)| *n > MAX_PROJECT_LIST && scope.is_foreign())
+        {
+            let why = format!("`{key}` has {n} entries, and at most {MAX_PROJECT_LIST} are read");
+            return Self::refuse(scope, file, &why);
+        }
         layer.problems.sort_by_key(|problem| problem.line);
+        if layer.n_more > 0 {
+            let message = format!("and {} more problems", layer.n_more);
+            layer.push(1, message, "mend those above first".to_owned());
+        }
         layer
     }
 
-    fn read_table(&mut self, text: &str, prefix: &str, table: &DeTable<'_>, keys: &[&Key]) {
+    /// A file of which nothing is used, and why.
+    pub fn unusable(scope: Scope, file: &str, why: &str) -> Self {
+        let mut layer = Self::empty(scope, file);
+        layer.push(1, why.to_owned(), "make it readable, or remove it".to_owned());
+        layer
+    }
+
+    /// A project's file of which nothing is used, and why: the user is told.
+    pub fn refuse(scope: Scope, file: &str, why: &str) -> Self {
+        let mut layer = Self::empty(scope, file);
+        let message = format!("this file is not used: {why}");
+        layer.push(1, message, "make it smaller, or remove it".to_owned());
+        layer.refused = layer.problems.last().cloned();
+        layer
+    }
+
+    /// A project's file of that length, which nobody reads.
+    pub fn oversized(scope: Scope, file: &str, n_bytes: u64) -> Self {
+        let kb = n_bytes.div_ceil(1 << 10);
+        let max = MAX_PROJECT_FILE >> 10;
+        Self::refuse(scope, file, &format!("it has {kb} KB, and at most {max} KB are read"))
+    }
+
+    /// This file, which is refused, with what it said when it was last good.
+    #[must_use]
+    pub fn with_values_of(mut self, good: &Self) -> Self {
+        self.values.clone_from(&good.values);
+        for problem in self.problems.iter_mut().chain(self.refused.as_mut()) {
+            problem.message.push_str("; its last good version stays in force");
+        }
+        self
+    }
+
+    fn empty(scope: Scope, file: &str) -> Self {
+        let file = file.to_owned();
+        Self { scope, file, values: Vec::new(), problems: Vec::new(), refused: None, n_more: 0 }
+    }
+
+    fn read_table(&mut self, lines: &Lines, prefix: &str, table: &DeTable<'_>, keys: &[&Key]) {
         for (name, value) in table {
-            let line = line_of(text, name.span().start);
+            let line = lines.at(name.span().start);
             let full = format!("{prefix}{}", name.get_ref());
             if let Some(key) = keys.iter().find(|key| key.name == full) {
-                self.read_value(text, key, value, line);
-            } else if let DeValue::Table(inner) = value.get_ref() {
-                self.read_table(text, &format!("{full}."), inner, keys);
-            } else {
-                let hint = nearest(&full, keys.iter().map(|key| key.name)).map_or_else(
-                    || "`substrate config` lists every key".to_owned(),
-                    |name| format!("did you mean `{name}`?"),
-                );
-                self.problem(line, format!("unknown key `{full}`"), &hint);
+                self.read_value(lines, key, value, line);
+                continue;
+            }
+            let is_above =
+                |key: &&Key| key.name.strip_prefix(&full).is_some_and(|rest| rest.starts_with('.'));
+            match value.get_ref() {
+                DeValue::Table(inner) if keys.iter().any(is_above) => {
+                    self.read_table(lines, &format!("{full}."), inner, keys);
+                }
+                value => self.unknown(lines, &full, value, line, keys, MAX_UNKNOWN_DEPTH),
             }
         }
     }
 
-    fn read_value(&mut self, text: &str, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
+    /// Tells of what no key is called. Once enough is told, the names are not even put together.
+    fn unknown(
+        &mut self,
+        lines: &Lines,
+        full: &str,
+        value: &DeValue<'_>,
+        line: usize,
+        keys: &[&Key],
+        depth: usize,
+    ) {
+        match value {
+            DeValue::Table(inner) if depth > 0 && self.problems.len() < MAX_PROBLEMS => {
+                for (name, value) in inner {
+                    if self.problems.len() >= MAX_PROBLEMS {
+                        self.n_more += 1;
+                        continue;
+                    }
+                    let line = lines.at(name.span().start);
+                    let full = format!("{full}.{}", name.get_ref());
+                    self.unknown(lines, &full, value.get_ref(), line, keys, depth - 1);
+                }
+            }
+            _ => self.problem(line, || {
+                let hint = nearest(full, keys.iter().map(|key| key.name)).map_or_else(
+                    || "`substrate config` lists every key".to_owned(),
+                    |name| format!("did you mean `{name}`?"),
+                );
+                (format!("unknown key `{}`", one_line(full, MAX_MEANT)), hint)
+            }),
+        }
+    }
+
+    fn read_value(&mut self, lines: &Lines, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
         let fitting = match key.kind {
-            Kind::Tables => tables::read(self.scope, &self.file, text, value).map(Value::Tables),
+            Kind::Tables => tables::read(self.scope, &self.file, lines, value).map(Value::Tables),
             kind => fits(kind, value.get_ref()),
         };
         let Some(value) = fitting else {
-            self.problem(
-                line,
-                format!("`{}` must be {}", key.name, key.kind.shape()),
-                "the value was left out",
-            );
+            let message = || format!("`{}` must be {}", key.name, key.kind.shape());
+            self.problem(line, || (message(), "the value was left out".to_owned()));
             return;
         };
-        if self.scope.is_foreign() {
-            let refused = match (key.project, &value) {
-                (ProjectMay::Set | ProjectMay::Append, _)
-                | (ProjectMay::TurnOn, Value::Bool(true)) => None,
-                (ProjectMay::TurnOn, _) => Some("a project can turn it on, not off"),
-                (ProjectMay::Nothing, _) => Some("a project can't set it"),
-            };
-            if let Some(why) = refused {
-                self.problem(
-                    line,
-                    format!("`{}`: {why}", key.name),
-                    "set it in your own config.toml",
-                );
-                return;
-            }
+        if let Some(why) = not_for_a_project(key, &value).filter(|_| self.scope.is_foreign()) {
+            let message = || format!("`{}`: {why}", key.name);
+            self.problem(line, || (message(), "set it in your own config.toml".to_owned()));
+            return;
         }
         self.values.push((key.name, value, line));
     }
 
-    fn problem(&mut self, line: usize, message: String, hint: &str) {
-        self.problems.push(Problem {
-            file: self.file.clone(),
-            line,
-            message,
-            hint: hint.to_owned(),
-        });
+    fn problem(&mut self, line: usize, words: impl FnOnce() -> (String, String)) {
+        if self.problems.len() >= MAX_PROBLEMS {
+            self.n_more += 1;
+            return;
+        }
+        let (message, hint) = words();
+        self.push(line, message, hint);
+    }
+
+    fn push(&mut self, line: usize, message: String, hint: String) {
+        self.problems.push(Problem { file: self.file.clone(), line, message, hint });
+    }
+}
+
+/// Why a project may not give that value to the key; `None` where it may.
+pub(super) fn not_for_a_project(key: &Key, value: &Value) -> Option<&'static str> {
+    match (key.project, value) {
+        (ProjectMay::Set | ProjectMay::Append | ProjectMay::Widen, _)
+        | (ProjectMay::TurnOn, Value::Bool(true)) => None,
+        (ProjectMay::TurnOn, Value::Word(word)) if word != "off" => None,
+        (ProjectMay::TurnOn, _) => Some("a project can turn it on, not off"),
+        (ProjectMay::Nothing, _) => Some("a project can't set it"),
     }
 }
 
@@ -159,12 +264,26 @@ pub(super) fn fits(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
     }
 }
 
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where the lines of a text begin, so that a place in it is found without reading all that is before.
+pub(super) struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(breaks.map(|(at, _)| at).collect())
+    }
+
+    /// The number of the line that a place is in; the first is 1.
+    pub(super) fn at(&self, place: usize) -> usize {
+        self.0.partition_point(|end| *end < place) + 1
+    }
 }
 
 /// The most similar name, if one is near enough to be meant.
 pub(super) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_MEANT {
+        return None;
+    }
     names
         .map(|name| (distance(word, name), name))
         .filter(|(distance, name)| *distance <= name.len() / 3)

@@ -9,5 +9,5 @@ mod resolve;
 mod tables;
 
 pub use key::{Key, Kind, ProjectMay, Table, Value};
-pub use layer::{Layer, Problem, Scope};
+pub use layer::{Layer, MAX_PROJECT_FILE, MAX_PROJECT_LIST, Problem, Scope};
 pub use resolve::{Effective, Settings};

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 use super::key::{Key, Kind, ProjectMay, Table, Value};
-use super::layer::{Layer, Problem, Scope, fits};
+use super::layer::{Layer, Problem, Scope, fits, not_for_a_project};
 
 /// The settings in force. Looking up a key that nobody declared is a bug, and a test finds it.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, Effective>,
     pub problems: Vec<Problem>,
+    /// Files of the project that are too large, so that nothing of them is used. They are problems as well.
+    pub refused: Vec<Problem>,
 }
 
 /// A value, and where it came from.
@@ -28,15 +30,12 @@ impl Settings {
     pub fn resolve(keys: &[&Key], layers: &[&Layer]) -> Self {
         let mut layers: Vec<&Layer> = layers.to_vec();
         layers.sort_by_key(|layer| layer.scope);
-        let profile = layers.iter().rev().find_map(|layer| match layer.find("profile") {
-            Some((Value::Word(word), _)) => Some(word.as_str()),
-            _ => None,
-        });
         let mut out = Self::default();
         for key in keys {
-            out.values.insert(key.name, effective(key, profile.unwrap_or("standard"), &layers));
+            out.values.insert(key.name, effective(key, &profiles(&layers), &layers));
         }
         out.problems = layers.iter().flat_map(|layer| layer.problems.iter().cloned()).collect();
+        out.refused = layers.iter().filter_map(|layer| layer.refused.clone()).collect();
         out
     }
 
@@ -107,30 +106,67 @@ impl Layer {
     }
 }
 
-fn effective(key: &Key, profile: &str, layers: &[&Layer]) -> Effective {
-    let from_profile = key.profiles.iter().find(|(name, _)| *name == profile);
-    let (text, scope) =
-        from_profile.map_or((key.default, Scope::Default), |(_, text)| (*text, Scope::Profile));
-    let mut out = Effective { value: literal(key.kind, text), scope, origin: None };
+/// The profiles in force. A project's adds to the user's, and takes nothing away.
+struct Profiles<'a> {
+    own: &'a str,
+    of_project: Vec<&'a str>,
+}
+
+const STANDARD: &str = "standard";
+
+fn profiles<'a>(layers: &[&'a Layer]) -> Profiles<'a> {
+    let named = |layer: &&'a Layer| match layer.find("profile") {
+        Some((Value::Word(word), _)) => Some((layer.scope.is_foreign(), word.as_str())),
+        _ => None,
+    };
+    let all: Vec<(bool, &str)> = layers.iter().filter_map(named).collect();
+    let own = all.iter().rev().find(|(is_foreign, _)| !is_foreign).map_or(STANDARD, |(_, own)| own);
+    let of_project = all.iter().filter(|(is_foreign, _)| *is_foreign).map(|(_, name)| *name);
+    Profiles { own, of_project: of_project.collect() }
+}
+
+fn effective(key: &Key, profiles: &Profiles<'_>, layers: &[&Layer]) -> Effective {
+    let of_profile = |name: &str| {
+        let found = key.profiles.iter().find(|(profile, _)| *profile == name);
+        found.map(|(_, text)| literal(key.kind, text))
+    };
+    let from = |value, scope| Effective { value, scope, origin: None };
+    let mut out = of_profile(profiles.own).map_or_else(
+        || from(literal(key.kind, key.default), Scope::Default),
+        |value| from(value, Scope::Profile),
+    );
+    for value in profiles.of_project.iter().filter_map(|name| of_profile(name)) {
+        if not_for_a_project(key, &value).is_none() {
+            out = from(value, Scope::Profile);
+        }
+    }
     for layer in layers {
         let Some((value, line)) = layer.find(key.name) else { continue };
-        let value = match (&out.value, value) {
-            (Value::Texts(before), Value::Texts(more))
-                if layer.scope > Scope::User && key.project == ProjectMay::Append =>
-            {
-                Value::Texts(before.iter().chain(more).cloned().collect())
-            }
-            (Value::Tables(before), Value::Tables(more))
-                if layer.scope > Scope::User && key.project == ProjectMay::Append =>
-            {
-                Value::Tables(before.iter().chain(more).cloned().collect())
-            }
-            _ => value.clone(),
-        };
-        out =
-            Effective { value, scope: layer.scope, origin: Some(format!("{}:{line}", layer.file)) };
+        let Some(value) = over(&out.value, value, key, layer.scope) else { continue };
+        let origin = Some(format!("{}:{line}", layer.file));
+        out = Effective { value, scope: layer.scope, origin };
     }
     out
+}
+
+/// A layer's value over the one below it. `None`: it changes nothing.
+fn over(before: &Value, value: &Value, key: &Key, scope: Scope) -> Option<Value> {
+    if !scope.is_foreign() {
+        return Some(value.clone());
+    }
+    let adds = matches!(key.project, ProjectMay::Append | ProjectMay::Widen);
+    match (before, value) {
+        (Value::Texts(before), _) if before.is_empty() && key.project == ProjectMay::Widen => None,
+        (Value::Texts(before), Value::Texts(more)) if adds => {
+            Some(Value::Texts(before.iter().chain(more).cloned().collect()))
+        }
+        (Value::Tables(before), Value::Tables(more)) if adds => {
+            Some(Value::Tables(before.iter().chain(more).cloned().collect()))
+        }
+        // It adds nothing to whatever profile the user has.
+        (_, Value::Word(word)) if key.name == "profile" && word == STANDARD => None,
+        _ => Some(value.clone()),
+    }
 }
 
 /// A default, which is written by us and so must fit.
@@ -184,6 +220,30 @@ mod tests {
             default: "7",
             about: "",
             project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+        Key {
+            name: "b",
+            kind: Kind::Bool,
+            default: "false",
+            about: "",
+            project: ProjectMay::TurnOn,
+            profiles: &[("all", "true")],
+        },
+        Key {
+            name: "files",
+            kind: Kind::Texts,
+            default: "[]",
+            about: "",
+            project: ProjectMay::Widen,
+            profiles: &[],
+        },
+        Key {
+            name: "rules",
+            kind: Kind::Tables,
+            default: "[]",
+            about: "",
+            project: ProjectMay::Append,
             profiles: &[],
         },
         Key {
@@ -265,6 +325,30 @@ mod tests {
     }
 
     #[test]
+    fn a_projects_profile_adds_to_the_users() {
+        let both = |user: &str, project: &str| {
+            let found = resolve(&[layer(Scope::User, user), layer(Scope::Project, project)]);
+            (found.on("b"), found.word("profile").to_owned())
+        };
+        let all = "profile = \"all\"";
+        assert_eq!(both("", all), (true, "all".to_owned()));
+        assert_eq!(both(all, "profile = \"standard\""), (true, "all".to_owned()));
+        assert_eq!(both("b = false", all), (false, "all".to_owned()), "what the user wrote wins");
+        let found = resolve(&[layer(Scope::Project, all)]);
+        assert_eq!(found.int("journal.max_age"), 14 * 86_400_000, "what it can't set stays");
+    }
+
+    #[test]
+    fn a_project_widens_a_list_of_which_none_means_all() {
+        let files = |user: &str| {
+            let project = layer(Scope::Project, "files = [\"none\"]");
+            resolve(&[layer(Scope::User, user), project]).texts("files").join(" ")
+        };
+        assert_eq!(files(""), "");
+        assert_eq!(files("files = [\"*.ts\"]"), "*.ts none");
+    }
+
+    #[test]
     fn what_is_wrong_is_told_by_line_and_the_rest_holds() {
         let found = resolve(&[layer(
             Scope::User,
@@ -278,5 +362,89 @@ mod tests {
         }
         let typo = found.problems.iter().find(|problem| problem.line == 6).unwrap();
         assert_eq!(typo.hint, "did you mean `journal.max_age`?");
+    }
+
+    /// Files that were slow to read, by their shape; each is as long as asked for.
+    fn bombs(n_bytes: usize) -> Vec<(&'static str, String)> {
+        let filled = |head: &str, unit: &str, tail: &str| {
+            format!("{head}{}{tail}", unit.repeat(n_bytes / unit.len()))
+        };
+        let numbered = |f: fn(usize) -> String| {
+            (0..)
+                .map(f)
+                .scan(0, |len, text| {
+                    *len += text.len();
+                    (*len < n_bytes).then_some(text)
+                })
+                .collect::<String>()
+        };
+        vec![
+            ("empty rules", filled("rules=[", "{},", "]")),
+            ("empty rules on lines of their own", filled("rules=[", "{},\n", "]")),
+            ("rules", filled("", "[[rules]]\n", "")),
+            ("texts", filled("guards.rules=[", "\"\",", "]")),
+            ("unknown keys", numbered(|n| format!("k{n}=1\n"))),
+            ("unknown keys near to known ones", numbered(|n| format!("journal.max{n}=1\n"))),
+            ("unknown tables", numbered(|n| format!("[t{n}]\na=1\n"))),
+            (
+                "a long name above many",
+                format!(
+                    "[{}]\n{}",
+                    "a".repeat(n_bytes / 2),
+                    (0..n_bytes / 16).map(|n| format!("b{n}=1\n")).collect::<String>()
+                ),
+            ),
+            ("one long unknown key", filled("", "k", "=1")),
+            ("dotted keys", filled("", "a.", "a=1")),
+            ("dotted headers", filled("[", "a.", "a]")),
+            ("brackets", filled("", "[", "")),
+            ("brackets in a value", filled("a=", "[", "")),
+            ("braces in a value", filled("a=", "{a=", "")),
+            ("no syntax", filled("", "= \n", "")),
+            ("quotes", filled("", "\"", "")),
+            ("wrong types", filled("", "b=1\n", "")),
+            ("line breaks", filled("", "\n", "")),
+            ("comments", filled("", "#\n", "")),
+            ("NULs", filled("", "\0", "")),
+        ]
+    }
+
+    #[test]
+    fn a_project_file_that_is_too_large_is_refused() {
+        for (name, text) in bombs(878 << 10) {
+            let found = resolve(&[layer(Scope::User, "b = true"), layer(Scope::Project, &text)]);
+            let told: Vec<&str> = found.refused.iter().map(|told| told.message.as_str()).collect();
+            assert_eq!(told.len(), 1, "{name}");
+            assert!(told[0].contains("KB, and at most 64 KB are read"), "{name}: {told:?}");
+            assert!(found.on("b") && found.tables("rules").is_empty(), "{name}");
+        }
+        let rules = |n: usize| {
+            let found = resolve(&[layer(Scope::Project, &"[[rules]]\n".repeat(n))]);
+            (found.tables("rules").len(), found.refused.len())
+        };
+        assert_eq!(rules(200), (200, 0));
+        assert_eq!(rules(201), (0, 1));
+    }
+
+    #[test]
+    fn a_refused_file_leaves_its_last_good_version_in_force() {
+        let good = layer(Scope::Project, "guards.rules = [\"b\"]");
+        let bad = layer(Scope::Project, &"x".repeat(70_000)).with_values_of(&good);
+        let found = resolve(&[layer(Scope::User, "guards.rules = [\"a\"]"), bad]);
+        assert_eq!(found.texts("guards.rules"), ["a", "b"]);
+        assert!(found.refused[0].message.ends_with("; its last good version stays in force"));
+        assert_eq!(found.problems, found.refused);
+    }
+
+    /// The user's own file may be longer. What was quadratic took minutes at this length, on any machine.
+    #[test]
+    fn any_file_is_read_in_linear_time_and_its_problems_are_few() {
+        for (name, text) in bombs(256 << 10) {
+            let begun = std::time::Instant::now();
+            let read = layer(Scope::User, &text);
+            assert!(begun.elapsed().as_secs() < 5, "{name}: {:?}", begun.elapsed());
+            assert!(read.problems.len() <= 21, "{name}: {}", read.problems.len());
+            assert!(read.problems.iter().all(|told| told.message.len() < 300), "{name}");
+        }
     }
 }

@@ -5,19 +5,19 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::key::Table;
-use super::layer::{Scope, line_of};
+use super::layer::{Lines, Scope};
 
 /// The tables of a list; `None` where it is not one.
 pub(super) fn read(
     scope: Scope,
     file: &str,
-    text: &str,
+    lines: &Lines,
     value: &Spanned<DeValue<'_>>,
 ) -> Option<Vec<Table>> {
     let DeValue::Array(items) = value.get_ref() else { return None };
     let table = |item: &Spanned<DeValue<'_>>| {
         let DeValue::Table(_) = item.get_ref() else { return None };
-        let line = line_of(text, item.span().start);
+        let line = lines.at(item.span().start);
         Some(Table {
             scope,
             origin: format!("{file}:{line}"),

@@ -6,6 +6,7 @@ use substrate_core::{
 };
 
 use super::render;
+use crate::commits;
 
 /// How many entries of the project are told.
 const MAX_ENTRIES: usize = 200;
@@ -13,15 +14,13 @@ const MAX_ENTRIES: usize = 200;
 /// How deep the project is looked into.
 const DEPTH: usize = 2;
 
-const LOG: GitQuestion = GitQuestion::Log { n: 5 };
-
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     if !is_asked(event, settings) {
         return Vec::new();
     }
     let dir = dir(event);
     let git = |what| Need::Git { dir: dir.to_owned(), what };
-    vec![tree(dir), git(GitQuestion::Status), git(LOG)]
+    vec![tree(dir), git(GitQuestion::Status), commits::need(dir)]
 }
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
@@ -32,11 +31,11 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     let parts = [
         cx.facts.tree(&tree(dir)).and_then(render::tree),
         cx.facts.git(dir, GitQuestion::Status).and_then(render::status),
-        cx.facts.git(dir, LOG).and_then(render::log),
     ];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     let more = Some("git status".to_owned());
-    Ok(if text.is_empty() { Vec::new() } else { vec![Wish::context(text, more)] })
+    let tree = (!text.is_empty()).then(|| Wish::context(text, more));
+    Ok(tree.into_iter().chain(commits::wish(cx.facts, dir)).collect())
 }
 
 /// Only a session that knows nothing yet: what is resumed, forked or compacted has been told.

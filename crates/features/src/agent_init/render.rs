@@ -8,11 +8,10 @@ use substrate_core::text::one_line;
 
 const TREE: &str = "Project structure (depth 2):";
 
-/// Characters of the project's structure, of its status and of its commits. Together they leave room for the features
+/// Characters of the project's structure and of its status. Together with its commits they leave room for the features
 /// that speak after this one.
 const MAX_TREE: usize = 4_000;
 const MAX_STATUS: usize = 1_500;
-const MAX_LOG: usize = 700;
 
 /// Lines of the status.
 const MAX_STATUS_LINES: usize = 30;
@@ -47,11 +46,6 @@ pub(super) fn tree(tree: &Tree) -> Option<String> {
 pub(super) fn status(text: &str) -> Option<String> {
     let lines = text.lines().take(MAX_STATUS_LINES).map(indented);
     listed("Git status:", lines, text.lines().count(), MAX_STATUS)
-}
-
-/// The latest commits.
-pub(super) fn log(text: &str) -> Option<String> {
-    listed("Recent commits:", text.lines().map(indented), text.lines().count(), MAX_LOG)
 }
 
 /// A changed file may begin with a space: ` M src/lib.rs`.

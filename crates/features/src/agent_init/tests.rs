@@ -48,7 +48,7 @@ fn a_new_session_is_told_structure_status_and_commits() {
     let event = start(&stage, StartSource::Startup);
     assert_eq!(
         told(&mut stage, &event).unwrap(),
-        "Project structure (depth 2):\n  src/\n    lib.rs\n  README.md\n\nGit status:\n  ## main\n   M src/lib.rs\n\nRecent commits:\n  1a2b3c first"
+        "Project structure (depth 2):\n  src/\n    lib.rs\n  README.md\n\nGit status:\n  ## main\n   M src/lib.rs\n\n[substrate agent-init] Recent commits:\n  1a2b3c first"
     );
 }
 
@@ -140,4 +140,15 @@ fn thirty_lines_of_the_status_are_told() {
     assert_eq!(told.lines().count(), 32);
     assert!(told.ends_with("  ?? file29\n  … and 10 more"), "{told}");
     assert_eq!(render::status(""), None);
+}
+
+/// Several features want the commits; the session reads them once.
+#[test]
+fn commits_are_told_once_whoever_wants_them() {
+    for toml in ["profile = \"all\"\n", "[agent-init]\non = true\n[scratchpad]\non = true\n"] {
+        let mut stage = stage(toml);
+        let event = start(&stage, StartSource::Startup);
+        let context = stage.happen(&event).verdict.context.unwrap();
+        assert_eq!(context.matches("1a2b3c first").count(), 1, "{context}");
+    }
 }

@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, SafeId, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, SafeId, VerbError};
 
 use super::ops::{self, Said};
 use super::window::Usage;
 use crate::identity::book;
 use crate::{efforts, mail};
+
+/// How much of an error fits into the line.
+const MAX_WHY: usize = 120;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -25,6 +28,7 @@ impl VerbArgs for Statusline {
     const ABOUT: &'static str =
         "One line for the client's status bar, from the JSON that it writes to standard input";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         let text = local.read("-")?;
@@ -79,6 +83,12 @@ impl VerbArgs for Statusline {
             "unread": n_unread,
         });
         Ok(Output::new(format!("{text}\n"), json))
+    }
+
+    fn without_state(why: &str) -> Option<Output> {
+        let why = one_line(why, MAX_WHY);
+        let text = format!("Substrate: state not usable ({why}) · substrate doctor\n");
+        Some(Output::new(text, json!({"state": "not usable", "why": why})))
     }
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
 use super::ops::{self, Effort};
 use super::ops_pending::{self, What};
@@ -17,8 +17,12 @@ use crate::identity::reach::{Reach, reach};
 #[serde(default)]
 pub(super) struct Dehydrate {
     /// Goal, decisions, state, open questions, next steps, files
-    #[arg(required_unless_present = "body_file", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["body", "body_file"], allow_hyphen_values = true)]
     text: Option<String>,
+    /// The same as a flag
+    #[arg(long, conflicts_with_all = ["text", "body_file"], allow_hyphen_values = true)]
+    #[serde(default, skip_serializing)]
+    body: Option<String>,
     /// The file with the text; `-` is standard input
     #[arg(long, conflicts_with = "text")]
     body_file: Option<String>,
@@ -32,8 +36,10 @@ impl VerbArgs for Dehydrate {
     const ABOUT: &'static str =
         "Leave what the next session of the effort must know; it is told it once, at its start";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.text = self.text.take().or(self.body.take());
         read_body(&mut self.text, &mut self.body_file, local)
     }
 
@@ -93,6 +99,7 @@ impl VerbArgs for Resume {
     const ABOUT: &'static str =
         "Go on with an effort in this session, or take it over from an agent that is gone";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let (worker, session) = target::agent(cx, caller)?;
@@ -145,6 +152,7 @@ impl VerbArgs for Finish {
     const PATH: &'static [&'static str] = &["effort", "finish"];
     const ABOUT: &'static str = "End an effort; nothing is counted any more";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let worker = target::worker(cx)?;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
 use super::ops::{self, Effort};
 use super::{ops_files, ops_pending, ops_windows, render, target, words};
@@ -38,6 +38,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["effort", "show"];
     const ABOUT: &'static str = "An effort: its phase, task, artifacts, windows and latest entries";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -115,6 +116,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["effort", "list"];
     const ABOUT: &'static str = "The efforts of the project that are not finished";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let project = (!self.all && !caller.project.is_empty()).then_some(caller.project.as_str());

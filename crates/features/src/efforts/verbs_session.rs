@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, SafeId, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Output, SafeId, VerbError};
 
 use super::ops_windows::{self, Window};
 use super::render;
@@ -29,6 +29,7 @@ impl VerbArgs for List {
     const ABOUT: &'static str =
         "The context windows that are open in the project: of sessions and their subagents";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -56,6 +57,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["session", "show"];
     const ABOUT: &'static str = "The context windows of a session, in their order";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let named = self.session.as_deref().and_then(SafeId::new);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
 use super::config::{self, Config, Found};
 use super::ops::{self, New, Task};
@@ -44,6 +44,7 @@ impl VerbArgs for Start {
     const ABOUT: &'static str =
         "Begin an effort: one use of a skill, with a log that outlives your context";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         checked_skill(&self.skill)?;

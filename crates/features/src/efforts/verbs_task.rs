@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::ops::{self, Task};
 use super::render;
@@ -27,6 +27,7 @@ impl VerbArgs for List {
     const ABOUT: &'static str =
         "The tasks of the project: folders in which efforts leave their artifacts";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -57,6 +58,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["task", "show"];
     const ABOUT: &'static str = "A task and its efforts";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.root = root(local);
@@ -89,6 +91,7 @@ impl VerbArgs for Set {
     const PATH: &'static [&'static str] = &["task", "set"];
     const ABOUT: &'static str = "Give a task a title or keywords";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.root = root(local);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
 use super::config::{self, Config};
 use super::ops::{self, Effort};
@@ -37,6 +37,7 @@ impl VerbArgs for Phase {
     const PATH: &'static [&'static str] = &["effort", "phase"];
     const ABOUT: &'static str = "Go to the next phase of an effort, or to the one that you name";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let worker = target::worker(cx)?;
@@ -81,8 +82,12 @@ impl VerbArgs for Phase {
 #[serde(default)]
 pub(super) struct Log {
     /// What you did, found or decided, and what comes next
-    #[arg(required_unless_present = "body_file", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["body", "body_file"], allow_hyphen_values = true)]
     text: Option<String>,
+    /// The same as a flag
+    #[arg(long, conflicts_with_all = ["text", "body_file"], allow_hyphen_values = true)]
+    #[serde(default, skip_serializing)]
+    body: Option<String>,
     /// The file with the text; `-` is standard input
     #[arg(long, conflicts_with = "text")]
     body_file: Option<String>,
@@ -96,8 +101,10 @@ impl VerbArgs for Log {
     const ABOUT: &'static str =
         "Add an entry to the effort's log; the count of tool calls begins anew";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.text = self.text.take().or(self.body.take());
         read_body(&mut self.text, &mut self.body_file, local)
     }
 
@@ -150,6 +157,7 @@ impl VerbArgs for Inject {
     const ABOUT: &'static str =
         "Tell whoever works on an effort something, once, after its next tool call";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         read_body(&mut self.text, &mut self.body_file, local)
@@ -197,6 +205,7 @@ impl VerbArgs for Preload {
     const ABOUT: &'static str =
         "Name files that every session of the effort begins with; this one is shown them now";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         let root = root(local);

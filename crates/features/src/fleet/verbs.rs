@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::ids::checksum;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, Pane, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
 
 use super::{ops, paint, render, view};
 use crate::identity::book::{self, Address, Lookup};
@@ -36,6 +36,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["fleet", "list"];
     const ABOUT: &'static str = "Who needs you, who works, who is done";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
@@ -86,6 +87,7 @@ impl VerbArgs for Check {
     const ABOUT: &'static str =
         "You have looked: `done` and `attention` become `checked` until something changes";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let seats = match (&self.pane, &self.socket) {

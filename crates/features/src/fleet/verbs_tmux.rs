@@ -6,7 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Output, Pane, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Output, Pane, VerbError};
 
 use super::{ops, paint, verbs};
 
@@ -23,6 +23,7 @@ impl VerbArgs for On {
     const ABOUT: &'static str =
         "Colour the panes and tabs of this tmux server by the status of their agents";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;
@@ -62,6 +63,7 @@ impl VerbArgs for Off {
     const ABOUT: &'static str =
         "Give all panes and tabs of this tmux server their own colours back";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;
@@ -88,6 +90,7 @@ impl VerbArgs for Status {
     const ABOUT: &'static str =
         "Whether colours are on, for which panes, and whether looking at one is noticed";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;

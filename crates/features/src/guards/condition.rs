@@ -131,9 +131,10 @@ impl Seen {
                         one_line(&call.func_name, 40)
                     ));
                 }
-                let is_of_line = ["runs", "calls", "executes", "fork_bomb", "unread"]
+                let is_of_line = ["runs", "calls", "executes", "fork_bomb", "unread", "own_files"]
                     .contains(&call.func_name.as_str());
                 self.wanted.line |= is_of_line;
+                self.wanted.own |= call.func_name == "own_files";
                 for inner in call.target.as_deref().into_iter().chain(&call.args) {
                     self.look(inner, bound, n_loops);
                 }

@@ -227,7 +227,7 @@ impl<'e> Meter<'e> {
             // Counted again, with the pattern, when it is done.
             "matches" => (whole.saturating_mul(4), Shape::default()),
             "calls" => (self.sizes.commands + self.sizes.words, self.commands()),
-            "runs" | "executes" | "fork_bomb" => {
+            "runs" | "executes" | "fork_bomb" | "own_files" => {
                 (self.sizes.commands + self.sizes.words, Shape::default())
             }
             "plain" | "drops" => {
@@ -236,7 +236,7 @@ impl<'e> Meter<'e> {
                 let steps = words.saturating_mul(2).saturating_add(text / BYTES * 4);
                 (steps, self.field(&at(0), "text"))
             }
-            "flag" | "vital" | "whole" => {
+            "flag" | "vital" | "whole" | "kept" | "onto_vital" | "moves_vital" => {
                 let words = self.field(&at(0), "words").items;
                 (words.saturating_mul(2 + count(all.len())), Shape::default())
             }

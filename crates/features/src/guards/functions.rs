@@ -41,7 +41,11 @@ pub(super) const FUNCTIONS: &[&str] = &[
     "executes",
     "flag",
     "vital",
+    "kept",
     "whole",
+    "own_files",
+    "onto_vital",
+    "moves_vital",
     "fork_bomb",
     "plain",
     "drops",
@@ -93,7 +97,14 @@ fn root() -> Context<'static, 'static> {
             "unread",
             Box::new(|call| {
                 let scene = scene(call)?;
-                Ok(yes(scene.0.line.is_risky_unread))
+                Ok(yes(scene.0.line.is_unread))
+            }),
+        ),
+        (
+            "own_files",
+            Box::new(|call| {
+                let scene = scene(call)?;
+                Ok(yes(super::own_files::are_changed(&scene.0)))
             }),
         ),
         (
@@ -142,6 +153,35 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             Box::new(|call| {
                 let command = command(call)?;
                 Ok(yes(command.targets().iter().any(|path| super::paths::is_vital(path))))
+            }),
+        ),
+        (
+            "kept",
+            Box::new(|call| {
+                let command = command(call)?;
+                Ok(yes(command.targets().iter().any(|path| super::paths::is_kept(path))))
+            }),
+        ),
+        (
+            "moves_vital",
+            Box::new(|call| {
+                let command = command(call)?;
+                let mut from = command.targets();
+                // With `-t` the folder to move to comes first.
+                let is_last = !command.made().is_some_and(|made| made.has_flag("-t"));
+                let to = if is_last { from.pop() } else { None };
+                let is_vital = |path: &String| super::paths::is_vital(path);
+                Ok(yes(to.is_some() && from.iter().any(is_vital)))
+            }),
+        ),
+        (
+            "onto_vital",
+            Box::new(|call| {
+                let command = command(call)?;
+                let last = command.targets().pop();
+                Ok(yes(last.is_some_and(|path| {
+                    super::paths::is_vital(&path) || command.scene.is_whole(&path)
+                })))
             }),
         ),
         (

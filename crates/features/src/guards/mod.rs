@@ -10,6 +10,7 @@ mod cost;
 mod explain;
 mod functions;
 mod memory;
+mod own_files;
 mod paths;
 mod policy;
 mod prove;
@@ -48,6 +49,14 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "true",
             about: "The built-in rules against destructive commands; `substrate guard list` shows them.",
             project: ProjectMay::TurnOn,
+            profiles: &[],
+        },
+        Key {
+            name: "guards.packs",
+            kind: Kind::Texts,
+            default: "[\"core\", \"git\", \"database\", \"cloud\", \"containers\"]",
+            about: "Which packs of built-in rules are on: `core` (files, disks, our own settings), `git`, `database`, `cloud`, `containers`.",
+            project: ProjectMay::Append,
             profiles: &[],
         },
         Key {

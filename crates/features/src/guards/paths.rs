@@ -1,6 +1,8 @@
 //! What a path of a command means, by its words alone: a whole system, a home, a whole project, or something plain.
 
-use crate::shell::{Simple, Word, joined};
+use std::borrow::Cow;
+
+use crate::shell::{Simple, TOP, Word, joined};
 
 /// Folders whose loss takes the system or all of somebody's work with it.
 const VITAL: &[&str] = &[
@@ -25,8 +27,35 @@ const VITAL: &[&str] = &[
     "/usr/local",
     "/usr/sbin",
     "/usr/share",
+    "/usr/include",
+    "/usr/libexec",
+    "/usr/local/bin",
+    "/usr/local/lib",
     "/var",
     "/var/lib",
+    "/var/lib/docker",
+    "/var/lib/dpkg",
+    "/var/lib/mysql",
+    "/var/lib/postgresql",
+    "/var/lib/rpm",
+    "/var/lib/systemd",
+    "/var/log",
+    "/var/mail",
+    "/var/spool",
+    "/boot/efi",
+    "/boot/grub",
+    "/etc/pam.d",
+    "/etc/ssh",
+    "/etc/ssl",
+    "/etc/systemd",
+    "/lib/modules",
+    "/lib/systemd",
+    "/nix",
+    "/nix/store",
+    "/private",
+    "/private/etc",
+    "/private/var",
+    "/snap",
     "/Applications",
     "/Library",
     "/System",
@@ -34,6 +63,57 @@ const VITAL: &[&str] = &[
     "/Volumes",
     "/mnt",
     "/media",
+];
+
+/// Folders of a home that hold what is the user's own, or keys; gone as a whole.
+const KEPT: &[&str] = &[
+    "~/.aws",
+    "~/.azure",
+    "~/.config",
+    "~/.config/gcloud",
+    "~/.gnupg",
+    "~/.kube",
+    "~/.local",
+    "~/.local/share",
+    "~/.mozilla",
+    "~/.password-store",
+    "~/.ssh",
+    "~/.thunderbird",
+    "~/Desktop",
+    "~/Documents",
+    "~/Downloads",
+    "~/Dropbox",
+    "~/Library",
+    "~/Movies",
+    "~/Music",
+    "~/Pictures",
+    "~/Projects",
+    "~/Videos",
+    "~/code",
+    "~/dev",
+    "~/git",
+    "~/projects",
+    "~/repos",
+    "~/src",
+    "~/work",
+    "~/workspace",
+];
+
+/// Files that nobody has twice, by how their path begins.
+const KEYS: &[&str] = &[
+    "~/.ssh/id_",
+    "~/.ssh/authorized_keys",
+    "~/.ssh/config",
+    "~/.aws/credentials",
+    "~/.kube/config",
+    "~/.gnupg/",
+    "~/.netrc",
+    "~/.password-store/",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/group",
+    "/etc/sudoers",
+    "/etc/fstab",
 ];
 
 /// Where the homes of people are.
@@ -89,7 +169,7 @@ pub(super) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
 }
 
 /// Without `.`, `..`, empty parts and the marks of "everything in it" behind each other.
-fn normal(path: &str) -> String {
+pub(super) fn normal(path: &str) -> String {
     let (start, rest) = match path.strip_prefix('~') {
         Some(rest) => {
             let n = rest.find('/').unwrap_or(rest.len());
@@ -136,6 +216,23 @@ pub(super) fn is_vital(path: &str) -> bool {
     let is_other_home = base.starts_with('~') && !base.contains('/');
     let is_like = |vital: &&str| base.contains(['*', '?', '[']) && is_like(base, vital);
     VITAL.contains(&base) || is_other_home || HOMES.iter().any(is_home) || VITAL.iter().any(is_like)
+}
+
+/// What a user has only once: documents, keys, the accounts of the system.
+pub(super) fn is_kept(path: &str) -> bool {
+    let path = at_home(path);
+    let base = base(&path);
+    KEPT.contains(&base) || KEYS.iter().any(|key| path.starts_with(key))
+}
+
+/// The same path, below `~` where it is in a home.
+pub(super) fn at_home(path: &str) -> Cow<'_, str> {
+    let below = HOMES.iter().find_map(|homes| path.strip_prefix(homes));
+    let below = below.map(|rest| rest.find('/').map_or("", |at| &rest[at..]));
+    match below.or_else(|| path.strip_prefix("/root").filter(|rest| rest.starts_with('/'))) {
+        Some(rest) => Cow::Owned(format!("~{rest}")),
+        None => Cow::Borrowed(path),
+    }
 }
 
 /// Whether a pattern of the shell fits the path, part by part.
@@ -185,6 +282,10 @@ pub(super) fn is_whole(path: &str, roots: &[String]) -> bool {
             || root == base
             || root.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'))
     };
+    // The top of the tree that it is in.
+    if base.rsplit('/').next() == Some(TOP) {
+        return true;
+    }
     let is_history = |root: &String| base.strip_suffix("/.git") == Some(normal(root).as_str());
     roots.iter().any(is_history) || roots.iter().any(is_around)
 }

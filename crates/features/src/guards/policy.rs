@@ -6,14 +6,18 @@ use substrate_core::ids::checksum;
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
-use super::budget::Budget;
+use super::budget::{self, Budget};
 use super::memory::{self, Call};
+use super::own_files::Own;
 use super::rule::{self, Action, Again, Fails};
 use super::scene::{Around, Scene};
 use super::set::{self, Entry, Set};
 use super::vals::Handle;
 use crate::efforts::face::Effort;
 use crate::{context, efforts};
+
+const TOO_LONG: &str =
+    "This is so long that the rule could not be judged. Do it in several shorter calls.";
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("guards.on") || event.actor.is_compaction_fork() {
@@ -24,8 +28,14 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         Judged::Passes => {}
         Judged::Fires => out.extend(fires(cx, event, entry)),
         Judged::Fails(why) => {
+            let is_too_long = why == budget::TOO_LONG && event.kind == EventKind::PreToolUse;
             cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
-            out.extend((entry.rule.fails == Fails::Closed).then(|| closed(event, entry)));
+            out.extend(match entry.rule.fails {
+                Fails::Closed => Some(closed(event, entry)),
+                // Nobody knows what it would say to so long a line, so a person decides.
+                Fails::Open => is_too_long
+                    .then(|| Wish::Ask { rule: entry.full_name(), reason: TOO_LONG.to_owned() }),
+            });
         }
     });
     Ok(out)
@@ -51,7 +61,8 @@ pub(super) fn look(
     let is_ours = || event.tool().is_some_and(efforts::face::is_ours);
     let own = work.as_ref().and_then(set::of_skill).filter(|_| !is_ours());
     let sets: Vec<&Set> = std::iter::once(&*set).chain(own.as_deref()).collect();
-    let (looking, wanted, line) = set::looking_at(&sets, event);
+    let own = Own::of(event, cx.world.state_home());
+    let (looking, wanted, line) = set::looking_at(&sets, event, own);
     if looking.is_empty() {
         return;
     }

@@ -210,6 +210,7 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
 fn everything(mut wanted: super::scene::Wanted) -> super::scene::Wanted {
     wanted.input = true;
     wanted.line = true;
+    wanted.own = true;
     wanted.usage = true;
     wanted
 }

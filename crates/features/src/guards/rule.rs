@@ -4,7 +4,7 @@ use serde::Deserialize;
 use substrate_core::text::one_line;
 use substrate_core::{Actor, Event, EventKind, ToolClass};
 
-use crate::shell::{Line, Simple};
+use crate::shell::Line;
 
 /// Characters of a condition; so that what it may cost is bounded.
 const MAX_WHEN: usize = 2_000;
@@ -33,6 +33,9 @@ pub(super) struct Rule {
     /// Only lines that run one of these programs (`mkfs*` is a beginning): a filter that costs nothing.
     #[serde(default)]
     pub(super) programs: Vec<String>,
+    /// Only events that have this: another filter that costs nothing.
+    #[serde(default)]
+    pub(super) needs: Option<Needs>,
     /// `main`, `subagent`, or a type of subagents.
     #[serde(default)]
     pub(super) actor: String,
@@ -64,6 +67,20 @@ pub(super) enum Action {
     Ask,
     Warn,
     Inject,
+}
+
+/// What an event must have before a condition is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Needs {
+    /// A line that sends output to a file.
+    Writes,
+    /// A line that defines a function.
+    Functions,
+    /// A line that was not read to its end.
+    Unread,
+    /// A name of our own files, or of the client's settings.
+    Own,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -166,15 +183,30 @@ impl Rule {
         None
     }
 
-    /// Whether the event is one that it looks at, before its condition is.
+    /// Whether an event of its kind is one that it looks at, before its condition is.
     pub(super) fn looks_at(&self, event: &Event) -> bool {
-        event.kind == self.kind() && self.fits_tool(event) && self.fits_actor(&event.actor)
+        self.fits_tool(event) && self.fits_actor(&event.actor)
     }
 
-    /// Whether the line runs a program that it is about.
-    pub(super) fn fits_line(&self, line: &Line) -> bool {
-        let is_about = |made: &Simple| self.programs.iter().any(|name| made.is_called(name));
-        self.programs.is_empty() || line.commands.iter().any(is_about)
+    /// Whether the line runs a program that it is about, and has what it needs. `called`: the names of its programs.
+    pub(super) fn fits_line(
+        &self,
+        line: &Line,
+        called: &[&str],
+        names_own: impl FnOnce() -> bool,
+    ) -> bool {
+        let has = match self.needs {
+            None => true,
+            Some(Needs::Writes) => line.commands.iter().any(|made| !made.writes.is_empty()),
+            Some(Needs::Functions) => !line.functions.is_empty(),
+            Some(Needs::Unread) => line.is_unread,
+            Some(Needs::Own) => names_own(),
+        };
+        let is_about = |name: &String| match name.strip_suffix('*') {
+            None => called.contains(&name.as_str()),
+            Some(start) => called.iter().any(|called| called.starts_with(start)),
+        };
+        has && (self.programs.is_empty() || self.programs.iter().any(is_about))
     }
 
     fn fits_tool(&self, event: &Event) -> bool {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use substrate_core::text::cut;
-use substrate_core::{Actor, Cx, Detail, Event};
+use substrate_core::{Actor, Cx, Detail, Event, ToolClass};
 
+use super::own_files::Own;
 use super::paths;
 use crate::shell::{self, Line};
 
@@ -30,6 +31,8 @@ pub(super) struct Around {
 pub(super) struct Wanted {
     pub(super) input: bool,
     pub(super) line: bool,
+    /// Which files are our own.
+    pub(super) own: bool,
     /// How full the context is; the rest of what is around costs nothing.
     pub(super) usage: bool,
 }
@@ -43,6 +46,9 @@ pub(super) struct Scene {
     pub(super) command: String,
     pub(super) line: Line,
     pub(super) files: Vec<String>,
+    pub(super) is_edit: bool,
+    /// Our own files and the client's settings, as `own_files` compares them; empty where nothing names them.
+    pub(super) own: Vec<String>,
     pub(super) cwd: String,
     pub(super) project: String,
     /// The trees that must not be lost as a whole.
@@ -64,7 +70,9 @@ impl Scene {
         line: Option<Line>,
     ) -> Arc<Self> {
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
-        Arc::new(Self::new(event, agent, around, wanted, line))
+        let own = Own::of(event, cx.world.state_home());
+        let own = if wanted.own { own.all() } else { Vec::new() };
+        Arc::new(Self { own, ..Self::new(event, agent, around, wanted, line) })
     }
 
     pub(super) fn new(
@@ -100,6 +108,8 @@ impl Scene {
                 None => Line::default(),
             },
             command: cut(command, MAX_TEXT).to_owned(),
+            is_edit: call.is_some_and(|call| call.class == ToolClass::Edit),
+            own: if wanted.own { Own::of(event, None).all() } else { Vec::new() },
             files: call
                 .map(|call| call.files.iter().take(MAX_ITEMS).cloned().collect())
                 .unwrap_or_default(),

@@ -8,17 +8,24 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use substrate_core::settings::{Scope, Table};
 use substrate_core::text::one_line;
-use substrate_core::{Event, Settings};
+use substrate_core::{Event, EventKind, Settings};
 
 use super::condition::Condition;
+use super::own_files::Own;
 use super::rule::Rule;
 use super::scene::Wanted;
 use super::vals::CONTEXT_PERCENT;
 use crate::efforts::face::Effort;
-use crate::shell::{self, Line};
+use crate::shell::{self, Line, Simple};
 
-/// The rules that everybody has.
-const PACK: &str = include_str!("pack.toml");
+/// The rules that come with us, in packs that can be switched on and off.
+const PACKS: &[(&str, &str)] = &[
+    ("core", include_str!("packs/core.toml")),
+    ("git", include_str!("packs/git.toml")),
+    ("database", include_str!("packs/database.toml")),
+    ("cloud", include_str!("packs/cloud.toml")),
+    ("containers", include_str!("packs/containers.toml")),
+];
 
 /// So many rules of one's own are read.
 const MAX_RULES: usize = 200;
@@ -30,11 +37,15 @@ const MAX_SETS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) rule: Rule,
+    /// The kind of events that it looks at.
+    kind: EventKind,
     /// `pack`, `user`, `project`, `local` or `skill`.
     pub(super) scope: &'static str,
     /// Where it was written.
     pub(super) origin: String,
-    /// Switched off by `guards.allow` or `guards.pack`.
+    /// The pack that it is in, if it is one of ours.
+    pub(super) pack: Option<&'static str>,
+    /// Switched off by `guards.allow`, `guards.packs` or `guards.pack`.
     pub(super) is_off: bool,
     /// What its text alone shows to be wrong.
     problem: Option<String>,
@@ -56,6 +67,7 @@ pub(super) struct Set {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Source {
     has_pack: bool,
+    packs: Vec<String>,
     allowed: Vec<String>,
     tables: Vec<Table>,
 }
@@ -71,16 +83,24 @@ const SKILL: &str = "skill";
 /// The rules that these settings ask for.
 pub(super) fn of(settings: &Settings) -> Rc<Set> {
     let (tables, allowed) = (settings.tables("guards.rules"), settings.texts("guards.allow"));
-    let has_pack = settings.on("guards.pack");
+    let (has_pack, packs) = (settings.on("guards.pack"), settings.texts("guards.packs"));
     SETS.with(|sets| {
         let mut sets = sets.borrow_mut();
         let is_same = |source: &Source| {
-            source.has_pack == has_pack && source.allowed == allowed && source.tables == tables
+            source.has_pack == has_pack
+                && source.packs == packs
+                && source.allowed == allowed
+                && source.tables == tables
         };
         if let Some((_, set)) = sets.iter().find(|(source, _)| is_same(source)) {
             return Rc::clone(set);
         }
-        let source = Source { has_pack, allowed: allowed.to_vec(), tables: tables.to_vec() };
+        let source = Source {
+            has_pack,
+            packs: packs.to_vec(),
+            allowed: allowed.to_vec(),
+            tables: tables.to_vec(),
+        };
         let set = Rc::new(Set::new(&source));
         if sets.len() >= MAX_SETS {
             sets.clear();
@@ -115,21 +135,26 @@ pub(super) fn of_skill(effort: &Effort) -> Option<Rc<Set>> {
 pub(super) fn looking_at<'s>(
     sets: &[&'s Set],
     event: &Event,
+    own: Own<'_>,
 ) -> (Vec<&'s Entry>, Wanted, Option<Line>) {
     let all = sets.iter().flat_map(|set| &set.entries);
     let mut looking: Vec<&Entry> =
-        all.filter(|entry| !entry.is_off && entry.rule.looks_at(event)).collect();
+        all.filter(|entry| !entry.is_off && entry.looks_at(event)).collect();
     if sets.len() > 1 {
         looking.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
     }
     let command = event.tool().and_then(|call| call.command.as_deref());
     let line = command.filter(|_| !looking.is_empty()).map(shell::read);
     let none = Line::default();
-    looking.retain(|entry| entry.rule.fits_line(line.as_ref().unwrap_or(&none)));
+    let read = line.as_ref().unwrap_or(&none);
+    let called: Vec<&str> =
+        read.commands.iter().map(Simple::name).filter(|name| !name.is_empty()).collect();
+    looking.retain(|entry| entry.rule.fits_line(read, &called, || own.is_named_in(event)));
     let mut wanted = Wanted::default();
     for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
         wanted.input |= condition.wanted.input;
         wanted.line |= condition.wanted.line;
+        wanted.own |= condition.wanted.own;
         wanted.usage |= condition.wanted.usage;
     }
     (looking, wanted, line)
@@ -144,7 +169,7 @@ impl Set {
             Ok(tables) => {
                 for table in tables.into_iter().take(MAX_RULES) {
                     match serde_json::from_value::<Rule>(table) {
-                        Ok(rule) => out.add(rule, SKILL, origin.clone(), false),
+                        Ok(rule) => out.add(rule, SKILL, origin.clone(), None, false),
                         Err(error) => out.problems.push((origin.clone(), without_place(&error))),
                     }
                 }
@@ -158,19 +183,27 @@ impl Set {
     /// Whether a rule that looks at this event may ask how full the context is.
     pub(super) fn reads_usage(&self, event: &Event) -> bool {
         let asks = |entry: &Entry| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
-        self.reads_usage
-            && self.entries.iter().any(|entry| asks(entry) && entry.rule.looks_at(event))
+        self.reads_usage && self.entries.iter().any(|entry| asks(entry) && entry.looks_at(event))
     }
 
     fn new(source: &Source) -> Self {
         let mut out = Self::default();
-        for rule in pack() {
-            let is_off = !source.has_pack || source.allowed.contains(&rule.name);
-            out.add(rule.clone(), "pack", "built in".to_owned(), is_off);
+        for (pack, rule) in pack() {
+            let is_off = !source.has_pack
+                || !source.packs.iter().any(|name| name == pack)
+                || source.allowed.contains(&rule.name);
+            out.add(rule.clone(), "pack", format!("built in, {pack}"), Some(pack), is_off);
+        }
+        for name in &source.packs {
+            if !PACKS.iter().any(|(pack, _)| pack == name) {
+                let names: Vec<&str> = PACKS.iter().map(|(pack, _)| *pack).collect();
+                let why = format!("there is no pack `{name}`; there are {}", names.join(", "));
+                out.problems.push(("guards.packs".to_owned(), why));
+            }
         }
         for table in source.tables.iter().take(MAX_RULES) {
             match serde_json::from_str::<Rule>(&table.json) {
-                Ok(rule) => out.add(rule, table.scope.name(), table.origin.clone(), false),
+                Ok(rule) => out.add(rule, table.scope.name(), table.origin.clone(), None, false),
                 Err(error) => out.problems.push((table.origin.clone(), without_place(&error))),
             }
         }
@@ -182,25 +215,34 @@ impl Set {
             ));
         }
         for name in &source.allowed {
-            if !pack().iter().any(|rule| rule.name == *name) {
+            if !pack().iter().any(|(_, rule)| rule.name == *name) {
                 out.problems
-                    .push(("guards.allow".to_owned(), format!("the pack has no rule `{name}`")));
+                    .push(("guards.allow".to_owned(), format!("no pack has a rule `{name}`")));
             }
         }
         out.entries.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
         out
     }
 
-    fn add(&mut self, rule: Rule, scope: &'static str, origin: String, is_off: bool) {
+    fn add(
+        &mut self,
+        rule: Rule,
+        scope: &'static str,
+        origin: String,
+        pack: Option<&'static str>,
+        is_off: bool,
+    ) {
         let is_known = self.entries.iter().any(|entry| entry.rule.name == rule.name);
         let problem = rule
             .problem()
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
         self.reads_usage |= rule.when.contains(CONTEXT_PERCENT);
         self.entries.push(Entry {
+            kind: rule.kind(),
             rule,
             scope,
             origin,
+            pack,
             is_off,
             problem,
             compiled: OnceCell::new(),
@@ -208,11 +250,16 @@ impl Set {
     }
 
     pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted, Option<Line>) {
-        looking_at(&[self], event)
+        looking_at(&[self], event, Own::of(event, None))
     }
 }
 
 impl Entry {
+    /// Whether the event is one that it looks at, before its condition is.
+    fn looks_at(&self, event: &Event) -> bool {
+        self.kind == event.kind && self.rule.looks_at(event)
+    }
+
     pub(super) fn condition(&self) -> Result<&Condition, &String> {
         let made = self.compiled.get_or_init(|| match &self.problem {
             Some(problem) => Err(problem.clone()),
@@ -276,13 +323,19 @@ impl Entry {
     }
 }
 
-fn pack() -> &'static [Rule] {
+fn pack() -> &'static [(&'static str, Rule)] {
     #[derive(Deserialize)]
     struct Pack {
         rule: Vec<Rule>,
     }
-    static READ: LazyLock<Vec<Rule>> =
-        LazyLock::new(|| toml::from_str::<Pack>(PACK).map(|pack| pack.rule).unwrap_or_default());
+    static READ: LazyLock<Vec<(&'static str, Rule)>> = LazyLock::new(|| {
+        let of = |(name, text): &(&'static str, &str)| {
+            let name = *name;
+            let rules = toml::from_str::<Pack>(text).map(|pack| pack.rule).unwrap_or_default();
+            rules.into_iter().map(move |rule| (name, rule))
+        };
+        PACKS.iter().flat_map(of).collect()
+    });
     &READ
 }
 

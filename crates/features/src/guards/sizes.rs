@@ -20,7 +20,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The most that is read of any event.
+    /// What every condition must be able to take. A longer line is counted when it comes (`budget`).
     pub(super) const MOST: Self = Self {
         commands: 256,
         words: 1_000,

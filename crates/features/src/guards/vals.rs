@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cel::ExecutionError;
 use cel::common::traits::Indexer;
-use cel::common::types::{CelInt, CelList, CelMap, CelMapKey, CelString, Type};
+use cel::common::types::{CelBool, CelInt, CelList, CelMap, CelMapKey, CelString, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::context::VariableResolver;
 
@@ -138,6 +138,8 @@ impl Command {
                 let all = made.inner.iter().filter_map(|at| self.scene.line.commands.get(*at));
                 Box::new(list(all.map(Simple::name)))
             }
+            "filtered" => Box::new(CelBool::from(made.is_filtered)),
+            "hidden" => Box::new(CelBool::from(made.has_hidden_args)),
             "targets" => Box::new(list(self.targets().iter().map(String::as_str))),
             _ => return None,
         })

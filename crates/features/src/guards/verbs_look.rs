@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, DbError, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError};
 
 use super::prove;
 use super::rule::{Again, Fails, Rule};
@@ -26,6 +26,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["guard", "list"];
     const ABOUT: &'static str = "The rules in force, and what went wrong with them lately";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
@@ -40,17 +41,17 @@ impl VerbArgs for List {
             let state = state(entry, is_on);
             let _infallible = writeln!(
                 text,
-                "{:<20} {:<9} {state:<8} {:<26} {:<8} {}",
+                "{:<20} {:<9} {state:<8} {:<26} {:<10} {}",
                 one_line(&entry.rule.name, 40),
                 action(&entry.rule),
                 looks_at(&entry.rule),
-                entry.scope,
+                entry.pack.unwrap_or(entry.scope),
                 one_line(&entry.rule.reason, 100),
             );
             rules.push(json!({
                 "name": entry.rule.name, "action": entry.rule.action.name(), "state": state, "event": entry.rule.event,
                 "tool": entry.rule.tool, "actor": entry.rule.actor, "once": entry.rule.once, "priority": entry.rule.priority,
-                "scope": entry.scope, "origin": entry.origin, "when": entry.rule.when, "reason": entry.rule.reason,
+                "scope": entry.scope, "pack": entry.pack, "origin": entry.origin, "when": entry.rule.when, "reason": entry.rule.reason,
                 "next": entry.rule.next, "problem": entry.condition().err(),
             }));
         }
@@ -126,6 +127,7 @@ impl VerbArgs for Check {
     const PATH: &'static [&'static str] = &["guard", "check"];
     const ABOUT: &'static str = "Prove that every rule can be read, fires at its examples, and names a next step that passes";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let sets = sets(cx)?;

@@ -10,7 +10,7 @@ use substrate_core::text::one_line;
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{
-    Access, Caller, Cx, Detail, Event, EventKind, Local, Output, VerbError, Wish,
+    Access, Audience, Caller, Cx, Detail, Event, EventKind, Local, Output, VerbError, Wish,
 };
 
 use super::policy::{Judged, said};
@@ -40,6 +40,7 @@ impl VerbArgs for Test {
     const ABOUT: &'static str =
         "What the rules would say to each line of a file; nothing is run or recorded";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.text = local.read(&self.file)?;
@@ -108,6 +109,7 @@ impl VerbArgs for Explain {
     const ABOUT: &'static str =
         "How a command is read, which rules look at it, and what would be said";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let command = self.command.join(" ");
@@ -182,6 +184,7 @@ impl VerbArgs for Backtest {
     const ABOUT: &'static str =
         "What today's rules would have said to the tool calls in the journal";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let span = parse_span(&self.since).ok_or_else(|| {

@@ -4,7 +4,7 @@
 
 use substrate_core::{Db, DbError, Timestamp, Who, World};
 
-use super::{clients, near, presence};
+use super::{near, presence, processes};
 
 /// The person at the keyboard.
 pub(crate) const USER: i64 = 1;
@@ -86,6 +86,15 @@ pub(crate) fn of_session(db: &mut dyn Db, session: &str) -> Result<Option<(i64, 
     )
 }
 
+/// The sessions of an agent, the latest first.
+pub(crate) fn sessions_of(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select session from agent_sessions where agent = $1 order by last_ms desc limit 200",
+        &[agent.into()],
+        |row| row.text(0),
+    )
+}
+
 /// The agents that have worked in that project and are not offline, but for `except`.
 pub(crate) fn reachable_in(
     db: &mut dyn Db,
@@ -136,7 +145,7 @@ pub(crate) fn pulse(
     })?;
     let Some((mut pulse, is_gone)) = found.flatten() else { return Ok(None) };
     if is_gone {
-        pulse.is_over = clients::living(db, world, session, None)?.is_none();
+        pulse.is_over = processes::living(db, world, session, None)?.is_none();
     }
     Ok(Some(pulse))
 }

@@ -1,20 +1,134 @@
 //! Whose command it is. Nothing is made here.
 //!
-//! Inside a client the session decides: its shells inherit `AGENT_ID` from wherever the client was started, so that a
-//! name of another agent proves nothing. Outside, whoever has a name acts under it, and whoever has none is the person.
+//! Processes decide: a command below a client that hooks spoke of is that client's agent, or one of its subagents. Flags and
+//! variables only choose among what is its own. Where no such client is above it the command is the user's, who may act for
+//! any agent; variables can say that it runs inside a client all the same.
 
-use substrate_core::{Caller, Cx, DbError, FeatureError, SafeId, Who};
+use substrate_core::{Caller, Cx, Db, DbError, FeatureError, SafeId, Standing, Who};
 
 use super::book::{self, Address, Lookup};
+use super::processes::{self, Above};
+use super::shells::Runs;
 use super::{ops, shells};
 
 pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureError> {
-    let session = caller.session_id();
-    let of_session = match &session {
-        Some(session) => by_session(cx, session)?,
+    let above = match &caller.lineage {
+        Some(lineage) => processes::above(cx.db, lineage)?,
         None => None,
     };
-    let wanted = caller.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty());
+    match above {
+        Some(above) => below(cx, caller, &above),
+        None => by_its_word(cx, caller),
+    }
+}
+
+/// The agent of the latest session that runs in a client, and has one.
+pub(super) fn own(db: &mut dyn Db, above: &Above) -> Result<Option<Who>, DbError> {
+    for session in processes::sessions(db, above.client)? {
+        if let Some(who) = by_session(db, &session)? {
+            return Ok(Some(who));
+        }
+    }
+    Ok(None)
+}
+
+/// A command below a client.
+fn below(cx: &mut Cx<'_>, caller: &Caller, above: &Above) -> Result<Option<Who>, FeatureError> {
+    let own = own(cx.db, above)?;
+    cx.standing = Standing::Below(own.as_ref().map(|who| who.name.clone()));
+    let wanted = wanted(caller);
+    let who = match caller.session_id() {
+        None => own,
+        Some(session) => {
+            let is_here = processes::sessions(cx.db, above.client)?.contains(&session);
+            match by_session(cx.db, &session)? {
+                Some(other) if !is_here => {
+                    return Err(refused(own.as_ref(), &other.name, "--session-id"));
+                }
+                found => found,
+            }
+        }
+    };
+    let Some(who) = who else {
+        // A session that nobody knows yet: nobody can be chosen for it from here.
+        return match wanted.filter(|_| caller.agent_typed) {
+            Some(wanted) => Err(refused(None, wanted, "--agent")),
+            None => Ok(None),
+        };
+    };
+    let named = match wanted {
+        Some(wanted) => by_name(cx, wanted, true)?.filter(|named| named.agent == who.agent),
+        None => None,
+    };
+    if let (Some(wanted), None, true) = (wanted, &named, caller.agent_typed) {
+        return Err(refused(Some(&who), wanted, "--agent"));
+    }
+    as_its_actor(cx, caller, &above.shells, who, named.as_ref()).map(Some)
+}
+
+fn refused(own: Option<&Who>, other: &str, flag: &str) -> FeatureError {
+    let other = substrate_core::text::one_line(other, 60);
+    let inside =
+        own.map_or_else(|| "a session".to_owned(), |who| format!("{}'s session", who.name));
+    FeatureError::Refused {
+        message: format!("this command runs inside {inside} and can't act for {other}"),
+        hint: format!(
+            "leave `{flag}` out; only the user acts for others, in a terminal of their own outside the client"
+        ),
+    }
+}
+
+/// The session's agent, or that one of its subagents whose shell runs the command. A name chooses among them where the shell
+/// does not say.
+fn as_its_actor(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    shells: &[String],
+    who: Who,
+    named: Option<&Address>,
+) -> Result<Who, FeatureError> {
+    let Some(session) = &who.session else { return Ok(who) };
+    let named = named.map(|named| named.sub.as_str());
+    let runs = shells::actor(cx, session, shells)?;
+    match (&runs, named) {
+        (Runs::One(sub), Some(named)) if sub.is_empty() || sub == named => {
+            Ok(Who { sub: named.to_owned(), ..who })
+        }
+        (Runs::One(sub), Some(named)) if caller.agent_typed && !named.is_empty() => {
+            let is = Who { sub: sub.clone(), ..who.clone() };
+            let other = Who { sub: named.to_owned(), ..who }.address();
+            Err(FeatureError::Refused {
+                message: format!(
+                    "this command runs in {}'s shell and can't act for {other}",
+                    is.address()
+                ),
+                hint: "leave `--agent` out".to_owned(),
+            })
+        }
+        (Runs::One(sub), _) => Ok(Who { sub: sub.clone(), ..who }),
+        (Runs::Several(subs), Some(named))
+            if subs.iter().any(|sub| sub == named) && (caller.agent_typed || !named.is_empty()) =>
+        {
+            Ok(Who { sub: named.to_owned(), ..who })
+        }
+        (Runs::Several(subs), _) => Err(FeatureError::Other(ambiguous(&who, subs))),
+    }
+}
+
+/// The agent that the caller names.
+fn wanted(caller: &Caller) -> Option<&str> {
+    caller.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty())
+}
+
+/// A command with no known client above it: the user's, unless its variables say that it runs inside a client.
+fn by_its_word(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureError> {
+    cx.standing = if caller.inside_client { Standing::Says } else { Standing::User };
+    let session = caller.session_id();
+    let of_session = match &session {
+        Some(session) => by_session(cx.db, session)?,
+        None => None,
+    };
+    let wanted = wanted(caller);
     // An inherited name says nothing of a session that we don't know: it may be its parent's.
     let is_hearsay = caller.inside_client && !caller.agent_typed && of_session.is_none();
     let wanted = wanted.filter(|_| !(is_hearsay && session.is_some()));
@@ -22,6 +136,7 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
         Some(wanted) => by_name(cx, wanted, caller.inside_client)?,
         None => None,
     };
+    let shells = caller.lineage.as_deref().map(processes::detached_shells).unwrap_or_default();
     match (of_session, named) {
         (Some(who), Some(named)) if named.agent == who.agent && !named.sub.is_empty() => {
             Ok(Some(Who { sub: named.sub, ..who }))
@@ -32,14 +147,15 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
         }
         (Some(who), named) if caller.inside_client && caller.agent_typed && wanted.is_some() => {
             match named {
-                Some(named) if named.agent == who.agent => Ok(Some(as_its_actor(cx, caller, who)?)),
-                _ => Err(FeatureError::Other(format!(
-                    "you are {}, and act for nobody else: leave `--agent` out",
-                    who.name
-                ))),
+                Some(named) if named.agent == who.agent => {
+                    as_its_actor(cx, caller, &shells, who, None).map(Some)
+                }
+                _ => Err(refused(Some(&who), wanted.unwrap_or_default(), "--agent")),
             }
         }
-        (Some(who), _) if caller.inside_client => Ok(Some(as_its_actor(cx, caller, who)?)),
+        (Some(who), _) if caller.inside_client => {
+            as_its_actor(cx, caller, &shells, who, None).map(Some)
+        }
         (Some(who), _) => Ok(Some(who)),
         (None, Some(named)) => Ok(Some(without_session(named))),
         // A name or a session that nobody has is a mistake, and no reason to act as the person.
@@ -51,8 +167,8 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
     }
 }
 
-fn by_session(cx: &mut Cx<'_>, session: &SafeId) -> Result<Option<Who>, DbError> {
-    Ok(ops::session(cx.db, session)?.map(|known| Who {
+fn by_session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Who>, DbError> {
+    Ok(ops::session(db, session)?.map(|known| Who {
         agent: known.agent,
         name: known.name,
         sub: String::new(),
@@ -76,15 +192,6 @@ fn by_name(cx: &mut Cx<'_>, name: &str, inside_client: bool) -> Result<Option<Ad
 fn without_session(address: Address) -> Who {
     let Address { agent, name, sub } = address;
     Who { agent, name, sub, session: None, has_stopped: false, is_shared: false }
-}
-
-/// The session's agent, or that one of its subagents whose shell runs the command.
-fn as_its_actor(cx: &mut Cx<'_>, caller: &Caller, who: Who) -> Result<Who, FeatureError> {
-    let Some(session) = &who.session else { return Ok(who) };
-    match shells::actor(cx, session, &caller.shells)? {
-        shells::Runs::One(sub) => Ok(Who { sub, ..who }),
-        shells::Runs::Several(subs) => Err(FeatureError::Other(ambiguous(&who, &subs))),
-    }
 }
 
 fn ambiguous(who: &Who, subs: &[String]) -> String {

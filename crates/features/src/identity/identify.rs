@@ -10,7 +10,7 @@ use substrate_core::{
 
 use super::ops::{self, Known, NewSession};
 use super::presence::Process;
-use super::{actors, caller, choose, clients, names};
+use super::{actors, caller, choose, names, processes};
 
 /// How fresh the time of the last event is kept.
 const FRESH_MS: i64 = 15_000;
@@ -34,7 +34,7 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
     let is_waiter = event.kind == EventKind::Waiter;
     let is_shared = is_shared(cx, event, session)?;
     if let (EventKind::SessionStart, Some(pid)) = (event.kind, event.client_pid) {
-        clients::leave_others(cx.db, session, pid)?;
+        processes::leave_others(cx.db, session, pid, cx.now)?;
     }
     let (agent, name, has_stopped) = match ops::session(cx.db, session)? {
         Some(known) if is_waiter && known.has_ended => return Ok(None),
@@ -87,7 +87,7 @@ fn is_shared(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<bool, D
         return Ok(false);
     }
     let Some(pid) = event.client_pid else { return Ok(false) };
-    let other = clients::living(cx.db, cx.world, session.as_str(), Some(i64::from(pid)))?;
+    let other = processes::living(cx.db, cx.world, session.as_str(), Some(i64::from(pid)))?;
     Ok(other.is_some())
 }
 
@@ -120,7 +120,7 @@ fn heard_again(
             // The client does not say: what was known of its process still holds.
             new.process = Process::now(cx.world, known.pid.and_then(|pid| u32::try_from(pid).ok()));
         }
-        ops::moved(cx.db, &new)?;
+        ops::moved(cx.db, &new, cx.now)?;
     }
     // Our own waiter outlives its session, and the end itself is no sign of life.
     let is_alive = !matches!(event.kind, EventKind::Waiter | EventKind::SessionEnd);

@@ -4,7 +4,6 @@ mod actors;
 pub(crate) mod book;
 mod caller;
 mod choose;
-mod clients;
 mod files;
 mod identify;
 mod names;
@@ -12,6 +11,7 @@ mod near;
 mod ops;
 mod policy;
 mod presence;
+mod processes;
 pub(crate) mod reach;
 mod record;
 mod render;
@@ -26,11 +26,19 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use substrate_core::{Feature, Verb};
+use substrate_core::{Db, DbError, Feature, Lineage, Standing, Verb};
 
 /// Whether an agent may be called so.
 pub fn is_agent_name(name: &str) -> bool {
     names::is_valid(name)
+}
+
+/// Where a process stands that asks no daemon: below a client that is known, or not.
+pub fn standing(db: &mut dyn Db, lineage: &Lineage) -> Result<Standing, DbError> {
+    let above = processes::above(db, lineage)?;
+    above.map_or(Ok(Standing::User), |above| {
+        Ok(Standing::Below(caller::own(db, &above)?.map(|who| who.name)))
+    })
 }
 
 pub(crate) const FEATURE: Feature = Feature {

@@ -3,7 +3,7 @@
 use substrate_core::{Db, DbError, Param, Row, SafeId, Timestamp, World};
 
 use super::presence::{self, Present, Process, Status};
-use super::{clients, names};
+use super::{names, processes};
 
 /// What is known of a session, as every event of it needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) fn add_session(
             now.0.into(),
         ],
     )?;
-    clients::add(db, new.session, new.process)
+    processes::note(db, new.session, new.process, now)
 }
 
 /// The session was heard of.
@@ -80,7 +80,7 @@ pub(super) fn renew(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result
 }
 
 /// Where the session runs now. What is not known leaves what was known before.
-pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError> {
+pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update agent_sessions set client_pid = $2, client_began = $3,
            cwd = case when $4 = '' then cwd else $4 end,
@@ -95,7 +95,7 @@ pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>) -> Result<(), DbError
             new.attended.map(i64::from).into(),
         ],
     )?;
-    clients::add(db, new.session, new.process)
+    processes::note(db, new.session, new.process, now)
 }
 
 /// The process that the session runs in from now on.
@@ -288,7 +288,6 @@ pub(super) fn silent_since(
 pub(super) fn forget(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
     db.execute("delete from shell_calls where session = $1", &[session.into()])?;
     db.execute("delete from agent_actors where session = $1", &[session.into()])?;
-    clients::forget(db, session)?;
     db.execute("delete from agent_sessions where session = $1", &[session.into()])?;
     Ok(())
 }

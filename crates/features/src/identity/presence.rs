@@ -2,7 +2,7 @@
 
 use substrate_core::{Db, DbError, Timestamp, World};
 
-use super::clients;
+use super::processes;
 
 const ACTIVE_MS: i64 = 5 * 60_000;
 
@@ -123,7 +123,7 @@ fn sessions(
     })?;
     for one in out.iter_mut().filter(|one| !one.has_ended && one.process.is_gone(world)) {
         // It may be open in a second terminal, which was silent since.
-        if let Some(process) = clients::living(db, world, &one.session, None)? {
+        if let Some(process) = processes::living(db, world, &one.session, None)? {
             one.process = process;
             one.is_running = true;
             one.status = status(now, one.last, false, one.is_waiting, false);

@@ -8,7 +8,7 @@ use substrate_core::{
 };
 
 use super::shells::{self, MAX_COMMAND};
-use super::{actors, clients, ops};
+use super::{actors, ops, processes};
 
 pub(super) fn record(
     cx: &mut Cx<'_>,
@@ -98,8 +98,8 @@ fn is_shared(cx: &Cx<'_>) -> bool {
 /// One of several clients is gone; the session is where the others are.
 fn client_left(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError> {
     let Some(pid) = event.client_pid else { return Ok(()) };
-    clients::remove(cx.db, session, pid)?;
-    if let Some(process) = clients::living(cx.db, cx.world, session.as_str(), None)? {
+    processes::leave(cx.db, session, pid, cx.now)?;
+    if let Some(process) = processes::living(cx.db, cx.world, session.as_str(), None)? {
         ops::moved_to(cx.db, session, process)?;
     }
     Ok(())
@@ -111,7 +111,7 @@ fn ended(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError
         _ => "",
     };
     ops::set_ended(cx.db, session, Some((cx.now, why)))?;
-    clients::forget(cx.db, session.as_str())?;
+    processes::leave_all(cx.db, session, cx.now)?;
     actors::end_all(cx.db, session, cx.now)
 }
 

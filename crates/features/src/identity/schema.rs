@@ -2,24 +2,33 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[FIRST, CLIENTS];
+pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, TURNS];
 
-const CLIENTS: Migration = Migration {
-    about: "when a turn began, and every client process that has a session open",
+const TURNS: Migration = Migration {
+    about: "when a turn began, and which client processes have left a session",
     sql: "alter table agent_sessions add column turn_ms bigint;
-          create table agent_clients (
-            session text not null,
-            pid bigint not null,
-            began bigint,
-            primary key (session, pid)
-          );
-          create index agent_clients_pid on agent_clients (pid);
-          insert into agent_clients (session, pid, began)
-            select session, client_pid, client_began from agent_sessions
-            where client_pid is not null and ended_ms is null;",
+          alter table client_processes add column left_ms bigint;
+          update client_processes set left_ms = seen_ms
+            where session in (select session from agent_sessions where ended_ms is not null);
+          create index client_processes_open on client_processes (session) where left_ms is null;",
 };
 
-const FIRST: Migration = Migration {
+/// A session may run in two processes at once, and a process in several sessions one after the other.
+const PROCESSES: Migration = Migration {
+    about: "the client processes that sessions run in",
+    sql: "create table client_processes (
+            pid bigint not null,
+            began bigint not null,
+            session text not null,
+            seen_ms bigint not null,
+            primary key (pid, began, session)
+          );
+          insert into client_processes (pid, began, session, seen_ms)
+            select client_pid, client_began, session, last_ms from agent_sessions
+            where client_pid is not null and client_began is not null;",
+};
+
+const SESSIONS: Migration = Migration {
     about: "agents, their sessions, subagents and open shell calls",
     sql: "create table agents (
             id integer primary key,

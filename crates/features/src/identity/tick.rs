@@ -2,7 +2,7 @@
 
 use substrate_core::{Cx, FeatureError};
 
-use super::{actors, clients, files, ops};
+use super::{actors, files, ops, processes};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -20,12 +20,13 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         // Silent for long, but somebody may still speak to it.
         if !cx.world.is_waiting(&session, true)
             && !process.is_there(cx.world)
-            && clients::living(cx.db, cx.world, &session, None)?.is_none()
+            && processes::living(cx.db, cx.world, &session, None)?.is_none()
         {
             files::forget(cx, &session)?;
             n_forgotten += 1;
         }
     }
     let n_calls = actors::forget_calls(cx.db, cx.now.plus_ms(-DAY_MS), STEP)?;
+    processes::forget(cx, cx.now.plus_ms(-KEPT_MS), STEP)?;
     Ok(n_forgotten == step || n_calls == step)
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
 use super::book::{self, Address};
 use super::presence::{self, Status};
@@ -24,6 +24,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["agent", "list"];
     const ABOUT: &'static str = "Who is there";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
@@ -53,6 +54,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["agent", "show"];
     const ABOUT: &'static str = "One agent: its sessions, subagents and project";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let wanted = self.name.split('/').next().unwrap_or_default();
@@ -82,6 +84,7 @@ impl VerbArgs for Whoami {
     const PATH: &'static [&'static str] = &["agent", "whoami"];
     const ABOUT: &'static str = "The name that others reach you by";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let me = me(cx, caller)?;
@@ -96,6 +99,7 @@ impl VerbArgs for Discover {
     const PATH: &'static [&'static str] = &["agent", "discover"];
     const ABOUT: &'static str = "Who else is in this project, and how to reach them";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         // Whoever is nobody may still look around.
@@ -136,6 +140,7 @@ impl VerbArgs for Delete {
     const PATH: &'static [&'static str] = &["agent", "delete"];
     const ABOUT: &'static str = "Forget an agent and free its name";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = who(cx, caller)?;
@@ -148,8 +153,10 @@ impl VerbArgs for Delete {
         let is_itself = who.agent == agent && who.sub.is_empty();
         if !is_itself && who.agent != book::USER {
             return Err(VerbError::user(
-                format!("only {name} itself or a person may delete {name}"),
-                format!("outside any client: `substrate agent delete {name}`"),
+                format!("only {name} itself or the user may delete {name}"),
+                format!(
+                    "the user does it in a terminal of their own: `substrate agent delete {name}`"
+                ),
             ));
         }
         let own = who.session.as_ref().filter(|_| is_itself);

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, SafeId, VerbError, Who};
+use substrate_core::{Access, Audience, Caller, Cx, Output, SafeId, Standing, VerbError, Who};
 
 use super::render::{self, Me};
 use super::{book, choose, files, names, ops, presence};
@@ -16,6 +16,7 @@ impl VerbArgs for Current {
     const PATH: &'static [&'static str] = &["identity", "current"];
     const ABOUT: &'static str = "Who you are: agent, session and project";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -31,9 +32,10 @@ impl VerbArgs for Ensure {
     const PATH: &'static [&'static str] = &["identity", "ensure"];
     const ABOUT: &'static str = "Give the session an agent, if it has none yet";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let session = session_of(caller)?;
+        let session = session_of(cx, caller)?;
         let (name, is_new) = ensured(cx, caller, &session)?;
         let text = if is_new {
             format!("Session {session} is now {name}.\n")
@@ -51,9 +53,10 @@ impl VerbArgs for Save {
     const PATH: &'static [&'static str] = &["identity", "save"];
     const ABOUT: &'static str = "Write the session's identity file again";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let session = session_of(caller)?;
+        let session = session_of(cx, caller)?;
         let known = ops::session(cx.db, &session)?.ok_or_else(|| unknown_session(&session))?;
         files::keep(cx, &session)?;
         let path = files::path(session.as_str());
@@ -71,9 +74,10 @@ impl VerbArgs for Restore {
     const ABOUT: &'static str =
         "Which agent the session is; `--agent NAME` gives a session that has none that agent";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let session = session_of(caller)?;
+        let session = session_of(cx, caller)?;
         if let Some(known) = ops::session(cx.db, &session)? {
             return Ok(restored(&session, &known.name, false));
         }
@@ -114,6 +118,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["identity", "list"];
     const ABOUT: &'static str = "The newest sessions and the agents that they are";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let sessions = presence::all(cx.db, cx.world, cx.now)?;
@@ -133,6 +138,7 @@ impl VerbArgs for Rename {
     const PATH: &'static [&'static str] = &["identity", "rename"];
     const ABOUT: &'static str = "Give your agent another name; its mail stays with it";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = who(cx, caller)?;
@@ -176,9 +182,10 @@ impl VerbArgs for Heartbeat {
     const PATH: &'static [&'static str] = &["heartbeat"];
     const ABOUT: &'static str = "Say that you are there";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let session = session_of(caller)?;
+        let session = session_of(cx, caller)?;
         let name = if self.session_start {
             ensured(cx, caller, &session)?.0
         } else {
@@ -232,7 +239,17 @@ pub(super) fn no_such_agent(cx: &mut Cx<'_>, name: &str) -> Result<VerbError, Ve
     Ok(VerbError::user(format!("there is no agent {name}"), hint))
 }
 
-fn session_of(caller: &Caller) -> Result<SafeId, VerbError> {
+/// The session that the command is about. Below a client that is one of the client's own.
+fn session_of(cx: &Cx<'_>, caller: &Caller) -> Result<SafeId, VerbError> {
+    if matches!(cx.standing, Standing::Below(_)) {
+        let own = cx.who.as_ref().and_then(|who| who.session.clone());
+        return own.ok_or_else(|| {
+            VerbError::user(
+                "no agent belongs to this session yet",
+                "it gets one with its next event; only the user names another session, in a terminal of their own",
+            )
+        });
+    }
     caller.session_id().ok_or_else(|| {
         VerbError::user("no session is known", "add `--session-id ID`, the client's session")
     })

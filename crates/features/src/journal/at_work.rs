@@ -1,4 +1,4 @@
-//! Whether somebody was at work at a moment, for features that must not blame the wrong one.
+//! Who was at work at a moment, and on what, for features that must not blame the wrong one.
 
 use std::collections::HashMap;
 
@@ -10,6 +10,9 @@ const MAX_ROWS: i64 = 2_000;
 /// How many calls of an actor are looked at.
 const MAX_CALLS: i64 = 100;
 
+/// Actors that are looked at who named something.
+const MAX_NAMED: i64 = 16;
+
 /// A file's stamp may be as much behind the clock.
 const COARSE_MS: i64 = 20;
 
@@ -19,25 +22,36 @@ struct Step {
     event: String,
     use_id: Option<String>,
     is_denied: bool,
+    /// What a call was given.
+    input: Option<String>,
 }
 
-/// Whether a call of that actor was running at that moment, other than those with these ids. What somebody broke off has
-/// no end of its own; it is over when the actor's next turn begins, or this one ends.
-pub(crate) fn was_at_work(
+/// A call that was running at some moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    /// What it was given, as far as the journal keeps that.
+    pub(crate) input: String,
+    /// It has ended since.
+    pub(crate) is_over: bool,
+}
+
+/// The calls of that actor that were running at that moment, other than those with these ids. A call that was broken off
+/// has no end of its own; it is over when the actor's next turn begins, or this one ends.
+pub(crate) fn running_at(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
     at: Timestamp,
     except: &[String],
-) -> Result<bool, DbError> {
+) -> Result<Vec<Running>, DbError> {
     let newest = db.first(
         "select last_id from journal_session where session = $1",
         &[session.into()],
         |row| row.int(0),
     )?;
-    let Some(newest) = newest else { return Ok(false) };
+    let Some(newest) = newest else { return Ok(Vec::new()) };
     let steps = db.rows(
-        "select at_ms, event, tool_use, verdict from journal
+        "select at_ms, event, tool_use, verdict, case when event = 'PreToolUse' then input end from journal
          where id > $1 and id <= $2 and session = $3 and actor = $4 order by id desc limit $5",
         &[
             (newest - MAX_ROWS).into(),
@@ -52,27 +66,55 @@ pub(crate) fn was_at_work(
                 event: row.text(1)?,
                 use_id: row.opt_text(2)?,
                 is_denied: row.text(3)? == "deny",
+                input: row.opt_text(4)?,
             })
         },
     )?;
-    Ok(is_in_a_call(&steps, at.0, except))
+    Ok(open_calls(steps, at.0, except))
+}
+
+/// Actors that lately made a call whose input has that text in it, other than these two; at most a few.
+pub(crate) fn who_named(
+    db: &mut dyn Db,
+    text: &str,
+    except: [(&str, &str); 2],
+) -> Result<Vec<(String, String)>, DbError> {
+    let [(session, actor), (other, other_actor)] = except;
+    db.rows(
+        "select distinct session, actor from journal
+         where id > (select max(id) from journal) - $1 and event = 'PreToolUse' and verdict <> 'deny'
+           and instr(input, $2) > 0 and not (session = $3 and actor = $4) and not (session = $5 and actor = $6)
+         limit $7",
+        &[
+            MAX_ROWS.into(),
+            text.into(),
+            session.into(),
+            actor.into(),
+            other.into(),
+            other_actor.into(),
+            MAX_NAMED.into(),
+        ],
+        |row| Ok((row.text(0)?, row.text(1)?)),
+    )
 }
 
 /// The steps are the newest first.
-fn is_in_a_call(steps: &[Step], at: i64, except: &[String]) -> bool {
-    let mut ends: HashMap<&Option<String>, i64> = HashMap::new();
+fn open_calls(steps: Vec<Step>, at: i64, except: &[String]) -> Vec<Running> {
+    let mut out = Vec::new();
+    let mut ends: HashMap<Option<String>, i64> = HashMap::new();
     let mut all_over: Option<i64> = None;
     for step in steps {
         match EventKind::named(&step.event) {
             EventKind::PostToolUse | EventKind::PostToolUseFailure => {
-                ends.insert(&step.use_id, step.at);
+                ends.insert(step.use_id, step.at);
             }
             EventKind::PreToolUse if !step.is_denied => {
                 let end = ends.remove(&step.use_id).or(all_over);
                 let is_meant = step.use_id.as_ref().is_none_or(|id| !except.contains(id));
                 let has_begun = step.at <= at + COARSE_MS;
                 if is_meant && has_begun && end.is_none_or(|end| end + COARSE_MS >= at) {
-                    return true;
+                    let input = step.input.unwrap_or_default();
+                    out.push(Running { input, is_over: end.is_some() });
                 }
             }
             EventKind::Stop
@@ -84,7 +126,7 @@ fn is_in_a_call(steps: &[Step], at: i64, except: &[String]) -> bool {
             _ => {}
         }
     }
-    false
+    out
 }
 
 #[cfg(test)]
@@ -106,6 +148,7 @@ mod tests {
             event: event.to_owned(),
             use_id: Some(words[1].to_owned()),
             is_denied: words[0] == "Denied",
+            input: None,
         }
     }
 
@@ -125,6 +168,6 @@ mod tests {
     #[case::nothing(&[], 500, false)]
     fn somebody_is_in_a_call(#[case] steps: &[&str], #[case] at: i64, #[case] expected: bool) {
         let steps: Vec<Step> = steps.iter().rev().map(|text| step(text)).collect();
-        assert_eq!(is_in_a_call(&steps, at, &["agent".to_owned()]), expected);
+        assert_eq!(!open_calls(steps, at, &["agent".to_owned()]).is_empty(), expected);
     }
 }

@@ -90,3 +90,19 @@ pub(crate) fn latest_tool(
     )?;
     Ok(found.flatten())
 }
+
+/// Whether an actor used a tool since its turn began. A subagent has one turn.
+pub(crate) fn has_used_tools(db: &mut dyn Db, session: &str, actor: &str) -> Result<bool, DbError> {
+    let latest = db.first(
+        "select tool from journal
+         where id <= (select last_id from journal_session where session = $1)
+           and id > (select last_id from journal_session where session = $1) - $3
+           and session = $1 and actor = $2
+           and event in ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit', 'SessionStart',
+             'Stop', 'SubagentStart')
+         order by id desc limit 1",
+        &[session.into(), actor.into(), FAR.into()],
+        |row| row.opt_text(0),
+    )?;
+    Ok(latest.flatten().is_some())
+}

@@ -19,7 +19,7 @@ mod tests;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
-pub(crate) use at_work::was_at_work;
+pub(crate) use at_work::{running_at, who_named};
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
 pub use redact::{DOTENV, PATTERNS, Pattern};
 pub(crate) use redact::{names_dotenv, redacted};
@@ -28,6 +28,7 @@ pub(crate) const FEATURE: Feature = Feature {
     name: "journal",
     about: "Records every event, what features wished, what was answered, and what it cost.",
     migrations: schema::MIGRATIONS,
+    // Where the session logs are; `project_logs/words.rs` lets nothing of others into the tag.
     keys: &[
         Key {
             name: "journal.max_age",

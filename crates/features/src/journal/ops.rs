@@ -41,6 +41,8 @@ pub(super) struct Shown {
     pub(super) client: String,
     pub(super) event: String,
     pub(super) session: Option<String>,
+    /// The name of the session's agent.
+    pub(super) agent: Option<String>,
     pub(super) actor: String,
     pub(super) actor_kind: Option<String>,
     pub(super) tool: Option<String>,
@@ -114,7 +116,8 @@ pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> 
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
-    pub(super) session: Option<String>,
+    /// Only these sessions.
+    pub(super) sessions: Option<Vec<String>>,
     pub(super) actor: Option<String>,
     pub(super) event: Option<String>,
     pub(super) tool: Option<String>,
@@ -126,23 +129,19 @@ pub(super) struct Filter {
 
 /// The newest rows that fit, oldest first.
 pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<Shown>, DbError> {
-    let mut after = filter.after;
-    let mut up_to = i64::MAX;
-    let session = match &filter.session {
-        Some(prefix) => {
-            let Some((session, first, last)) = session_range(db, prefix)? else {
-                return Ok(Vec::new());
-            };
-            after = after.max(first - 1);
-            up_to = last;
-            Some(session)
-        }
-        None => None,
-    };
+    let (mut after, mut up_to) = (filter.after, i64::MAX);
+    if let Some(sessions) = &filter.sessions {
+        let Some((first, last)) = range(db, sessions)? else { return Ok(Vec::new()) };
+        after = after.max(first - 1);
+        up_to = last;
+    }
     let mut sql = format!("select {COLUMNS} from journal where id > $1 and id <= $2");
     let mut params: Vec<Param<'_>> = vec![after.into(), up_to.into()];
+    if let Some(sessions) = &filter.sessions {
+        let _infallible = write!(sql, " and session in ({})", places(params.len(), sessions.len()));
+        params.extend(sessions.iter().map(|session| Param::from(session.as_str())));
+    }
     let wanted = [
-        ("session", &session),
         ("actor", &filter.actor),
         ("event", &filter.event),
         ("tool", &filter.tool),
@@ -165,14 +164,62 @@ pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<Shown>, DbError> {
     db.first(&format!("select {COLUMNS} from journal where id = $1"), &[id.into()], shown)
 }
 
-/// The session whose id begins so, and the range of its rows. The newest, if several do.
-fn session_range(db: &mut dyn Db, prefix: &str) -> Result<Option<(String, i64, i64)>, DbError> {
+/// The session whose id begins so; the newest, if several do.
+pub(super) fn session(db: &mut dyn Db, prefix: &str) -> Result<Option<String>, DbError> {
     db.first(
-        "select session, first_id, last_id from journal_session
+        "select session from journal_session
          where substr(session, 1, length($1)) = $1 order by last_id desc limit 1",
         &[prefix.into()],
-        |row| Ok((row.text(0)?, row.int(1)?, row.int(2)?)),
+        |row| row.text(0),
     )
+}
+
+/// The range of the rows of these sessions.
+fn range(db: &mut dyn Db, sessions: &[String]) -> Result<Option<(i64, i64)>, DbError> {
+    let sql = format!(
+        "select min(first_id), max(last_id) from journal_session where session in ({})",
+        places(0, sessions.len())
+    );
+    let params: Vec<Param<'_>> = sessions.iter().map(|one| one.as_str().into()).collect();
+    let ends = db.first(&sql, &params, |row| Ok((row.opt_int(0)?, row.opt_int(1)?)))?;
+    Ok(ends.and_then(|(first, last)| first.zip(last)))
+}
+
+/// `$3, $4`: two places after the second.
+fn places(after: usize, n: usize) -> String {
+    let each: Vec<String> = (1..=n).map(|at| format!("${}", after + at)).collect();
+    each.join(", ")
+}
+
+/// The words that are in a column of the newest rows.
+pub(super) fn words(db: &mut dyn Db, column: Column, n_rows: i64) -> Result<Vec<String>, DbError> {
+    let column = column.name();
+    db.rows(
+        &format!(
+            "select distinct {column} from (select {column} from journal order by id desc limit $1)
+             where {column} is not null"
+        ),
+        &[n_rows.into()],
+        |row| row.text(0),
+    )
+}
+
+/// A column with words that only the journal itself knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Column {
+    Actor,
+    Event,
+    Tool,
+}
+
+impl Column {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Actor => "actor",
+            Self::Event => "event",
+            Self::Tool => "tool",
+        }
+    }
 }
 
 /// The figures of one row that statistics are made of.
@@ -251,6 +298,7 @@ fn shown(row: &dyn Row) -> Result<Shown, DbError> {
         client: row.text(3)?,
         event: row.text(4)?,
         session: row.opt_text(5)?,
+        agent: None,
         actor: row.text(6)?,
         actor_kind: row.opt_text(7)?,
         tool: row.opt_text(8)?,

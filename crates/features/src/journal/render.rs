@@ -12,6 +12,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
     let mut out = String::new();
     for row in rows {
         let session = row.session.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
+        let agent = row.agent.as_deref().unwrap_or(session);
         let actor = row.actor_kind.as_deref().filter(|kind| !kind.is_empty()).unwrap_or(&row.actor);
         let what = row
             .tool
@@ -24,7 +25,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
             .unwrap_or_default();
         let _infallible = writeln!(
             out,
-            "{:>6}  {}  {session:<8}  {actor:<16}  {what:<28}  {:<7}  {:>7}  {}",
+            "{:>6}  {}  {agent:<16}  {actor:<16}  {what:<28}  {:<7}  {:>7}  {}",
             row.id,
             time(row.at_ms, tz_offset_s),
             row.verdict,
@@ -45,6 +46,7 @@ pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
         ("time", Some(time(row.at_ms, tz_offset_s))),
         ("event", Some(row.event.clone())),
         ("client", Some(row.client.clone())),
+        ("agent", row.agent.clone()),
         ("session", Some(row.session.clone().unwrap_or_else(|| none.clone()))),
         (
             "actor",

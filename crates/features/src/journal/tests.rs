@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_core::engine::Surroundings;
 use substrate_core::engine::processed::{Group, Processed};
@@ -10,7 +11,7 @@ use substrate_core::settings::{Layer, Scope};
 use substrate_core::world::Nowhere;
 use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
-    ToolCall, ToolClass, engine,
+    ToolCall, ToolClass, Verb, engine,
 };
 use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
@@ -73,9 +74,21 @@ impl Place {
     }
 
     fn rows(&mut self, path: &[&str], body: Value, now: i64) -> Value {
-        let verb = super::FEATURE.verbs.iter().find(|verb| verb.path == path).unwrap();
-        self.with(now, |cx| (verb.run)(cx, &Caller::default(), body).unwrap().json)
+        self.rows_for(&Caller::default(), path, body, now)
     }
+
+    fn rows_for(&mut self, caller: &Caller, path: &[&str], body: Value, now: i64) -> Value {
+        self.with(now, |cx| (verb(path).run)(cx, caller, body).unwrap().json)
+    }
+
+    fn refused(&mut self, path: &[&str], body: Value) -> String {
+        let caller = Caller::default();
+        self.with(0, |cx| format!("{:?}", (verb(path).run)(cx, &caller, body).unwrap_err()))
+    }
+}
+
+fn verb(path: &[&str]) -> &'static Verb {
+    super::FEATURE.verbs.iter().find(|verb| verb.path == path).unwrap()
 }
 
 fn event(kind: EventKind, session: &str, at: i64) -> Event {
@@ -115,13 +128,48 @@ fn every_filter_finds_its_rows() {
     };
     assert_eq!(count("session", "even"), 6);
     assert_eq!(count("session", "ev"), 6, "a beginning is enough");
-    assert_eq!(count("session", "nobody"), 0);
     assert_eq!(count("tool", "Edit"), 5);
     assert_eq!(count("event", "Stop"), 1);
     assert_eq!(count("actor", "main"), 11);
     assert_eq!(count("verdict", "allow"), 11);
     assert_eq!(count("since", "3d"), 4);
     assert_eq!(count("since", "1ms"), 1);
+    assert_eq!(count("event", "stop"), 1, "in any case");
+}
+
+#[rstest]
+#[case("event", "Stpo", "the journal has no event `Stpo`", "try `Stop`")]
+#[case("tool", "Bsh", "the journal has no tool `Bsh`", "try `Bash`")]
+#[case("verdict", "denied", "the journal has no verdict `denied`", "try `deny`")]
+#[case("session", "nobody", "no session whose id begins with `nobody`", "")]
+fn a_word_that_nothing_can_fit_is_an_error(
+    #[case] filter: &str,
+    #[case] value: &str,
+    #[case] message: &str,
+    #[case] hint: &str,
+) {
+    let mut place = Place::new("");
+    let mut event = event(EventKind::PreToolUse, "s", 0);
+    event.detail = call("Bash", "{}");
+    place.happen(&event);
+    let mut body = NO_FILTER.clone();
+    body["which"][filter] = json!(value);
+    let said = place.refused(&["journal", "list"], body);
+    assert!(said.contains(message) && said.contains(hint), "{said}");
+}
+
+#[test]
+fn an_agent_that_is_typed_is_a_filter_and_rows_name_their_agents() {
+    let mut place = Place::new("");
+    place.happen(&event(EventKind::SessionStart, "one", 0));
+    place.happen(&event(EventKind::SessionStart, "two", 1));
+    let rows = place.rows(&["journal", "list"], NO_FILTER.clone(), 2);
+    let name = rows[0]["agent"].as_str().unwrap().to_owned();
+    assert_ne!(rows[1]["agent"], name.as_str());
+    let caller = Caller { agent: Some(name.clone()), agent_typed: true, ..Caller::default() };
+    let rows = place.rows_for(&caller, &["journal", "list"], NO_FILTER.clone(), 2);
+    assert_eq!(rows.as_array().unwrap().len(), 1);
+    assert_eq!(rows[0]["agent"], name.as_str());
 }
 
 #[test]

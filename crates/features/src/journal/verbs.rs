@@ -6,16 +6,21 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use substrate_core::text::nearest;
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, EventKind, Output, VerbError, Verdict};
 
-use super::ops::{self, Figures, Filter};
+use super::ops::{self, Column, Figures, Filter, Shown};
 use super::record::LATE;
 use super::render;
+use crate::identity::book::{self, Lookup};
 
 /// Statistics look at so many of the newest rows at the most.
 const MAX_FIGURES: i64 = 200_000;
+
+/// Words that only the journal knows are looked for in so many of the newest rows.
+const MAX_SEEN: i64 = 20_000;
 
 #[derive(Args, Serialize, Deserialize, Clone, Debug)]
 pub(super) struct Which {
@@ -31,7 +36,7 @@ pub(super) struct Which {
     /// Only calls of this tool, e.g. `Bash`
     #[arg(long)]
     tool: Option<String>,
-    /// Only this verdict: allow, context, notice, export, block, ask, deny
+    /// Only this verdict: deny, ask, block, context, notice, export, wait, allow
     #[arg(long)]
     verdict: Option<String>,
     /// Only the last so long, e.g. `15m`, `2h`, `7d`
@@ -40,18 +45,105 @@ pub(super) struct Which {
 }
 
 impl Which {
-    fn filter(self, cx: &mut Cx<'_>, limit: i64) -> Result<Filter, VerbError> {
+    fn filter(self, cx: &mut Cx<'_>, caller: &Caller, limit: i64) -> Result<Filter, VerbError> {
         let after = after(cx, self.since.as_deref())?;
+        let kinds = EventKind::ALL.iter().map(|kind| kind.name());
         Ok(Filter {
-            session: self.session,
-            actor: self.actor,
-            event: self.event,
-            tool: self.tool,
-            verdict: self.verdict,
+            sessions: sessions(cx, caller, self.session.as_deref())?,
+            actor: word(cx, Some(Column::Actor), &["main"], self.actor)?,
+            event: word(cx, Some(Column::Event), &kinds.collect::<Vec<_>>(), self.event)?,
+            tool: word(cx, Some(Column::Tool), &[], self.tool)?,
+            verdict: word(cx, None, &Verdict::WORDS, self.verdict)?,
             after,
             limit,
         })
     }
+}
+
+/// The sessions that are meant: one by the beginning of its id, or those of the agent that was typed.
+fn sessions(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    prefix: Option<&str>,
+) -> Result<Option<Vec<String>>, VerbError> {
+    if let Some(prefix) = prefix {
+        let found = ops::session(cx.db, prefix)?.ok_or_else(|| {
+            VerbError::user(
+                format!("the journal knows no session whose id begins with `{prefix}`"),
+                "`substrate journal list` shows the latest",
+            )
+        })?;
+        return Ok(Some(vec![found]));
+    }
+    let Some(name) = caller.agent.as_deref().filter(|_| caller.agent_typed) else {
+        return Ok(None);
+    };
+    match book::find(cx.db, name)? {
+        Lookup::Found(found) | Lookup::Ended(found) => {
+            Ok(Some(book::sessions_of(cx.db, found.agent)?))
+        }
+        Lookup::Unknown { nearest } => Err(unknown("agent", name, &nearest)),
+    }
+}
+
+/// A word that must be one of these, or be somewhere in that column.
+fn word(
+    cx: &mut Cx<'_>,
+    column: Option<Column>,
+    words: &[&str],
+    given: Option<String>,
+) -> Result<Option<String>, VerbError> {
+    let Some(given) = given else { return Ok(None) };
+    if let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(&given)) {
+        return Ok(Some((*word).to_owned()));
+    }
+    let seen = match column {
+        Some(column) => ops::words(cx.db, column, MAX_SEEN)?,
+        None => Vec::new(),
+    };
+    if seen.contains(&given) {
+        return Ok(Some(given));
+    }
+    let all: Vec<&str> = words.iter().copied().chain(seen.iter().map(String::as_str)).collect();
+    let close = nearest(&given, all.iter().copied());
+    let what = column.map_or("verdict", Column::name);
+    Err(unknown(what, &given, if close.is_empty() { &all[..all.len().min(8)] } else { &close }))
+}
+
+fn unknown(what: &str, given: &str, nearest: &[impl AsRef<str>]) -> VerbError {
+    let words: Vec<String> = nearest.iter().map(|word| format!("`{}`", word.as_ref())).collect();
+    let hint = if words.is_empty() {
+        "`substrate journal list` shows what there is".to_owned()
+    } else {
+        format!("try {}", words.join(" or "))
+    };
+    VerbError::user(format!("the journal has no {what} `{given}`"), hint)
+}
+
+/// The newest rows that fit, with the names of their agents.
+fn named(cx: &mut Cx<'_>, filter: &Filter) -> Result<Vec<Shown>, VerbError> {
+    let mut rows = ops::list(cx.db, filter)?;
+    let mut names: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for row in &mut rows {
+        row.agent = match &row.session {
+            Some(session) => name(cx, &mut names, session)?,
+            None => None,
+        };
+    }
+    Ok(rows)
+}
+
+fn name(
+    cx: &mut Cx<'_>,
+    names: &mut BTreeMap<String, Option<String>>,
+    session: &str,
+) -> Result<Option<String>, VerbError> {
+    if let Some(known) = names.get(session) {
+        return Ok(known.clone());
+    }
+    let found = book::of_session(cx.db, session)?.map(|(_, name)| name);
+    names.insert(session.to_owned(), found.clone());
+    Ok(found)
 }
 
 /// The id before the span begins.
@@ -76,11 +168,12 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["journal", "list"];
     const ABOUT: &'static str = "The newest entries of the journal, oldest first";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let filter = self.which.filter(cx, self.limit)?;
-        let rows = ops::list(cx.db, &filter)?;
+        let filter = self.which.filter(cx, caller, self.limit)?;
+        let rows = named(cx, &filter)?;
         Ok(Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows)))
     }
 }
@@ -101,13 +194,14 @@ impl VerbArgs for Tail {
     const PATH: &'static [&'static str] = &["journal", "tail"];
     const ABOUT: &'static str = "Follow the journal as it grows (Ctrl+C ends it)";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let mut filter =
-            self.which.clone().filter(cx, if self.after.is_some() { 1_000 } else { self.limit })?;
+        let limit = if self.after.is_some() { 1_000 } else { self.limit };
+        let mut filter = self.which.clone().filter(cx, caller, limit)?;
         filter.after = self.after.unwrap_or(filter.after);
         let newest = ops::newest_id(cx.db)?;
-        let rows = ops::list(cx.db, &filter)?;
+        let rows = named(cx, &filter)?;
         let mut out = Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows));
         let next = Self { after: Some(newest), ..self };
         out.follow = serde_json::to_value(next).ok();
@@ -125,14 +219,18 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["journal", "show"];
     const ABOUT: &'static str = "Everything about one entry";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let row = ops::show(cx.db, self.id)?.ok_or_else(|| {
+        let mut row = ops::show(cx.db, self.id)?.ok_or_else(|| {
             VerbError::user(
                 format!("there is no entry {}", self.id),
                 "`substrate journal list` shows the newest",
             )
         })?;
+        if let Some(session) = &row.session {
+            row.agent = book::of_session(cx.db, session)?.map(|(_, name)| name);
+        }
         Ok(Output::new(render::whole(&row, caller.tz_offset_s), json!(row)))
     }
 }
@@ -148,6 +246,7 @@ impl VerbArgs for Stats {
     const PATH: &'static [&'static str] = &["journal", "stats"];
     const ABOUT: &'static str = "How many events, how fast, what was refused, what failed";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let after = after(cx, Some(&self.since))?;

@@ -1,5 +1,6 @@
-//! Changes that no edit announced: a file that somebody else holds and that changed while a shell command ran. Both sides
-//! are told, once. Nobody knows who did it, so nobody is blamed, and nothing is said where the holder was at work itself.
+//! Changes that no edit announced: a file that another actor holds and that changed while a shell command ran. Both sides
+//! are told, once. A command that names the file is told even while the holder has a call open which does not. A command
+//! that does not name it is told only where it ran alone: the holder had no call open, and no other open call names it.
 
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, Settings, Timestamp, ToolClass, Wish};
 
@@ -8,7 +9,7 @@ use super::ops::{self, Lease, Seen};
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::words::{self, How};
-use super::{files, lending};
+use super::{files, lending, naming};
 use crate::{journal, mail};
 
 /// Held files that are looked at after a command.
@@ -45,12 +46,23 @@ pub(super) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, D
         if lives.until(cx, &lease.claim)?.is_none() {
             continue;
         }
-        ops::saw(cx.db, &lease.path, change.stamp)?;
         let owner = &lease.claim.owner;
-        if lending::waits_for(cx, owner, &me)? || is_own_work(cx, owner, change.at)? {
-            continue;
+        let is_lent = lending::waits_for(cx, owner, &me)?;
+        let suspect = match is_lent {
+            true => Suspect::Holder,
+            false => suspect(cx, event, &me, &lease, change.at)?,
+        };
+        if suspect != Suspect::Other {
+            ops::saw(cx.db, &lease.path, change.stamp)?;
         }
-        let how = if change.stamp.is_some() { How::Changed } else { How::Removed };
+        let is_named = match suspect {
+            Suspect::Holder | Suspect::Other => continue,
+            Suspect::Me { is_named } => is_named,
+        };
+        let how = match change.stamp {
+            Some(_) => How::Changed { is_named },
+            None => How::Removed { is_named },
+        };
         let file = (&*lease.path, &*lease.relative);
         out.push(tell(cx, &me, &lease.claim, file, &event.cwd, how)?);
     }
@@ -111,13 +123,52 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices('/').map(|(at, _)| &path[..at.max(1)])
 }
 
-/// Whether the holder had a call open then that may have done it itself. A parent that waits for its subagent does nothing.
-fn is_own_work(cx: &mut Cx<'_>, owner: &Owner, at: Timestamp) -> Result<bool, DbError> {
-    if owner.is_person() {
-        return Ok(false);
+/// Who changed a file, as far as anybody can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suspect {
+    /// The holder itself, or nobody can tell.
+    Holder,
+    Me {
+        is_named: bool,
+    },
+    /// Another actor, whose command is still running and names the file. It is told when that ends.
+    Other,
+}
+
+fn suspect(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    me: &Owner,
+    lease: &Lease,
+    at: Timestamp,
+) -> Result<Suspect, DbError> {
+    let owner = &lease.claim.owner;
+    let own = match owner.is_person() {
+        true => Vec::new(),
+        false => {
+            // A parent that waits for its subagent does nothing.
+            let waiting = lending::open(cx.db, &owner.session, &owner.actor)?;
+            journal::running_at(cx.db, &owner.session, &owner.actor, at, &waiting)?
+        }
+    };
+    let command = event.tool().and_then(|call| call.command.as_deref()).unwrap_or_default();
+    let is_named = naming::names(command, &lease.path) && !naming::only_reads(command);
+    if is_named {
+        let is_own = own.iter().any(|call| naming::names(&call.input, &lease.path));
+        return Ok(if is_own { Suspect::Holder } else { Suspect::Me { is_named } });
     }
-    let waiting = lending::open(cx.db, &owner.session, &owner.actor)?;
-    journal::was_at_work(cx.db, &owner.session, &owner.actor, at, &waiting)
+    if !own.is_empty() {
+        return Ok(Suspect::Holder);
+    }
+    let name = lease.path.rsplit('/').next().unwrap_or_default();
+    let except = [(&*me.session, &*me.actor), (&*owner.session, &*owner.actor)];
+    for (session, actor) in journal::who_named(cx.db, name, except)? {
+        let calls = journal::running_at(cx.db, &session, &actor, at, &[])?;
+        if calls.iter().any(|call| !call.is_over && naming::names(&call.input, &lease.path)) {
+            return Ok(Suspect::Other);
+        }
+    }
+    Ok(Suspect::Me { is_named })
 }
 
 /// Tells the holder by mail; the wish tells the one whose edit or command it was.

@@ -51,7 +51,7 @@ fn is_tool_event(event: &Event) -> bool {
     )
 }
 
-fn need(event: &Event, path: &str) -> Need {
+pub(super) fn need(event: &Event, path: &str) -> Need {
     Need::Place { path: path.to_owned(), cwd: event.cwd.clone() }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn named(cx: &Cx<'_>, event: &Event) -> Vec<Place> {
 }
 
 /// Where there is no working tree of git, the folder of the project stands for it.
-fn rooted(place: &Place, project: &str) -> Place {
+pub(super) fn rooted(place: &Place, project: &str) -> Place {
     let relative = below(&place.path, project).filter(|_| place.root.is_empty());
     relative.map_or_else(
         || place.clone(),

@@ -74,7 +74,7 @@ fn held_by_others(
     Ok(out)
 }
 
-fn taken_from_others(
+pub(super) fn taken_from_others(
     cx: &mut Cx<'_>,
     event: &Event,
     me: &Owner,
@@ -107,7 +107,7 @@ fn taken_from_others(
 }
 
 /// Where the path goes on from the top of its tree, that is known only now.
-fn from_top(place: &Place) -> String {
+pub(super) fn from_top(place: &Place) -> String {
     let top = place.path.split_once(&format!("/{TOP}"));
     top.map_or_else(|| place.path.clone(), |(_, below)| format!("{}{below}", place.root))
 }

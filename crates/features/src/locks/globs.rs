@@ -7,6 +7,9 @@ use std::collections::HashMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+/// A glob that is longer is none: compiling it would take long.
+const MAX_GLOB: usize = 1_024;
+
 /// How many compiled globs are kept.
 const MAX_COMPILED: usize = 1_024;
 
@@ -47,6 +50,19 @@ pub(super) fn matches(glob: &str, relative: &str) -> bool {
             }
             known.get(glob).and_then(Option::as_ref).is_some_and(|glob| glob.is_match(relative))
         })
+}
+
+/// Everything that is asked of globs, for a fuzzer.
+pub(crate) fn ask_all(glob: &str, other: &str, path: &str) {
+    let _any = (
+        is_glob(glob),
+        is_valid(glob),
+        is_reachable(glob),
+        matches(glob, path),
+        may_overlap(glob, other),
+    );
+    let _taken =
+        Taking::new(glob, true, true).takes(path) || Taking::new(glob, false, false).takes(path);
 }
 
 /// Whether any of the globs matches. One that is none matches nothing.
@@ -94,7 +110,7 @@ impl Taking {
 }
 
 fn built(glob: &str) -> Option<globset::Glob> {
-    if glob.is_empty() {
+    if glob.is_empty() || glob.len() > MAX_GLOB {
         return None;
     }
     GlobBuilder::new(&whole(glob)).literal_separator(true).build().ok()

@@ -11,6 +11,8 @@ mod globs;
 mod lending;
 mod life;
 mod mirror;
+mod naming;
+mod notes;
 mod ops;
 mod ops_globs;
 mod ops_history;
@@ -20,6 +22,7 @@ mod record;
 mod release;
 mod render;
 mod schema;
+mod shell_writes;
 mod standing;
 mod sweep;
 mod sweep_args;
@@ -31,9 +34,14 @@ mod verbs_look;
 mod verbs_wait;
 mod within;
 mod words;
+mod writes;
+mod writes_copy;
+mod writes_patch;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use globs::ask_all;
 
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
@@ -47,7 +55,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "locks.mode",
             kind: Kind::Word(&["enforce", "warn", "off"]),
             default: "\"enforce\"",
-            about: "Whether an edit of a file that somebody else holds is refused, or only told.",
+            about: "Whether an edit of a file that another actor holds, or a shell line that plainly writes it, is refused or only told.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -56,7 +64,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Texts,
             default: "[]",
             about: "Globs of the files that are leased, relative to the working tree, e.g. `[\"**/*.ts\", \"**/*.tsx\"]`. Empty: every file that git does not ignore.",
-            project: ProjectMay::Set,
+            project: ProjectMay::Widen,
             profiles: &[],
         },
         Key {
@@ -85,7 +93,7 @@ pub(crate) const FEATURE: Feature = Feature {
         },
     ],
     gather: Some(files::gather),
-    looks: Some(bypass::looks),
+    looks: Some(policy::looks),
     consider: Some(policy::consider),
     record: Some(record::record),
     if_unrecorded: Some(policy::if_unrecorded),

@@ -30,8 +30,30 @@ macro_rules! columns {
 pub(super) const IN_ROOT: &str =
     concat!("select ", columns!(), " from lease_globs where root = $1");
 
+/// Seeks in one index, however many there are.
+pub(super) const OTHERS_RESERVE: &str = "select 1 from lease_globs where session < $1
+   union all select 1 from lease_globs where session > $1
+   union all select 1 from lease_globs where session = $1 and actor < $2
+   union all select 1 from lease_globs where session = $1 and actor > $2 limit 1";
+
+/// Whether another actor has reserved anything anywhere.
+pub(super) fn others_reserve(db: &mut dyn Db, me: &Owner) -> Result<bool, DbError> {
+    let params = [me.session.as_str().into(), me.actor.as_str().into()];
+    Ok(db.first(OTHERS_RESERVE, &params, |row| row.int(0))?.is_some())
+}
+
 pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Vec<Reserved>, DbError> {
     db.rows(IN_ROOT, &[root.into()], reserved)
+}
+
+/// Whether that actor has it.
+pub(super) fn is_of(db: &mut dyn Db, id: i64, session: &str, actor: &str) -> Result<bool, DbError> {
+    let found = db.first(
+        "select 1 from lease_globs where id = $1 and session = $2 and actor = $3",
+        &[id.into(), session.into(), actor.into()],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
 }
 
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Reserved>, DbError> {

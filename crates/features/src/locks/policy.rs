@@ -2,33 +2,44 @@
 
 use substrate_core::facts::Place;
 use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, StartSource, ToolClass, Wish,
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Settings, StartSource, ToolClass, Wish,
 };
 
 use super::life::{self, Claim, PROVISIONAL_MS};
 use super::ops::{self, Lease};
 use super::ops_history::{self, What};
 use super::owner::Owner;
-use super::standing::{self, Standing};
+use super::standing::{self, Holder, Standing};
 use super::words::How;
-use super::{bypass, files, git, mirror, words};
+use super::{bypass, files, git, mirror, notes, shell_writes, words};
 
 /// Files that the briefing names.
 const MAX_NAMED: i64 = 5;
+
+/// Which files are looked at depends on who holds any.
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
+    bypass::looks(event, settings) || shell_writes::looks(event, settings)
+}
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if cx.settings.word("locks.mode") == "off" {
         return Ok(Vec::new());
     }
     let class = event.tool().map(|call| call.class);
-    Ok(match (event.kind, class) {
+    let mut out = match (event.kind, class) {
         (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event)?,
-        (EventKind::PreToolUse, Some(ToolClass::Shell)) => git::before_shell(cx, event)?,
+        (EventKind::PreToolUse, Some(ToolClass::Shell)) => {
+            let mut out = shell_writes::before_shell(cx, event)?;
+            out.extend(git::before_shell(cx, event)?);
+            out
+        }
         (EventKind::PostToolUse, Some(ToolClass::Edit)) => after_edit(cx, event)?,
         _ if bypass::is_after_shell(event) => bypass::after_shell(cx, event)?,
         (EventKind::SessionStart, _) => briefing(cx, event)?,
         _ => Vec::new(),
-    })
+    };
+    out.extend(notes::riding(cx, event)?);
+    Ok(out)
 }
 
 fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
@@ -43,20 +54,28 @@ fn before_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     }
     let mut out = Vec::new();
     for place in files::named(cx, event) {
-        let Standing::Taken(holder) = standing::of(cx, &me, &place)? else { continue };
-        let reason = words::held(cx, &place.relative, &holder)?;
-        let next = words::next(cx, &place, &event.cwd, &holder)?;
-        out.push(match cx.settings.word("locks.mode") {
-            "enforce" => Wish::Deny { rule: "locks".to_owned(), reason, next },
-            _ => {
-                let text = format!(
-                    "{reason} Nothing keeps you off it, but you may overwrite each other. {next}"
-                );
-                Wish::context(text, Some(words::show(&place.path, &event.cwd)))
-            }
-        });
+        if let Standing::Taken(holder) = standing::of(cx, &me, &place)? {
+            out.push(held_wish(cx, event, &place, &holder)?);
+        }
     }
     Ok(out)
+}
+
+/// What an actor is told that wants to change a file which another holds.
+pub(super) fn held_wish(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    place: &Place,
+    holder: &Holder,
+) -> Result<Wish, DbError> {
+    let reason = words::held(cx, &place.relative, holder)?;
+    let next = words::next(cx, place, &event.cwd, holder)?;
+    if cx.settings.word("locks.mode") == "enforce" {
+        return Ok(Wish::Deny { rule: "locks".to_owned(), reason, next });
+    }
+    let text =
+        format!("{reason} Nothing keeps you off it, but you may overwrite each other. {next}");
+    Ok(Wish::context(text, Some(words::show(&place.path, &event.cwd))))
 }
 
 /// The edit has happened: the lease is real now. Whoever had to wait so long for a person's consent that the lease was

@@ -7,7 +7,7 @@ use super::life::PROVISIONAL_MS;
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
-use super::{files, lending, mirror, ops, policy, release, words};
+use super::{files, lending, mirror, notes, ops, policy, release, shell_writes, words};
 use crate::mail::face;
 
 /// Leases that are looked at when one of several clients ends; what is left over ends with its process.
@@ -22,6 +22,9 @@ pub(super) fn record(
     if cx.settings.word("locks.mode") != "off" {
         match (event.kind, class) {
             (EventKind::PreToolUse, Some(ToolClass::Edit)) => before_edit(cx, event, outcome)?,
+            (EventKind::PreToolUse, Some(ToolClass::Shell)) => {
+                shell_writes::record(cx, event, outcome)?;
+            }
             (EventKind::PostToolUseFailure, Some(ToolClass::Edit)) => failed_edit(cx, event)?,
             // A turn that waits for mail is over as well: nobody shall wait for who waits.
             (EventKind::Stop | EventKind::SubagentStop, _) if outcome.verdict.block.is_none() => {
@@ -37,6 +40,7 @@ pub(super) fn record(
             _ => {}
         }
         lending::record(cx, event, outcome)?;
+        notes::record(cx, event, outcome)?;
     }
     mirror::tool(cx, event, outcome);
     Ok(())
@@ -101,10 +105,15 @@ pub(super) fn wanted(
         Some((_, glob)) => words::in_root(path, relative, glob),
         None => path.to_owned(),
     };
-    let (subject, body) = words::waits(&who, relative, &freed);
-    // Sixty who wait for one file are one message, not sixty.
-    let key = format!("waits {path}");
-    face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key))
+    if owner.is_person() {
+        let (subject, body) = words::waits(&who, relative, &freed);
+        // Sixty who wait for one file are one message, not sixty.
+        let key = format!("waits {path}");
+        return face::note(cx, (owner.agent, &owner.sub), &subject, body, Some(key));
+    }
+    let glob = holder.glob.as_ref().map(|(id, _)| *id);
+    let said = words::waits_for_you(&who, relative, &freed);
+    notes::leave(cx.db, owner, (path, glob), &said, cx.now)
 }
 
 /// Nothing was changed, so a lease that was only for this edit goes.

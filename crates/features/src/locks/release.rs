@@ -6,7 +6,7 @@ use super::ops::{self, Lease};
 use super::ops_globs::{self, Reserved};
 use super::ops_history::{self, What};
 use super::owner::Owner;
-use super::{mirror, words};
+use super::{mirror, notes, words};
 
 /// How many there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +60,12 @@ fn after(
 ) -> Result<Released, DbError> {
     for lease in leases {
         note(cx, &lease.claim.owner, &lease.path, what)?;
+        notes::forget(cx.db, &lease.claim.owner, &lease.path)?;
         cx.effects.push(Effect::Wake { key: words::wake_key(&lease.path) });
     }
     for glob in globs {
         note(cx, &glob.claim.owner, &format!("{}/{}", glob.root, glob.glob), what)?;
+        notes::forget_glob(cx.db, &glob.claim.owner, glob.id)?;
         cx.effects.push(Effect::Wake { key: words::glob_key(glob.id) });
     }
     mirror::released(cx, leases, what)?;

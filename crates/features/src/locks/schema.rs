@@ -2,7 +2,7 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[FIRST, SECOND, THIRD];
+pub(super) const MIGRATIONS: &[Migration] = &[FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: Migration = Migration {
     about: "leases on files, reserved globs, who waits for whom, and what happened to a file",
@@ -85,4 +85,17 @@ const THIRD: Migration = Migration {
     about: "which file a lease is on, whatever its name",
     sql: "alter table leases add column file text;
           create index leases_file on leases (file) where file is not null;",
+};
+
+const FOURTH: Migration = Migration {
+    about: "notes to holders of files that others are waiting for",
+    sql: "create table lease_notes (
+            session text not null,
+            actor text not null,
+            path text not null,
+            glob bigint,
+            said text not null,
+            at_ms bigint not null,
+            primary key (session, actor, path)
+          );",
 };

@@ -12,11 +12,13 @@ const MAX_PATHS: usize = 48;
 
 const RM: Spec = Spec {
     values: "",
+    glued: "",
     longs: &["recursive", "force", "interactive", "dir", "verbose", "one-file-system"],
 };
 
 const MV: Spec = Spec {
     values: "tS",
+    glued: "",
     longs: &["target-directory=", "suffix=", "no-clobber", "force", "interactive", "verbose"],
 };
 
@@ -66,18 +68,23 @@ impl Sweep {
 
 /// The sweeping commands of a line. A line that can't be read has none.
 pub(super) fn sweeps(command: &str) -> Vec<Sweep> {
-    // Most commands are others, and are not read.
-    if !["git", "rm", "mv"].iter().any(|name| command.contains(name)) {
-        return Vec::new();
-    }
-    let line = shell::read(command);
-    let called = called(&line);
+    if may_sweep(command) { of_line(&shell::read(command)) } else { Vec::new() }
+}
+
+/// Most commands are others, and are not read.
+pub(super) fn may_sweep(command: &str) -> bool {
+    ["git", "rm", "mv"].iter().any(|name| command.contains(name))
+}
+
+/// The same of a line that was read.
+pub(super) fn of_line(line: &Line) -> Vec<Sweep> {
+    let called = called(line);
     let runs = |simple: &&Simple| simple.function.as_deref().is_none_or(|f| called.contains(&f));
     let mut made: Vec<String> = Vec::new();
     let mut out = Vec::new();
     for simple in line.commands.iter().filter(runs) {
         let found = match simple.name() {
-            "git" => sweep_git::sweep(&line, simple),
+            "git" => sweep_git::sweep(line, simple),
             "rm" => rm(simple),
             "mv" => mv(simple),
             _ => None,
@@ -91,7 +98,7 @@ pub(super) fn sweeps(command: &str) -> Vec<Sweep> {
 }
 
 /// The functions that run; one that is only defined does nothing.
-fn called(line: &Line) -> Vec<&str> {
+pub(super) fn called(line: &Line) -> Vec<&str> {
     let mut out: Vec<&str> = Vec::new();
     loop {
         let n = out.len();
@@ -175,7 +182,7 @@ pub(super) fn moved(args: &Args<'_>, overwrites: bool) -> Vec<Taken> {
 }
 
 /// What a word names in the shell; nothing where it is not known.
-fn named(word: &Word, is_deep: bool) -> Option<Taken> {
+pub(super) fn named(word: &Word, is_deep: bool) -> Option<Taken> {
     let path = word.path()?;
     if !word.has_glob && !word.has_braces {
         return Some(Taken { path, reach: if is_deep { Reach::Below } else { Reach::File } });

@@ -7,6 +7,8 @@ use crate::shell::Word;
 pub(super) struct Spec {
     /// Letters whose flag has a value.
     pub(super) values: &'static str,
+    /// Letters that take what is glued to them, and nothing else: `-i.bak`.
+    pub(super) glued: &'static str,
     /// The long ones; those that end in `=` have a value.
     pub(super) longs: &'static [&'static str],
 }
@@ -54,8 +56,14 @@ impl<'w> Args<'w> {
                 out.is_help |= letters == "h";
                 for (at, letter) in letters.char_indices() {
                     out.shorts.push(letter);
-                    let Some(n) = spec.values.find(letter) else { continue };
                     let glued = &letters[at + letter.len_utf8()..];
+                    if let Some(n) = spec.glued.find(letter) {
+                        let name = &spec.glued[n..n + letter.len_utf8()];
+                        let value = Word { text: glued.to_owned(), ..word.clone() };
+                        out.values.push((name, value));
+                        break;
+                    }
+                    let Some(n) = spec.values.find(letter) else { continue };
                     let value = match glued.is_empty() {
                         true => rest.next().cloned(),
                         false => Some(Word { text: glued.to_owned(), ..word.clone() }),
@@ -110,8 +118,11 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    const SPEC: Spec =
-        Spec { values: "be", longs: &["force", "force-create=", "hard", "exclude=", "help"] };
+    const SPEC: Spec = Spec {
+        values: "be",
+        glued: "i",
+        longs: &["force", "force-create=", "hard", "exclude=", "help"],
+    };
 
     fn words(line: &str) -> Vec<Word> {
         line.split(' ').map(Word::plain).collect()
@@ -129,6 +140,9 @@ mod tests {
     #[case("--exclude=x --hard", "hard", true)]
     #[case("-- --hard", "hard", false)]
     #[case("--no-hard", "hard", false)]
+    #[case("-i.hf -q", "f", false)]
+    #[case("-ifq", "q", false)]
+    #[case("-i -f", "f", true)]
     fn a_flag_is_there(#[case] line: &str, #[case] name: &str, #[case] expected: bool) {
         assert_eq!(Args::read(&words(line), SPEC).has(&[name]), expected);
     }

@@ -87,7 +87,7 @@ fn spec(sub: &str) -> Spec {
         "init" => ("b", &["initial-branch=", "template=", "separate-git-dir=", "object-format="]),
         _ => ("", &[]),
     };
-    Spec { values, longs }
+    Spec { values, glued: "", longs }
 }
 
 /// What merges, and what it can be told halfway.

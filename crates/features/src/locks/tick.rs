@@ -4,7 +4,7 @@ use substrate_core::{Cx, FeatureError};
 
 use super::life::Lives;
 use super::ops_history::{self, What};
-use super::{lending, ops, ops_globs, release};
+use super::{lending, notes, ops, ops_globs, release};
 use crate::identity::book;
 
 const DAY_MS: i64 = 86_400_000;
@@ -36,7 +36,8 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let (old, older) = (cx.now.plus_ms(-DAY_MS), cx.now.plus_ms(-HISTORY_MS));
     let n_forgotten = ops_history::forget(cx.db, older, old, STEP)?;
     let n_calls = lending::forget(cx.db, old, STEP)?;
-    Ok(late.len() >= full || n_forgotten.max(n_calls) >= full)
+    let n_notes = notes::forget_older(cx.db, old, STEP)?;
+    Ok(late.len() >= full || n_forgotten.max(n_calls).max(n_notes) >= full)
 }
 
 /// Whoever has ended, or lost its process, holds nothing.

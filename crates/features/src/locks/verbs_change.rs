@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::life::{Claim, Lives};
 use super::ops::{self, Lease};
@@ -50,6 +50,7 @@ impl VerbArgs for Acquire {
     const PATH: &'static [&'static str] = &["locks", "acquire"];
     const ABOUT: &'static str = "Take files ahead, or reserve globs: all of them or none";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(&self.paths, local);
@@ -273,6 +274,7 @@ impl VerbArgs for Release {
     const PATH: &'static [&'static str] = &["locks", "release"];
     const ABOUT: &'static str = "Let go of files and globs, and say how many";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(&self.paths, local);

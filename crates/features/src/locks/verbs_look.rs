@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::life::Lives;
 use super::owner::Owner;
@@ -28,6 +28,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["locks", "list"];
     const ABOUT: &'static str = "Who holds which files";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -71,6 +72,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["locks", "show"];
     const ABOUT: &'static str = "Who holds a file, and what happened to it lately";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(std::slice::from_ref(&self.path), local);
@@ -130,6 +132,7 @@ impl VerbArgs for History {
     const PATH: &'static [&'static str] = &["locks", "history"];
     const ABOUT: &'static str = "Who held a file, who was refused it, newest first";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(std::slice::from_ref(&self.path), local);
@@ -162,6 +165,7 @@ impl VerbArgs for Check {
     const PATH: &'static [&'static str] = &["locks", "check"];
     const ABOUT: &'static str = "Fails when others hold any of these files; for git hooks";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(&self.paths, local);

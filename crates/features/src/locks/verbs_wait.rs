@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError, WaitFor};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError, WaitFor};
 
 use super::owner::Owner;
 use super::standing::{self, Standing};
@@ -41,6 +41,7 @@ impl VerbArgs for Wait {
     const PATH: &'static [&'static str] = &["locks", "wait"];
     const ABOUT: &'static str = "Wait until nobody else holds a file";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.found = targets::here(std::slice::from_ref(&self.path), local);

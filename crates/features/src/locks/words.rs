@@ -70,7 +70,17 @@ pub(super) fn next(
     Ok(format!("Work elsewhere meanwhile, wait with {wait}, or write to them: {send}."))
 }
 
-/// The mail to a holder for whom somebody waits. `freed` is what the holder can let go of.
+/// The note to a holder of a file that somebody else is waiting for. `freed` is what the holder can let go of.
+pub(super) fn waits_for_you(waiter: &str, relative: &str, freed: &str) -> String {
+    // The holder may be in any folder.
+    let release = word(freed, "").map_or_else(
+        || "It is free when your turn ends.".to_owned(),
+        |word| format!("Run `substrate locks release {word}` when you are done, or end your turn."),
+    );
+    format!("{waiter} is waiting for `{}`, which you hold. {release}", path(relative))
+}
+
+/// The mail to a person who holds a file that somebody is waiting for.
 pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, String) {
     let path = path(relative);
     let subject = format!("{waiter} waits for {path}");
@@ -78,9 +88,7 @@ pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, Strin
     let release = word(freed, "").map_or_else(String::new, |word| {
         format!("; `substrate locks release {word}` frees it at once")
     });
-    let body = format!(
-        "{waiter} wanted to edit `{path}`, which you hold.\nIt is free when your turn ends{release}."
-    );
+    let body = format!("{waiter} wanted to edit `{path}`, which you hold{release}.");
     (subject, body)
 }
 
@@ -89,9 +97,13 @@ pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, Strin
 pub(super) enum How {
     /// By an edit, surely.
     Edited,
-    /// While a command ran: perhaps by it.
-    Changed,
-    Removed,
+    /// While a command ran: perhaps by it; very likely where the command names the file.
+    Changed {
+        is_named: bool,
+    },
+    Removed {
+        is_named: bool,
+    },
 }
 
 /// To somebody whose edit, or perhaps command, changed what another holds.
@@ -101,12 +113,20 @@ pub(super) fn you_changed(holder: &str, relative: &str, how: How) -> String {
         How::Edited => {
             "your edit changed it. Look at it again before you go on, and tell them".to_owned()
         }
-        How::Changed => {
+        How::Changed { is_named: false } => {
             "it changed while your command ran. If that was you, look at it again and tell them"
                 .to_owned()
         }
-        How::Removed => {
+        How::Changed { is_named: true } => {
+            "it changed while your command ran, which names it. Look at it again before you go on, and tell them"
+                .to_owned()
+        }
+        How::Removed { is_named: false } => {
             "it was removed or moved while your command ran. If that was you, bring it back and tell them"
+                .to_owned()
+        }
+        How::Removed { is_named: true } => {
+            "it was removed or moved while your command ran, which names it. Bring it back, and tell them"
                 .to_owned()
         }
     };
@@ -121,21 +141,28 @@ pub(super) fn was_changed(who: &str, relative: &str, how: How) -> (String, Strin
             format!("{who} changed {path}"),
             format!("{who} changed `{path}`, which you hold.\nRead it again before you edit it."),
         ),
-        How::Changed => (
+        How::Changed { is_named } => (
             format!("{path} changed while {who} ran a command"),
             format!(
-                "`{path}`, which you hold, changed while {who} ran a command and you ran none.\n\
-                 Read it again before you edit it."
+                "`{path}`, which you hold, changed while {who} ran a command{}.\n\
+                 Read it again before you edit it.",
+                ran(is_named)
             ),
         ),
-        How::Removed => (
+        How::Removed { is_named } => (
             format!("{path} went away while {who} ran a command"),
             format!(
-                "`{path}`, which you hold, was removed or moved while {who} ran a command and you ran none.\n\
-                 Look for it before you edit it, or ask them."
+                "`{path}`, which you hold, was removed or moved while {who} ran a command{}.\n\
+                 Look for it before you edit it, or ask them.",
+                ran(is_named)
             ),
         ),
     }
+}
+
+/// Why that command is suspected.
+const fn ran(is_named: bool) -> &'static str {
+    if is_named { " that names it" } else { " and you ran none" }
 }
 
 /// `substrate locks wait src/lib.rs`, in marks.

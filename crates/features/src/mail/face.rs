@@ -4,6 +4,7 @@ use substrate_core::text::one_line;
 use substrate_core::{Cx, Db, DbError, Timestamp};
 
 use super::ops::{Letter, Mailbox};
+use super::words::Count;
 use super::{ops_box, ops_ledger, post};
 use crate::identity::book;
 
@@ -21,13 +22,18 @@ pub(crate) fn next_due(
     Ok(due.map(|due| due.max(now.plus_ms(1))))
 }
 
-/// How many messages of a mailbox were not read; counting ends at a thousand or so.
+/// How many messages of a mailbox were not read; counting ends at two hundred.
 pub(crate) fn n_unread(
     db: &mut dyn Db,
     (agent, sub): (i64, &str),
     now: Timestamp,
 ) -> Result<i64, DbError> {
     Ok(ops_box::n_unread(db, Mailbox { agent, sub }, now)?.0)
+}
+
+/// `2 unread messages`.
+pub(crate) fn unread_words(n: i64) -> String {
+    Count(n).of("unread")
 }
 
 /// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under

@@ -110,6 +110,14 @@ pub(super) struct Line {
     pub(super) was_for: Option<String>,
     /// Whom it is for, where it is shown to somebody else.
     pub(super) for_parent: Option<String>,
+    /// It comes from Substrate itself, which reads no answers.
+    pub(super) is_ours: bool,
+    /// It was told before.
+    pub(super) is_again: bool,
+    /// Characters of the whole body.
+    pub(super) n_chars: i64,
+    /// The whole body, where there is room for it.
+    pub(super) body: Option<String>,
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Mail between agents and people: sent once, told at the right moment, known to have arrived.
 //!
 //! A delivery goes from queued over injected (in an answer that was printed) to seen (the model was asked since), read
-//! and acked. Whatever gets lost on the way is told again.
+//! and acked. Whatever gets lost on the way is told again. A message whose whole body was seen is read; one that was only
+//! announced is not.
 
 pub(crate) mod face;
+mod introduce;
 mod message;
 mod ops;
 mod ops_box;
@@ -33,7 +35,7 @@ const NAME: &str = "mail";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Carries messages between agents and people, and knows which of them arrived.",
-    migrations: &[schema::TABLES, search::TABLE],
+    migrations: &[schema::TABLES, search::TABLE, schema::WHOLE],
     consider: Some(policy::consider),
     record: Some(policy::record),
     printed: Some(policy::printed),

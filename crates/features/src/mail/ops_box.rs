@@ -30,6 +30,16 @@ pub(super) struct Open {
     pub(super) acked_ms: Option<i64>,
     pub(super) starred: bool,
     pub(super) replaced_by: Option<i64>,
+    pub(super) injected_ms: Option<i64>,
+    /// How many stops it held in vain.
+    pub(super) n_held: i64,
+}
+
+impl Open {
+    /// It is, or was, in an answer that reached its client.
+    pub(super) const fn is_told(&self) -> bool {
+        self.injected_ms.is_some() || self.seen_ms.is_some()
+    }
 }
 
 /// The whole way of one delivery.
@@ -57,7 +67,7 @@ pub(super) struct Delivery {
 macro_rules! columns {
     () => {
         "m.id, m.sender, m.sender_sub, m.subject, m.priority, d.was_for, m.sent_ms, m.deadline_ms, m.thread, d.box,
-         d.seen_ms, d.read_ms, d.acked_ms, d.starred, d.replaced_by"
+         d.seen_ms, d.read_ms, d.acked_ms, d.starred, d.replaced_by, d.injected_ms, d.n_held"
     };
 }
 
@@ -95,18 +105,21 @@ pub(super) const PENDING_FOR_SUBS: &str = concat!(
     " and d.shown_to_sub_ms is null order by d.priority desc, d.message limit $5"
 );
 
-pub(super) const N_PENDING: &str = concat!(
-    "select count(*) from (select 1 from deliveries d where ",
-    pending!(),
-    " limit $5) as few"
-);
-
 pub(super) const UNREAD: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message where ",
     unread!(),
     " order by d.priority desc, d.message limit $4"
+);
+
+/// What was only announced, and that once.
+pub(super) const ANNOUNCED: &str = concat!(
+    "select ",
+    columns!(),
+    " from deliveries d join messages m on m.id = d.message where ",
+    unread!(),
+    " and d.seen_ms is not null and d.again_ms is null order by d.priority desc, d.message limit $4"
 );
 
 pub(super) const N_UNREAD: &str = concat!(
@@ -158,18 +171,6 @@ fn new_ones(
     db.rows(sql, &params, open)
 }
 
-pub(super) fn n_pending(
-    db: &mut dyn Db,
-    of: Mailbox<'_>,
-    at_least: Priority,
-    now: Timestamp,
-) -> Result<Count, DbError> {
-    let free = now.plus_ms(-CLAIM_MS).0;
-    let params =
-        [of.agent.into(), of.sub.into(), free.into(), at_least.number().into(), MAX_COUNT.into()];
-    Ok(Count(db.first(N_PENDING, &params, |row| row.int(0))?.unwrap_or(0)))
-}
-
 /// What was not read, the urgent first, then the oldest.
 pub(super) fn unread(
     db: &mut dyn Db,
@@ -181,6 +182,18 @@ pub(super) fn unread(
     db.rows(UNREAD, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }
 
+/// What was announced once, and not read since.
+pub(super) fn announced(
+    db: &mut dyn Db,
+    of: Mailbox<'_>,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<Open>, DbError> {
+    let free = now.plus_ms(-CLAIM_MS).0;
+    db.rows(ANNOUNCED, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
+}
+
+/// How many were not read: the one count that is ever told.
 pub(super) fn n_unread(db: &mut dyn Db, of: Mailbox<'_>, now: Timestamp) -> Result<Count, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     let params = [of.agent.into(), of.sub.into(), free.into(), MAX_COUNT.into()];
@@ -315,5 +328,7 @@ fn open(row: &dyn Row) -> Result<Open, DbError> {
         acked_ms: row.opt_int(12)?,
         starred: row.int(13)? != 0,
         replaced_by: row.opt_int(14)?,
+        injected_ms: row.opt_int(15)?,
+        n_held: row.int(16)?,
     })
 }

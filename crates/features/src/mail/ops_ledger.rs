@@ -31,7 +31,7 @@ pub(super) const INJECTED: &str = "update deliveries set injected_ms = $2 where 
 
 pub(super) const LOST_ELSEWHERE: &str =
     "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
-           in_session = null, in_actor = null
+           in_session = null, in_actor = null, whole = 0
          where agent = $1 and sub = '' and injected_ms is not null and seen_ms is null";
 
 pub(super) const NEXT_SNOOZE: &str =
@@ -43,17 +43,19 @@ pub(super) const OVERDUE: &str = "select message, agent, sub from deliveries
          order by deadline_ms limit $2";
 
 pub(super) const FORWARD: &str = "update deliveries set sub = '', was_for = sub, claim = null, claimed_ms = null, injected_ms = null,
-           channel = null, in_session = null, in_actor = null
+           channel = null, in_session = null, in_actor = null, whole = 0, n_held = 0
          where agent = $1 and sub = $2 and sub <> '' and seen_ms is null and replaced_by is null";
 
+/// Claims a message for an answer, which has its `whole` body or only announces it.
 pub(super) fn claim(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     message: i64,
     claim: &Claim<'_>,
+    whole: bool,
 ) -> Result<(), DbError> {
     db.execute(
-        "update deliveries set claim = $4, claimed_ms = $5, channel = $6, in_session = $7, in_actor = $8
+        "update deliveries set claim = $4, claimed_ms = $5, channel = $6, in_session = $7, in_actor = $8, whole = $9
          where message = $1 and agent = $2 and sub = $3 and seen_ms is null and injected_ms is null",
         &[
             message.into(),
@@ -64,7 +66,22 @@ pub(super) fn claim(
             claim.channel.into(),
             claim.session.into(),
             claim.actor.into(),
+            i64::from(whole).into(),
         ],
+    )?;
+    Ok(())
+}
+
+/// A message that was announced before is in an answer once more.
+pub(super) fn announced_again(
+    db: &mut dyn Db,
+    of: Mailbox<'_>,
+    message: i64,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update deliveries set again_ms = $4 where message = $1 and agent = $2 and sub = $3",
+        &[message.into(), of.agent.into(), of.sub.into(), now.0.into()],
     )?;
     Ok(())
 }
@@ -87,7 +104,7 @@ pub(super) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, D
     )?;
     agents.extend(db.rows(
         "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
-           in_session = null, in_actor = null
+           in_session = null, in_actor = null, whole = 0
          where claim = $1 and injected_ms is not null and seen_ms is null returning agent",
         &[request.as_str().into()],
         |row| row.int(0),
@@ -107,21 +124,25 @@ pub(super) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<
     })
 }
 
+/// The model was asked since. Where it had the whole body before it, the message is read as well.
 pub(super) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), DbError> {
     db.execute(
-        "update deliveries set seen_ms = $4 where message = $1 and agent = $2 and sub = $3",
+        "update deliveries set seen_ms = $4,
+           read_ms = case when whole = 1 then coalesce(read_ms, $4) else read_ms end
+         where message = $1 and agent = $2 and sub = $3",
         &[of.message.into(), of.agent.into(), of.sub.as_str().into(), now.0.into()],
     )?;
     Ok(())
 }
 
-/// It was never there: queued again.
+/// It was never there: queued again. A stop that it could not hold is counted.
 pub(super) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
+    let has_held = matches!(of.channel.as_str(), "Stop" | "SubagentStop");
     db.execute(
         "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
-           in_session = null, in_actor = null
+           in_session = null, in_actor = null, whole = 0, n_held = n_held + $4
          where message = $1 and agent = $2 and sub = $3",
-        &[of.message.into(), of.agent.into(), of.sub.as_str().into()],
+        &[of.message.into(), of.agent.into(), of.sub.as_str().into(), i64::from(has_held).into()],
     )?;
     Ok(())
 }
@@ -190,7 +211,8 @@ pub(super) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result
     }
     let n = db.execute(
         "update deliveries set snooze_ms = null, seen_ms = null, read_ms = null, injected_ms = null,
-           channel = null, claim = null, claimed_ms = null, in_session = null, in_actor = null
+           channel = null, claim = null, claimed_ms = null, in_session = null, in_actor = null, whole = 0,
+           n_held = 0, again_ms = null
          where agent = $1 and snooze_ms is not null and snooze_ms <= $2",
         &[agent.into(), now.0.into()],
     )?;

@@ -6,12 +6,13 @@ use substrate_core::{
     Who, Wish,
 };
 
+use super::introduce::{Bodies, lines};
 use super::message::{Line, Priority};
 use super::ops::Mailbox;
-use super::ops_box::{self, Open};
+use super::ops_box;
 use super::ops_ledger::{self, Claim};
 use super::settle::{Settled, settled};
-use super::words::{self, Count, Introduction, MAX_LINES};
+use super::words::{self, Introduction, MAX_LINES};
 use super::{NAME, ops_topics};
 use crate::identity::book;
 
@@ -25,23 +26,32 @@ enum Occasion {
     Open,
     /// The same words, but only what nobody was told.
     OpenNew,
-    /// What has come since, at least so important.
-    New(Priority),
+    /// What has come since, and what was only announced before.
+    Prompt,
+    /// Urgent mail, between two tool calls.
+    Tool,
     /// It may not stop before it knows.
     Hold,
     /// The same for a subagent, which also learns of its agent's mail.
     HoldSub,
 }
 
-/// The parts of an introduction: messages to the actor itself,
+/// How often a message may hold a stop in vain; then it waits for the next prompt.
+const MAX_HELD: i64 = 2;
+
+/// The parts of an introduction: the line of a message to the actor itself,
 const OWN: &str = "message";
-/// and messages to a subagent's agent, which still gets them itself.
+/// its whole body,
+const BODY: &str = "body";
+/// the line of a message that was announced before,
+const AGAIN: &str = "message again";
+/// and that of one to a subagent's agent, which still gets it itself.
 const OF_PARENT: &str = "message of the parent";
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     settle(cx, event)?;
     let Some((who, occasion)) = occasion(cx, event) else { return Ok(Vec::new()) };
-    if !matches!(occasion, Occasion::New(Priority::Urgent)) {
+    if occasion != Occasion::Tool {
         ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
     }
     let wish = introduction(cx, &who, occasion)?;
@@ -65,8 +75,8 @@ pub(super) fn record(
 
 /// Claims the messages that are in the answer for it.
 fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
-    let mut told = outcome.told(NAME).peekable();
-    let (Some(_), Some(who)) = (told.peek(), &cx.who) else { return Ok(()) };
+    let told: Vec<&Part> = outcome.told(NAME).collect();
+    let (false, Some(who)) = (told.is_empty(), &cx.who) else { return Ok(()) };
     let claim = Claim {
         request: outcome.request,
         channel: event.kind.name(),
@@ -74,12 +84,16 @@ fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbErro
         actor: event.actor.key(),
         at: cx.now,
     };
-    for part in told {
-        if part.what == OF_PARENT {
-            ops_ledger::shown_to_sub(cx.db, who.agent, part.id, cx.now)?;
-        } else {
-            let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
-            ops_ledger::claim(cx.db, mailbox, part.id, &claim)?;
+    let of = Mailbox { agent: who.agent, sub: &who.sub };
+    for part in &told {
+        match &*part.what {
+            OF_PARENT => ops_ledger::shown_to_sub(cx.db, who.agent, part.id, cx.now)?,
+            AGAIN => ops_ledger::announced_again(cx.db, of, part.id, cx.now)?,
+            OWN => {
+                let whole = told.iter().any(|body| body.what == BODY && body.id == part.id);
+                ops_ledger::claim(cx.db, of, part.id, &claim, whole)?;
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -135,10 +149,8 @@ fn occasion(cx: &Cx<'_>, event: &Event) -> Option<(Who, Occasion)> {
             Occasion::OpenNew
         }
         (EventKind::SessionStart, _) => Occasion::Open,
-        (EventKind::UserPromptSubmit, _) => Occasion::New(Priority::Low),
-        (EventKind::PostToolUse | EventKind::PostToolUseFailure, _) => {
-            Occasion::New(Priority::Urgent)
-        }
+        (EventKind::UserPromptSubmit, _) => Occasion::Prompt,
+        (EventKind::PostToolUse | EventKind::PostToolUseFailure, _) => Occasion::Tool,
         (EventKind::Stop, _) if is_main => Occasion::Hold,
         (EventKind::Waiter, _) if is_main && who.has_stopped => Occasion::Hold,
         (EventKind::SubagentStop, Detail::Stop { again: false, .. })
@@ -158,41 +170,48 @@ fn introduction(
     occasion: Occasion,
 ) -> Result<Option<Wish>, FeatureError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
-    let least = if let Occasion::New(least) = occasion { least } else { Priority::Low };
-    let open = match occasion {
+    let least = if occasion == Occasion::Tool { Priority::Urgent } else { Priority::Low };
+    let mut rows = match occasion {
         Occasion::Open => ops_box::unread(cx.db, of, cx.now, N_SHOWN)?,
         _ => ops_box::pending(cx.db, of, least, cx.now, N_SHOWN)?,
     };
-    let mut n_rows = Count(i64::try_from(open.len()).unwrap_or(N_SHOWN));
-    if n_rows.0 >= N_SHOWN {
-        n_rows = match occasion {
-            Occasion::Open => ops_box::n_unread(cx.db, of, cx.now)?,
-            _ => ops_box::n_pending(cx.db, of, least, cx.now)?,
-        };
+    if matches!(occasion, Occasion::Hold | Occasion::HoldSub) {
+        rows.retain(|row| row.n_held < MAX_HELD);
     }
-    let mut all = lines(cx, &open)?;
+    let room = |n_taken: usize| N_SHOWN - i64::try_from(n_taken).unwrap_or(N_SHOWN);
+    if occasion == Occasion::Prompt {
+        rows.extend(ops_box::announced(cx.db, of, cx.now, room(rows.len()))?);
+    }
+    let mut all = lines(cx, &rows, Bodies::OfNew)?;
+    let mut n_of_parent = 0;
     if occasion == Occasion::HoldSub {
-        let room = N_SHOWN - i64::try_from(open.len()).unwrap_or(N_SHOWN);
         let parent = Mailbox { agent: who.agent, sub: "" };
-        let theirs = ops_box::pending_for_subs(cx.db, parent, cx.now, room)?;
-        for line in lines(cx, &theirs)? {
+        let theirs = ops_box::pending_for_subs(cx.db, parent, cx.now, room(rows.len()))?;
+        n_of_parent = i64::try_from(theirs.len()).unwrap_or(0);
+        for line in lines(cx, &theirs, Bodies::None)? {
             all.push(Line { for_parent: Some(who.name.clone()), ..line });
         }
-        n_rows.0 += i64::try_from(theirs.len()).unwrap_or(0);
     }
     if all.is_empty() {
         return Ok(None);
     }
+    let mut count = ops_box::n_unread(cx.db, of, cx.now)?;
+    count.0 += n_of_parent;
     let Introduction { text, ends } = match occasion {
-        Occasion::Open | Occasion::OpenNew => words::open_mail(n_rows, &all),
-        Occasion::New(_) => words::new_mail(n_rows, &all),
-        Occasion::Hold | Occasion::HoldSub => words::reason(n_rows, &all),
+        Occasion::Open | Occasion::OpenNew => words::open_mail(count, &all),
+        Occasion::Prompt | Occasion::Tool => words::new_mail(count, &all),
+        Occasion::Hold | Occasion::HoldSub => words::reason(count, &all),
     };
-    let part = |(line, end): (&Line, usize)| {
-        let what = if line.for_parent.is_some() { OF_PARENT } else { OWN };
-        Part { what: what.into(), id: line.id, end }
-    };
-    let parts = all.iter().zip(ends).map(part).collect();
+    let mut parts = Vec::with_capacity(2 * all.len());
+    for (line, ends) in all.iter().zip(ends) {
+        let what = match line {
+            Line { for_parent: Some(_), .. } => OF_PARENT,
+            Line { is_again: true, .. } => AGAIN,
+            _ => OWN,
+        };
+        parts.push(Part { what: what.into(), id: line.id, end: ends.line });
+        parts.extend(ends.body.map(|end| Part { what: BODY.into(), id: line.id, end }));
+    }
     Ok(Some(match occasion {
         Occasion::Hold | Occasion::HoldSub => Wish::Block(Block {
             cause: Cause::Mail,
@@ -200,26 +219,10 @@ fn introduction(
             insists: Insists::WhileItLasts,
             parts,
         }),
-        Occasion::Open | Occasion::OpenNew | Occasion::New(_) => {
+        Occasion::Open | Occasion::OpenNew | Occasion::Prompt | Occasion::Tool => {
             Wish::Context { text, more: Some("substrate inbox".to_owned()), parts }
         }
     }))
-}
-
-/// The rows as they are told, with their senders' names.
-pub(super) fn lines(cx: &mut Cx<'_>, rows: &[Open]) -> Result<Vec<Line>, DbError> {
-    let mut out = Vec::with_capacity(rows.len());
-    for row in rows {
-        out.push(Line {
-            id: row.id,
-            from: address(cx, row.sender, &row.sender_sub)?,
-            subject: row.subject.clone(),
-            priority: row.priority,
-            was_for: row.was_for.clone(),
-            for_parent: None,
-        });
-    }
-    Ok(out)
 }
 
 /// A name as mail is sent to it.

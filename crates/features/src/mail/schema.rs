@@ -82,3 +82,10 @@ pub(super) const TABLES: Migration = Migration {
           );
           create index subscriptions_agent on subscriptions (agent, sub)",
 };
+
+pub(super) const WHOLE: Migration = Migration {
+    about: "whether a message was told with its whole body, how often it held a turn, and when it was announced again",
+    sql: "alter table deliveries add column whole bigint not null default 0;
+          alter table deliveries add column n_held bigint not null default 0;
+          alter table deliveries add column again_ms bigint;",
+};

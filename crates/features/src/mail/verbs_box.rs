@@ -6,7 +6,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError, Who};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
 use super::message::MessageId;
 use super::ops::{self, Mailbox};
@@ -49,6 +49,7 @@ impl VerbArgs for Inbox {
     const PATH: &'static [&'static str] = &["inbox"];
     const ABOUT: &'static str = "Your unread messages; whoever reads them here has read them";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -152,6 +153,7 @@ impl VerbArgs for Read {
     const PATH: &'static [&'static str] = &["read"];
     const ABOUT: &'static str = "One message as a whole";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -191,6 +193,7 @@ impl VerbArgs for Ack {
     const PATH: &'static [&'static str] = &["ack"];
     const ABOUT: &'static str = "Tell the sender that you have taken note";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Acked, "Acknowledged")
@@ -211,6 +214,7 @@ impl VerbArgs for Star {
     const PATH: &'static [&'static str] = &["star"];
     const ABOUT: &'static str = "Mark a message as one to find again";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let done = if self.off { "No star any more:" } else { "Starred" };
@@ -231,6 +235,7 @@ impl VerbArgs for Snooze {
     const PATH: &'static [&'static str] = &["snooze"];
     const ABOUT: &'static str = "Put a message off; it comes back as a new one";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let until = post::moment(&self.until, cx.now)?;
@@ -255,6 +260,7 @@ impl VerbArgs for Archive {
     const PATH: &'static [&'static str] = &["archive"];
     const ABOUT: &'static str = "Put messages away; they stay searchable";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Archived, "Archived")
@@ -272,6 +278,7 @@ impl VerbArgs for Trash {
     const PATH: &'static [&'static str] = &["trash"];
     const ABOUT: &'static str = "Throw messages away; `archive` brings them back within 30 days";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         marked(cx, &self.ids, Mark::Trashed, "Thrown away")

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::time::Ago;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError, Who};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
 use super::message::MessageId;
 use super::ops::{self, Mailbox, Message};
@@ -32,6 +32,7 @@ impl VerbArgs for Thread {
     const PATH: &'static [&'static str] = &["thread"];
     const ABOUT: &'static str = "A conversation, its latest 50 messages";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -78,6 +79,7 @@ impl VerbArgs for Search {
     const PATH: &'static [&'static str] = &["search"];
     const ABOUT: &'static str = "Find messages that you sent or got, newest first";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -115,6 +117,7 @@ impl VerbArgs for Status {
     const PATH: &'static [&'static str] = &["status"];
     const ABOUT: &'static str = "How far a message has come with each recipient";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
+use substrate_core::{Access, Audience, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
 
+use super::introduce::{Bodies, lines};
 use super::message::{MessageId, Priority};
 use super::ops::Mailbox;
 use super::ops_box::{self, Mark};
-use super::policy::lines;
 use super::words::MAX_LINES;
 use super::{ops_ledger, post, render, words};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(super) struct Poll {
-    /// Wait so long for mail, e.g. `30s`
+    /// Wait so long for new mail, e.g. `30s`
     #[arg(long)]
     wait: Option<String>,
     /// Say nothing when there is none
@@ -36,28 +36,36 @@ pub(super) struct Poll {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     printed: Vec<MessageId>,
+    /// Of these, what was printed with its whole body.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    whole: Vec<MessageId>,
 }
 
 impl VerbArgs for Poll {
     const PATH: &'static [&'static str] = &["poll"];
-    const ABOUT: &'static str = "What is new in your mailbox";
+    const ABOUT: &'static str = "Show unread messages, and wait for new ones with `--wait`";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
         if !self.printed.is_empty() {
-            return printed(cx, &who, &self.printed, "poll");
-        }
-        if let Some(out) = shown(cx, &who, self.peek)? {
-            return Ok(out);
+            return printed(cx, &who, &self.printed, &self.whole, "poll");
         }
         let until = match (self.until_ms, &self.wait) {
             (Some(until), _) => Some(until),
             (None, Some(text)) => Some(cx.now.plus_ms(span(text)?).0),
             (None, None) => None,
         };
+        let until = until.filter(|until| *until > cx.now.0);
+        // Who waits has been told of the rest, and would never wait otherwise.
+        let wanted = if until.is_some() { Wanted::New } else { Wanted::Unread };
+        if let Some(out) = shown(cx, &who, wanted, self.peek)? {
+            return Ok(out);
+        }
         let mut out = nothing(if self.quiet { "" } else { "No new messages.\n" });
-        if let Some(until) = until.filter(|until| *until > cx.now.0) {
+        if let Some(until) = until {
             let body = json!(Self { until_ms: Some(until), ..self });
             out.wait = Some(wait_for(cx, &who, until, body)?);
         }
@@ -79,6 +87,10 @@ pub(super) struct Watch {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     printed: Vec<MessageId>,
+    /// Of these, what was printed with its whole body.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    whole: Vec<MessageId>,
 }
 
 fn a_day() -> String {
@@ -87,15 +99,17 @@ fn a_day() -> String {
 
 impl VerbArgs for Watch {
     const PATH: &'static [&'static str] = &["watch"];
-    const ABOUT: &'static str = "Wait for mail, print it and end: for clients without hooks";
+    const ABOUT: &'static str =
+        "Print unread messages and end; wait for one if there is none: for clients without hooks";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
         if !self.printed.is_empty() {
-            return printed(cx, &who, &self.printed, "watch");
+            return printed(cx, &who, &self.printed, &self.whole, "watch");
         }
-        if let Some(out) = shown(cx, &who, false)? {
+        if let Some(out) = shown(cx, &who, Wanted::Unread, false)? {
             return Ok(out);
         }
         let until = match self.until_ms {
@@ -111,48 +125,73 @@ impl VerbArgs for Watch {
     }
 }
 
-/// What is new.
-fn shown(cx: &mut Cx<'_>, who: &Who, peek: bool) -> Result<Option<Output>, VerbError> {
+/// What a caller ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// Any message that was not read.
+    Unread,
+    /// One that was never told.
+    New,
+}
+
+/// What was not read, if there is what is wanted.
+fn shown(
+    cx: &mut Cx<'_>,
+    who: &Who,
+    wanted: Wanted,
+    peek: bool,
+) -> Result<Option<Output>, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
-    let rows = ops_box::pending(cx.db, of, Priority::Low, cx.now, MAX_LINES as i64)?;
+    let is_new = !ops_box::pending(cx.db, of, Priority::Low, cx.now, 1)?.is_empty();
+    if wanted == Wanted::New && !is_new {
+        return Ok(None);
+    }
+    let rows = ops_box::unread(cx.db, of, cx.now, MAX_LINES as i64)?;
     if rows.is_empty() {
         return Ok(None);
     }
-    let count = ops_box::n_pending(cx.db, of, Priority::Low, cx.now)?;
-    let lines = lines(cx, &rows)?;
-    let mut list = Vec::new();
+    let count = ops_box::n_unread(cx.db, of, cx.now)?;
+    let lines = lines(cx, &rows, Bodies::OfAll)?;
+    let (mut list, mut whole) = (Vec::new(), Vec::new());
     for (row, line) in rows.iter().zip(&lines) {
         if !peek {
             ops_box::mark(cx.db, of, row.id, Mark::Claimed, cx.now)?;
         }
-        list.push(render::open_json(row, &line.from));
+        let mut json = render::open_json(row, &line.from);
+        json["n_chars"] = json!(line.n_chars);
+        json["body"] = json!(line.body);
+        list.push(json);
+        whole.extend(line.body.as_ref().map(|_| row.id));
     }
-    let reason = words::reason(count, &lines).text;
-    let json = json!({"n_new": count.0, "messages": list});
+    let json = json!({"n_unread": count.0, "messages": list});
     let mut out = Output::new(format!("{}\n", words::open_mail(count, &lines).text), json);
-    out.hook = Some(json!({"decision": "block", "reason": reason}));
+    // A message holds a turn until it was told, and not until it was read.
+    let block = json!({"decision": "block", "reason": words::reason(count, &lines).text});
+    out.hook = Some(if is_new { block } else { Value::Null });
     let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-    out.after = (!peek).then(|| json!({ "printed": ids }));
+    out.after = (!peek).then(|| json!({ "printed": ids, "whole": whole }));
     Ok(Some(out))
 }
 
-/// The command's own output is the delivery.
+/// The command's own output is the delivery. A message is read where its whole body was in it.
 fn printed(
     cx: &mut Cx<'_>,
     who: &Who,
     ids: &[MessageId],
+    whole: &[MessageId],
     how: &'static str,
 ) -> Result<Output, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     for id in ids {
-        ops_box::mark(cx.db, of, id.0, Mark::Seen(how), cx.now)?;
+        let mark = if whole.contains(id) { Mark::Read(how) } else { Mark::Seen(how) };
+        ops_box::mark(cx.db, of, id.0, mark, cx.now)?;
     }
     Ok(nothing(""))
 }
 
 fn nothing(text: &str) -> Output {
-    let mut out = Output::new(text.to_owned(), json!({"n_new": 0, "messages": []}));
+    let mut out = Output::new(text.to_owned(), json!({"n_unread": 0, "messages": []}));
     out.hook = Some(Value::Null);
     out
 }

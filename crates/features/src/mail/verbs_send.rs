@@ -3,8 +3,9 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use substrate_core::text;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
 use super::message::{MessageId, Priority, names};
 use super::ops::{self, Letter, Mailbox};
@@ -13,15 +14,26 @@ use super::post::{self, Posted, Recipient};
 use super::words;
 use crate::identity::reach::{Reach, reach};
 
+/// What is taken of a text as its subject.
+const SHORT_SUBJECT: usize = 80;
+
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Send {
+    /// The same as `--to`
+    #[arg(value_name = "NAME")]
+    #[serde(skip)]
+    name: Option<String>,
+    /// The same as `--body`
+    #[arg(value_name = "TEXT", conflicts_with_all = ["body", "body_file"], allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<String>,
     /// To whom: one name, or several with commas; `User` is the person
-    #[arg(long, value_delimiter = ',', required_unless_present = "jsonl")]
+    #[arg(long, value_delimiter = ',', required_unless_present_any = ["name", "jsonl"], conflicts_with = "name")]
     #[serde(deserialize_with = "names")]
     to: Vec<String>,
-    /// What it is about, in one line
-    #[arg(long, required_unless_present = "jsonl")]
+    /// What it is about, in one line (default: the beginning of the text)
+    #[arg(long, required_unless_present_any = ["text", "body", "body_file", "jsonl"])]
     subject: Option<String>,
     /// The text
     #[arg(long, conflicts_with = "body_file", allow_hyphen_values = true)]
@@ -47,7 +59,7 @@ pub(super) struct Send {
     #[serde(alias = "idempotency-key")]
     idempotency_key: Option<String>,
     /// One message per line of this file (`-`: standard input), each a JSON object with these fields
-    #[arg(long, conflicts_with_all = ["to", "subject", "body", "body_file"])]
+    #[arg(long, conflicts_with_all = ["name", "text", "to", "subject", "body", "body_file"])]
     jsonl: Option<String>,
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -58,9 +70,19 @@ impl VerbArgs for Send {
     const PATH: &'static [&'static str] = &["send"];
     const ABOUT: &'static str = "Send a message to agents or to the user";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        complete(&mut self.body, &mut self.body_file, local)
+        if let Some(names) = self.name.take() {
+            self.to = names.split(',').map(str::to_owned).collect();
+        }
+        self.body = self.body.take().or(self.text.take());
+        complete(&mut self.body, &mut self.body_file, local)?;
+        if self.subject.is_none() {
+            let first = self.body.as_deref().and_then(|body| body.trim().lines().next());
+            self.subject = first.map(|line| text::one_line(line, SHORT_SUBJECT));
+        }
+        Ok(())
     }
 
     fn streams(body: &Value) -> Option<String> {
@@ -141,6 +163,10 @@ impl Send {
 pub(super) struct Reply {
     /// The message that is answered, e.g. `42`
     id: MessageId,
+    /// The same as `--body`
+    #[arg(value_name = "TEXT", conflicts_with_all = ["body", "body_file"], allow_hyphen_values = true)]
+    #[serde(skip)]
+    text: Option<String>,
     /// The text
     #[arg(long, conflicts_with = "body_file", allow_hyphen_values = true)]
     body: Option<String>,
@@ -161,8 +187,10 @@ impl VerbArgs for Reply {
     const PATH: &'static [&'static str] = &["reply"];
     const ABOUT: &'static str = "Answer a message, in its thread";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.body = self.body.take().or(self.text.take());
         complete(&mut self.body, &mut self.body_file, local)
     }
 
@@ -201,7 +229,7 @@ impl VerbArgs for Reply {
             message.subject.clone()
         } else {
             let whole = format!("Re: {}", message.subject);
-            substrate_core::text::one_line(&whole, post::MAX_SUBJECT - 1)
+            text::one_line(&whole, post::MAX_SUBJECT - 1)
         };
         let letter = Letter {
             sender: who.agent,
@@ -272,6 +300,9 @@ pub(super) fn checked_body(given: Option<&str>) -> Result<String, VerbError> {
     let given = given.ok_or_else(|| {
         VerbError::user("there is no text", "add `--body TEXT` or `--body-file FILE`")
     })?;
+    if given.trim().is_empty() {
+        return Err(VerbError::user("the text is empty", "say something: `--body TEXT`"));
+    }
     post::body(given)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::message::Priority;
 use super::ops::{Letter, Mailbox};
@@ -30,6 +30,7 @@ impl VerbArgs for TopicCreate {
     const PATH: &'static [&'static str] = &["topic", "create"];
     const ABOUT: &'static str = "Open a topic that agents can follow";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -54,6 +55,7 @@ impl VerbArgs for TopicList {
     const PATH: &'static [&'static str] = &["topic", "list"];
     const ABOUT: &'static str = "The topics and how many follow them";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
@@ -85,6 +87,7 @@ impl VerbArgs for Subscribe {
     const PATH: &'static [&'static str] = &["subscribe"];
     const ABOUT: &'static str = "Get what is published on a topic";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -106,6 +109,7 @@ impl VerbArgs for Unsubscribe {
     const PATH: &'static [&'static str] = &["unsubscribe"];
     const ABOUT: &'static str = "Get no more of a topic";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
@@ -150,6 +154,7 @@ impl VerbArgs for Publish {
     const PATH: &'static [&'static str] = &["publish"];
     const ABOUT: &'static str = "Send a message to everybody who follows a topic";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)
@@ -203,6 +208,7 @@ impl VerbArgs for Broadcast {
     const PATH: &'static [&'static str] = &["broadcast"];
     const ABOUT: &'static str = "Send a message to every agent that is there in this project";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         complete(&mut self.body, &mut self.body_file, local)

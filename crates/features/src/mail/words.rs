@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::tz::{Offset, TimeZone};
-use substrate_core::text::one_line;
+use substrate_core::text::{one_line, plain_line};
 
 use super::message::{Line, Priority};
 
@@ -13,8 +13,10 @@ pub(super) const MAX_LINES: usize = 10;
 /// Counts end here.
 pub(super) const MAX_COUNT: i64 = 200;
 
-/// What `inbox` is for.
-const USE: &str = "Use `substrate inbox` to read full messages.";
+/// Characters that the bodies of one introduction may take together; what is longer is announced. The bodies of urgent
+/// messages have room of their own.
+const MAX_SHORT: i64 = 600;
+pub(super) const MAX_URGENT: i64 = 4_000;
 
 /// How many there are; a count that was capped is said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,49 +33,63 @@ impl Count {
     }
 }
 
-/// The words about some messages, and where the line of each ends in them.
+/// The words about some messages, and where each of them ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Introduction {
     pub(super) text: String,
-    pub(super) ends: Vec<usize>,
+    pub(super) ends: Vec<Ends>,
+}
+
+/// Where the line of a message ends, and where its body does, if that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) line: usize,
+    pub(super) body: Option<usize>,
+}
+
+/// Which bodies of these lengths are told.
+pub(super) fn told_whole(bodies: impl Iterator<Item = (Priority, i64)>) -> Vec<bool> {
+    let (mut short, mut urgent) = (MAX_SHORT, MAX_URGENT);
+    let fits = |(priority, n_chars): (Priority, i64)| {
+        let room = if priority == Priority::Urgent { &mut urgent } else { &mut short };
+        let fits = n_chars <= *room;
+        *room -= if fits { n_chars } else { 0 };
+        fits
+    };
+    bodies.map(fits).collect()
 }
 
 /// The mailbox at the start of a session, and for `poll`.
 pub(super) fn open_mail(count: Count, lines: &[Line]) -> Introduction {
-    listed(format!("📬 You have {}:\n", count.of("unread")), count, lines, &format!("\n{USE}"))
+    listed(format!("📬 You have {}:\n", count.of("unread")), count, lines, "\n")
 }
 
 /// What has come while the agent was at work.
 pub(super) fn new_mail(count: Count, lines: &[Line]) -> Introduction {
-    if let (1, [line]) = (count.0, lines) {
-        let text = format!(
-            "📬 New message from {}{}: \"{}\" [#{}]{}",
-            name(&line.from),
-            urgent(line.priority),
-            subject(&line.subject),
-            line.id,
-            forwarded(line)
-        );
-        return Introduction { ends: vec![text.len()], text };
+    let (1, [line]) = (count.0, lines) else { return open_mail(count, lines) };
+    if line.is_again {
+        return open_mail(count, lines);
     }
-    listed(format!("📬 You have {}:\n", count.of("new")), count, lines, &format!("\n{USE}"))
+    let mut text = format!(
+        "📬 New message from {}{}: \"{}\" [#{}]{}",
+        name(&line.from),
+        urgent(line.priority),
+        subject(&line.subject),
+        line.id,
+        forwarded(line)
+    );
+    let ends = with_body(&mut text, line);
+    text.push_str(&how(count, lines));
+    Introduction { ends: vec![ends], text }
 }
 
 /// Why an agent may not stop yet.
 pub(super) fn reason(count: Count, lines: &[Line]) -> Introduction {
-    // Mail of the parent's is not in the subagent's own mailbox.
-    let own = lines.iter().any(|line| line.for_parent.is_none());
-    let first = lines.first().map_or(0, |line| line.id);
-    let use_line = if own {
-        USE.to_owned()
-    } else {
-        format!("Use `substrate read {first}` to read it; your parent gets it too.")
-    };
-    listed(format!("You have {}:\n", count.of("unread")), count, lines, &use_line)
+    listed(format!("You have {}:\n", count.of("unread")), count, lines, "")
 }
 
-/// One line each after the head, and how many more there are.
-fn listed(head: String, count: Count, lines: &[Line], tail: &str) -> Introduction {
+/// One line each after the head, with its body where there is room for it, how many more there are, and what to do.
+fn listed(head: String, count: Count, lines: &[Line], gap: &str) -> Introduction {
     let (mut out, mut ends) = (head, Vec::with_capacity(lines.len()));
     for line in lines.iter().take(MAX_LINES) {
         let parent = line
@@ -89,16 +105,59 @@ fn listed(head: String, count: Count, lines: &[Line], tail: &str) -> Introductio
             line.id,
             forwarded(line),
         );
-        ends.push(out.len());
-        out.push('\n');
+        ends.push(with_body(&mut out, line));
     }
     let n_shown = i64::try_from(lines.len().min(MAX_LINES)).unwrap_or(0);
     if count.0 > n_shown {
         let plus = if count.0 >= MAX_COUNT { "+" } else { "" };
         let _infallible = writeln!(out, "- … and {}{plus} more", count.0 - n_shown);
     }
-    out.push_str(tail);
+    out.push_str(gap);
+    out.push_str(&how(count, lines));
     Introduction { text: out, ends }
+}
+
+/// Ends the line of a message: its body follows, or the command that shows it.
+fn with_body(out: &mut String, line: &Line) -> Ends {
+    if let Some(body) = &line.body {
+        let end = out.len();
+        out.push('\n');
+        if !body.trim().is_empty() {
+            out.push_str(&quoted(body));
+        }
+        return Ends { line: end, body: Some(out.len() - 1) };
+    }
+    let s = if line.n_chars == 1 { "" } else { "s" };
+    let _infallible = write!(out, " ({} character{s}: `substrate read {}`)", line.n_chars, line.id);
+    let end = out.len();
+    out.push('\n');
+    Ends { line: end, body: None }
+}
+
+/// The commands that read and answer these messages. Substrate itself reads no answers, and a parent answers its own mail.
+fn how(count: Count, lines: &[Line]) -> String {
+    let all_of_parent = lines.iter().all(|line| line.for_parent.is_some());
+    let mut answered = lines.iter().filter(|line| !line.is_ours && line.for_parent.is_none());
+    let (read, answer) = match lines {
+        [line] if count.0 <= 1 || all_of_parent => {
+            let again = if line.body.is_some() { "see it again" } else { "read it" };
+            (format!("`substrate read {}` to {again}", line.id), line.id.to_string())
+        }
+        // A parent's mail is not in the subagent's own mailbox.
+        _ if all_of_parent => {
+            let first = lines.first().map_or(0, |line| line.id);
+            (format!("`substrate read {first}` to read the first of them"), String::new())
+        }
+        _ => ("`substrate inbox` to read full messages".to_owned(), "NUMBER".to_owned()),
+    };
+    let end = if all_of_parent {
+        "; your parent gets this too, and answers it.".to_owned()
+    } else if answered.next().is_some() {
+        format!(", `substrate reply {answer} --body \"…\"` to answer.")
+    } else {
+        ".".to_owned()
+    };
+    format!("Use {read}{end}")
 }
 
 fn urgent(priority: Priority) -> &'static str {
@@ -111,8 +170,7 @@ fn forwarded(line: &Line) -> String {
 
 /// A subject between quotes that are ours.
 pub(super) fn subject(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
-    one_line(&plain, 100).replace('"', "'")
+    one_line(text, 100).replace('"', "'")
 }
 
 /// A name that somebody else may have chosen.
@@ -129,25 +187,10 @@ pub(super) fn quoted(text: &str) -> String {
         text.replace("\r\n", "\n").replace('\r', "\n").trim_end_matches(is_break).split(is_break)
     {
         out.push_str("> ");
-        for c in line.chars() {
-            match c {
-                '\t' => out.push_str("    "),
-                c if c.is_control() => out.push(' '),
-                c if is_hidden(c) => {}
-                c => out.push(c),
-            }
-        }
+        out.push_str(&plain_line(&line.replace('\t', "    "), None));
         out.push('\n');
     }
     out
-}
-
-/// Characters that reorder or hide text. What joins emoji together stays.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A moment for people.

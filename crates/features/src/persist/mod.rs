@@ -20,7 +20,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Word(&["auto", "poll", "wake", "off"]),
             default: "\"auto\"",
             about: "What an agent does when it has nothing to do: `poll` waits for mail inside its turn, `wake` lets the turn end and starts a new one when mail comes, `off` only ends. `auto` is $SUBSTRATE_PERSIST, else `wake` where a person watches, `off` where none does, `poll` where the client does not say.",
-            project: ProjectMay::Set,
+            project: ProjectMay::TurnOn,
             profiles: &[("persistent", "\"poll\"")],
         },
         Key {
@@ -28,7 +28,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Span,
             default: "\"9m30s\"",
             about: "How long one wait of `poll` lasts; never longer than 9m30s, since the client ends a hook after ten minutes.",
-            project: ProjectMay::Set,
+            project: ProjectMay::Nothing,
             profiles: &[],
         },
     ],

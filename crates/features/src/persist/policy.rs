@@ -18,8 +18,7 @@ const BEFORE_CAP: u32 = 3;
 const TOO_EARLY_MS: i64 = 3_000;
 const TOO_EARLY_STEP_MS: i64 = 200;
 
-const HEARTBEAT: &str =
-    "No new messages. Agent staying alive (heartbeat). Use Ctrl+C to force exit.";
+const HEARTBEAT: &str = "Agent staying alive (heartbeat). Use Ctrl+C to force exit.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -55,7 +54,8 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             vec![Wish::Wait { key: who.wake_key(), until }]
         }
         Plan::Heartbeat => {
-            let reason = heartbeat(cx.n_held, event.block_cap);
+            let n_unread = face::n_unread(cx.db, (who.agent, ""), cx.now)?;
+            let reason = heartbeat(n_unread, cx.n_held, event.block_cap);
             vec![Wish::block(Cause::Heartbeat, reason, Insists::WhileItLasts)]
         }
     })
@@ -121,11 +121,15 @@ fn has_all_ended(event: &Event) -> bool {
 }
 
 /// The seed of the next round; near the client's cap with a request that begins its count anew.
-pub(super) fn heartbeat(n_held: u32, cap: u32) -> String {
+pub(super) fn heartbeat(n_unread: i64, n_held: u32, cap: u32) -> String {
+    let mail = match n_unread {
+        0 => "No new messages.".to_owned(),
+        n => format!("No new messages, {} (`substrate inbox`).", face::unread_words(n)),
+    };
     if cap > 0 && n_held + BEFORE_CAP >= cap {
         return format!(
-            "{HEARTBEAT} Now run `substrate heartbeat` once, or the client ends this session's wait."
+            "{mail} {HEARTBEAT} Now run `substrate heartbeat` once, or the client ends this session's wait."
         );
     }
-    HEARTBEAT.to_owned()
+    format!("{mail} {HEARTBEAT}")
 }

@@ -87,9 +87,16 @@ fn near_the_cap_a_sign_of_life_is_asked_for(
     #[case] cap: u32,
     #[case] asks: bool,
 ) {
-    let text = heartbeat(held, cap);
+    let text = heartbeat(0, held, cap);
     assert!(text.starts_with(
         "No new messages. Agent staying alive (heartbeat). Use Ctrl+C to force exit."
     ));
     assert_eq!(text.contains("`substrate heartbeat`"), asks, "{text}");
+}
+
+#[test]
+fn a_heartbeat_counts_what_was_not_read() {
+    let text = heartbeat(2, 0, 8);
+    let expected = "No new messages, 2 unread messages (`substrate inbox`). Agent staying alive";
+    assert!(text.starts_with(expected), "{text}");
 }

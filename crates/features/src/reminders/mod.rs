@@ -35,7 +35,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Word(&["turn", "session", "off"]),
             default: "\"turn\"",
             about: "How often the main thread is asked to reflect: at the end of each `turn`, once per `session`, or not at all (`off`).",
-            project: ProjectMay::Set,
+            project: ProjectMay::TurnOn,
             profiles: &[],
         },
         Key {
@@ -43,7 +43,7 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Bool,
             default: "true",
             about: "Remind subagents too: first to check their work, then to note what went wrong.",
-            project: ProjectMay::Set,
+            project: ProjectMay::TurnOn,
             profiles: &[],
         },
         Key {

@@ -8,6 +8,7 @@ use substrate_core::{
 
 use super::source::{Audience, Reminder, is_exempt};
 use super::{NAME, ops};
+use crate::journal;
 
 /// How long it is remembered who was told what.
 const KEPT_MS: i64 = 30 * 86_400_000;
@@ -36,10 +37,19 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let Some(asked) = asked(event, cx.settings) else { return Ok(Vec::new()) };
+    // A turn without tools has left nothing to look back at: the answer to a question is not a piece of work.
+    if !has_worked(cx, event)? {
+        return Ok(Vec::new());
+    }
     let Some(wish) = due(cx, event, asked)? else { return Ok(Vec::new()) };
     // What must be remembered is not told when it can't be written down: it would be told again and again.
     let receipt = asked.memory.map(|_| Wish::Receipt);
     Ok([Some(wish), receipt].into_iter().flatten().collect())
+}
+
+fn has_worked(cx: &mut Cx<'_>, event: &Event) -> Result<bool, DbError> {
+    let Some(session) = &event.session else { return Ok(false) };
+    journal::face::has_used_tools(cx.db, session.as_str(), event.actor.key())
 }
 
 /// What is in the answer counts as told.

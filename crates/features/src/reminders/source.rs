@@ -86,21 +86,22 @@ impl Reminder {
         }
     }
 
-    /// Its files in these project folders, the one that counts first: for the agent type, then for all.
-    fn files(self, dirs: &[String], kind: Option<&str>) -> Vec<String> {
+    /// Its files in these project folders, the one that counts first: for the agent type, then for all. The folder, and the
+    /// path below it.
+    fn files(self, dirs: &[String], kind: Option<&str>) -> Vec<(String, String)> {
         let kind = kind.filter(|_| self.is_for_subagents()).map(safe).filter(|k| !k.is_empty());
         let names = kind.map(|kind| format!("{}.{kind}.md", self.name()));
         let names = names.into_iter().chain([format!("{}.md", self.name())]);
         let below = |name: String| {
-            dirs.iter()
-                .map(move |dir| format!("{}/.claude/reminders/{name}", dir.trim_end_matches('/')))
+            let path = format!(".claude/reminders/{name}");
+            dirs.iter().map(move |dir| (dir.trim_end_matches('/').to_owned(), path.clone()))
         };
         names.flat_map(below).collect()
     }
 
     /// What has to be looked up for it.
     pub(super) fn needs(self, dirs: &[String], kind: Option<&str>) -> Vec<Need> {
-        let file = |path| Need::PlainFile { path, max: MAX_TEXT };
+        let file = |(root, path)| Need::ProjectFile { root, path, max: MAX_TEXT };
         self.files(dirs, kind).into_iter().map(file).collect()
     }
 
@@ -112,9 +113,9 @@ impl Reminder {
         facts: &Facts,
         settings: &Settings,
     ) -> Found {
-        let of_file = self.files(dirs, to.kind).into_iter().find_map(|path| {
-            let text = cleaned(facts.plain_file(&path, MAX_TEXT)?);
-            Some((text, Origin::File(path)))
+        let of_file = self.files(dirs, to.kind).into_iter().find_map(|(root, path)| {
+            let text = cleaned(facts.project_file(&root, &path, MAX_TEXT)?);
+            Some((text, Origin::File(format!("{root}/{path}"))))
         });
         let (text, origin) = of_file.unwrap_or_else(|| match cleaned(settings.text(self.key())) {
             text if text.is_empty() => (self.own().to_owned(), Origin::Own),

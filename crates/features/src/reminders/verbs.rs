@@ -8,16 +8,19 @@ use serde_json::{Value, json};
 use substrate_core::facts::Found as Fact;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Facts, Local, Need, Output, Settings, VerbError};
+use substrate_core::{
+    Access, Audience, Caller, Cx, Facts, Local, Need, Output, Settings, VerbError,
+};
 
-use super::source::{Audience, Found, Origin, Reminder, is_exempt};
+use super::source::{self, Found, Origin, Reminder, is_exempt};
 
 /// A team's files, as the caller's own process found them.
 #[derive(Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 struct Files {
     dirs: Vec<String>,
-    found: Vec<(String, usize, String)>,
+    /// Folder, path below it, how much was read of it, and what it says.
+    found: Vec<(String, String, usize, String)>,
 }
 
 impl Files {
@@ -27,8 +30,9 @@ impl Files {
             reminders.iter().flat_map(|reminder| reminder.needs(&dirs, kind)).collect();
         let facts = local.look_up(needs.clone());
         let text = |need: Need| match need {
-            Need::PlainFile { path, max } => {
-                facts.plain_file(&path, max).map(str::to_owned).map(|text| (path, max, text))
+            Need::ProjectFile { root, path, max } => {
+                let text = facts.project_file(&root, &path, max).map(str::to_owned);
+                text.map(|text| (root, path, max, text))
             }
             _ => None,
         };
@@ -37,11 +41,11 @@ impl Files {
 
     fn words(&self, reminder: Reminder, kind: Option<&str>, settings: &Settings) -> Found {
         let mut facts = Facts::default();
-        for (path, max, text) in &self.found {
-            let need = Need::PlainFile { path: path.clone(), max: *max };
+        for (root, path, max, text) in &self.found {
+            let need = Need::ProjectFile { root: root.clone(), path: path.clone(), max: *max };
             facts.insert(need, Fact::Text(text.clone()));
         }
-        let to = Audience { kind, last_counts: false };
+        let to = source::Audience { kind, last_counts: false };
         reminder.find(&self.dirs, to, &facts, settings)
     }
 }
@@ -57,6 +61,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["reminders", "list"];
     const ABOUT: &'static str = "Which reminders are on, and where their words come from";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
@@ -107,6 +112,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["reminders", "show"];
     const ABOUT: &'static str = "The words of a reminder, as they are told; nothing where a file switches it off or the agent type is exempt";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.files = Files::look_up(&[self.reminder], self.kind(), local);

@@ -1,6 +1,6 @@
 //! When scratchpads are looked at, and what comes of it.
 
-use substrate_core::facts::{Daily, GitQuestion, Room};
+use substrate_core::facts::{Daily, Room};
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{
     Actor, Cx, Detail, Event, EventKind, Fate, FeatureError, Need, Outcome, SafeId, Settings,
@@ -12,9 +12,8 @@ use super::judge::{self, Finding, Looked};
 use super::ops::{self, Kind, Worker};
 use super::whereabouts::{self, COORDINATOR, EGO};
 use super::words;
+use crate::commits;
 use crate::identity::book::MAIN;
-
-const LOG: GitQuestion = GitQuestion::Log { n: 5 };
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -42,8 +41,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     match asked(event, settings) {
         Some(Asked::Opens { is_fresh: true }) => {
             let dir = whereabouts::project(event).or(whereabouts::cwd(event));
-            let git = dir.map(|dir| Need::Git { dir: dir.to_owned(), what: LOG });
-            tails().chain(git).collect()
+            tails().chain(dir.map(commits::need)).collect()
         }
         Some(Asked::Spawns { .. }) => tails().collect(),
         Some(Asked::Ends { folder }) => to_end(event, &folder),
@@ -65,7 +63,7 @@ pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     Ok(match asked(event, cx.settings) {
-        Some(Asked::Opens { is_fresh: true }) => opening(cx, event).into_iter().collect(),
+        Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
         // Who only plans writes nothing.
         Some(Asked::Spawns { folder }) if !plans(event) => vec![spawned(cx, event, &folder)],
         Some(Asked::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
@@ -154,11 +152,13 @@ fn latest<'a>(cx: &Cx<'a>, event: &Event, who: &str) -> Option<&'a Daily> {
     cx.facts.daily(&whereabouts::to_tell(event, who)?)
 }
 
-fn opening(cx: &Cx<'_>, event: &Event) -> Option<Wish> {
-    let dir = whereabouts::project(event).or(whereabouts::cwd(event))?;
+fn opening(cx: &Cx<'_>, event: &Event) -> Vec<Wish> {
     let (coordinator, ego) = (latest(cx, event, COORDINATOR), latest(cx, event, EGO));
-    let text = words::opening(coordinator, ego, cx.facts.git(dir, LOG))?;
-    Some(Wish::context(text, Some("substrate scratchpad".to_owned())))
+    let text = words::opening(coordinator, ego);
+    let entries = text.map(|text| Wish::context(text, Some("substrate scratchpad".to_owned())));
+    let dir = whereabouts::project(event).or(whereabouts::cwd(event));
+    let commits = dir.and_then(|dir| commits::wish(cx.facts, dir));
+    entries.into_iter().chain(commits).collect()
 }
 
 fn spawned(cx: &Cx<'_>, event: &Event, folder: &str) -> Wish {

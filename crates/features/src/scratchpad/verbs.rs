@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::day;
 use super::ops::{self, Worker};
@@ -27,6 +27,7 @@ impl VerbArgs for Path {
     const ABOUT: &'static str =
         "Where an agent's scratchpad of today is, whether it is there or not";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.tree = local.place("-").root;

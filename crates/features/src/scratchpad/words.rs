@@ -31,17 +31,8 @@ pub fn tail(text: &str, n: usize) -> String {
 }
 
 /// What a new session begins with; `None` when there is nothing.
-pub(super) fn opening(
-    coordinator: Option<&Daily>,
-    ego: Option<&Daily>,
-    log: Option<&str>,
-) -> Option<String> {
-    let log = log.map(str::trim_end).filter(|log| !log.is_empty());
-    let parts = [
-        entry(COORDINATOR, coordinator, COORDINATOR_LINES),
-        entry(EGO, ego, EGO_LINES),
-        log.map(|log| format!("git log --oneline -5:\n{}", tail(log, 5))),
-    ];
+pub(super) fn opening(coordinator: Option<&Daily>, ego: Option<&Daily>) -> Option<String> {
+    let parts = [entry(COORDINATOR, coordinator, COORDINATOR_LINES), entry(EGO, ego, EGO_LINES)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("Where the work stands.\n\n{}", parts.join("\n\n")))
 }

@@ -11,6 +11,9 @@ const MAX_STACK: usize = 64;
 /// The part of a path that stands for the top of the working tree that what is before it is in.
 pub(crate) const TOP: &str = ":top";
 
+/// The same, seen from where the shell is, in a word.
+pub(super) const TOP_HERE: &str = "$PWD/:top";
+
 /// A folder that the line does not say.
 const UNKNOWN: &str = "$?";
 
@@ -71,6 +74,12 @@ impl Whereabouts {
 /// The folder that a word means, from another one. `before`: the commands of the line so far.
 pub(super) fn into(folder: &str, word: &Word, before: &[Simple]) -> String {
     let is_one = !word.has_glob && !word.has_braces;
+    if let Some(after) = word.text.strip_prefix(TOP_HERE).filter(|rest| is_end(rest))
+        && word.has_unknown
+    {
+        let is_below = is_one && !after.contains("..") && !after.contains('$');
+        return if is_below { format!("{TOP}{after}") } else { format!("{UNKNOWN}{after}") };
+    }
     let after = word.text.strip_prefix("$(…)").filter(|rest| is_end(rest));
     if let (Some(after), [at]) = (after, word.runs.as_slice())
         && !after.contains('$')

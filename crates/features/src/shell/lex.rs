@@ -1,9 +1,16 @@
 //! From characters to simple commands: quotes, substitutions, redirections, here-documents, comments, groups.
+//!
+//! Every byte is read once. Whatever looks ahead or reads a text again pays for it (`State::pay`), so the time for a line
+//! grows with its length and with nothing else.
 
-use super::{MAX_COMMANDS, MAX_READ, MAX_WORDS, State, Word, wrap};
+use super::words::Marks;
+use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, nested, wrap};
 
 /// Groups and substitutions in each other; what is deeper is not read.
 pub(super) const MAX_NESTED: u8 = 24;
+
+/// A longer name of a function is not remembered with each of its commands.
+pub(super) const MAX_NAME: usize = 256;
 
 /// A simple command while it is read.
 #[derive(Debug, Default)]
@@ -13,15 +20,29 @@ pub(super) struct Draft {
     pub(super) stdin: String,
     pub(super) from: Option<usize>,
     pub(super) has_hidden_args: bool,
+    pub(super) outer: Option<usize>,
+    /// So many of its first words set variables, or say that they do.
+    pub(super) n_assignments: usize,
 }
 
 impl Draft {
     /// Nothing but variables that are set, as far as it was read.
     pub(super) fn is_assignments(&self) -> bool {
-        self.words.iter().all(|word| {
+        self.n_assignments == self.words.len()
+    }
+
+    fn push(&mut self, word: Word) {
+        let is_one =
             matches!(word.text.as_str(), "export" | "local" | "declare" | "readonly" | "typeset")
-                || word.text.contains('=')
-        })
+                || word.text.contains('=');
+        self.n_assignments += usize::from(is_one && self.is_assignments());
+        self.words.push(word);
+    }
+
+    /// The word that says what it is: the first that is not a keyword.
+    fn head(&self) -> &str {
+        let head = self.words.iter().find(|word| !wrap::is_keyword(&word.text));
+        head.map_or("", |word| &word.text)
     }
 }
 
@@ -32,7 +53,8 @@ enum End {
     Bracket,
 }
 
-/// The quoting or a bracket does not end.
+/// The quoting or a bracket does not end, or the line is too much to be read.
+#[derive(Debug)]
 pub(super) struct Broken;
 
 /// A here-document whose text begins at the next line.
@@ -41,6 +63,14 @@ struct Here {
     is_quoted: bool,
     has_tabs: bool,
     owner: Option<usize>,
+}
+
+/// How far inside of `case … esac` the reader is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cases {
+    n_open: usize,
+    /// A pattern comes next, not a command.
+    is_pattern: bool,
 }
 
 pub(super) struct Reader<'a> {
@@ -53,17 +83,16 @@ pub(super) struct Reader<'a> {
     last: Option<usize>,
     pipe: Option<usize>,
     heres: Vec<Here>,
-    /// Where the word has its first brace that is not quoted.
-    pub(super) brace: Option<usize>,
+    /// The first of them whose command is not complete.
+    n_owned: usize,
+    cases: Cases,
     /// So many commands are complete, whatever comes after.
     n_sure: usize,
 }
 
 /// Adds the commands of a text. `depth`: how many shells it is inside of.
 pub(super) fn read(state: &mut State, text: &str, depth: u8) {
-    state.n_bytes = state.n_bytes.saturating_add(text.len());
-    if state.n_bytes > MAX_READ {
-        state.line.is_cut = true;
+    if state.pay(text.len()).is_err() {
         return;
     }
     let n_sure = state.line.commands.len();
@@ -71,13 +100,16 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
     reader.n_sure = n_sure;
     if reader.list(End::Text).is_err() {
         let n_sure = reader.n_sure;
-        state.line.commands.truncate(n_sure);
+        // What was too much would run all the same, so what was read of it counts.
+        if !state.line.is_cut {
+            state.line.commands.truncate(n_sure);
+        }
         state.line.is_broken = true;
     }
 }
 
 impl<'a> Reader<'a> {
-    fn new(state: &'a mut State, text: &'a str, depth: u8) -> Self {
+    pub(super) fn new(state: &'a mut State, text: &'a str, depth: u8) -> Self {
         Self {
             text,
             at: 0,
@@ -88,7 +120,8 @@ impl<'a> Reader<'a> {
             last: None,
             pipe: None,
             heres: Vec::new(),
-            brace: None,
+            n_owned: 0,
+            cases: Cases::default(),
             n_sure: 0,
         }
     }
@@ -97,34 +130,57 @@ impl<'a> Reader<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
+    pub(super) fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
     fn list(&mut self, end: End) -> Result<(), Broken> {
         loop {
-            let rest = self.rest();
-            let Some(c) = rest.chars().next() else {
-                self.finish(false);
+            let Some(byte) = self.byte() else {
+                self.finish(false)?;
                 return if end == End::Text { Ok(()) } else { Err(Broken) };
             };
-            match c {
-                ' ' | '\t' | '\r' => self.at += 1,
-                '\\' if rest.starts_with("\\\n") => self.at += 2,
-                '\n' => self.line_break(end)?,
-                '#' => self.at += rest.find('\n').unwrap_or(rest.len()),
-                ';' => self.separator(1, false),
-                '&' if rest.starts_with("&>") => self.redirection(1)?,
-                '&' => self.separator(if rest.starts_with("&&") { 2 } else { 1 }, false),
-                '|' if rest.starts_with("||") => self.separator(2, false),
-                '|' => self.separator(if rest.starts_with("|&") { 2 } else { 1 }, true),
-                ')' => {
-                    self.separator(1, false);
-                    if end == End::Bracket {
+            let rest = self.rest();
+            match byte {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\\' if rest.starts_with("\\\n") => self.at += 2,
+                b'\n' => self.line_break(end)?,
+                b'#' => self.at += rest.find('\n').unwrap_or(rest.len()),
+                b';' => {
+                    self.separator(1, false)?;
+                    if rest.starts_with(";;") || rest.starts_with(";&") {
+                        self.cases.is_pattern = self.cases.n_open > 0;
+                    }
+                }
+                b'&' if rest.starts_with("&>") => self.redirection(1)?,
+                b'&' => self.separator(if rest.starts_with("&&") { 2 } else { 1 }, false)?,
+                b'|' | b'(' if self.cases.is_pattern => self.at += 1,
+                b'|' if rest.starts_with("||") => self.separator(2, false)?,
+                b'|' => self.separator(if rest.starts_with("|&") { 2 } else { 1 }, true)?,
+                b')' if self.cases.is_pattern => self.end_of_pattern(),
+                b')' => {
+                    if self.cases.n_open > 0 && !matches!(self.draft.head(), "case" | "esac") {
+                        self.end_of_pattern();
+                        continue;
+                    }
+                    self.separator(1, false)?;
+                    self.cases.is_pattern = false;
+                    if end == End::Bracket && self.cases.n_open == 0 {
                         return Ok(());
                     }
                 }
-                '(' => self.bracket()?,
-                '<' | '>' if !is_substitution(rest) => self.redirection(0)?,
+                b'(' => self.bracket()?,
+                b'<' | b'>' if !is_substitution(rest) => self.redirection(0)?,
                 _ => self.word_or_number()?,
             }
         }
+    }
+
+    /// `a)` of a `case`: what was read as words is compared, not run.
+    fn end_of_pattern(&mut self) {
+        self.draft = Draft::default();
+        self.cases.is_pattern = false;
+        self.at += 1;
     }
 
     /// A word; or the number before a redirection, as in `2>&1`.
@@ -134,66 +190,127 @@ impl<'a> Reader<'a> {
         if n_digits > 0 && rest[n_digits..].starts_with(['<', '>']) {
             return self.redirection(n_digits);
         }
+        if self.draft.words.len() > MAX_WORDS {
+            return Err(self.state.cut());
+        }
         let from = self.at;
-        self.brace = None;
-        let word = self.word()?;
-        let raw = &self.text[from..self.at];
-        let all = self.brace.and_then(|brace| alternatives(raw, brace - from)).unwrap_or_default();
-        if all.is_empty() || self.n_nested >= MAX_NESTED || !word.runs.is_empty() {
-            self.draft.words.push(word);
+        let mut marks = Marks::new();
+        let word = self.word_marked(&mut marks)?;
+        if let Some(words) = self.said_words(&word, from) {
+            words.into_iter().for_each(|word| self.draft.push(word));
             return Ok(());
         }
-        for one in all {
-            self.state.n_bytes = self.state.n_bytes.saturating_add(one.len());
-            if self.state.n_bytes > MAX_READ {
-                self.state.line.is_cut = true;
-                break;
-            }
+        if !word.has_braces || !word.runs.is_empty() || self.n_nested >= MAX_NESTED {
+            self.keep(word, from);
+            return self.test_or_pattern();
+        }
+        for one in braces::expanded(self.state, self.text, from..self.at, &marks)? {
             let mut inner = Reader::new(self.state, &one, self.depth);
             inner.n_nested = self.n_nested + 1;
-            while inner.at < one.len() && inner.word_or_number().is_ok() {}
-            let words = std::mem::take(&mut inner.draft.words);
-            self.draft.words.extend(words);
-            if self.draft.words.len() > MAX_WORDS {
-                break;
-            }
+            let word = inner.word()?;
+            self.draft.push(word);
         }
         Ok(())
     }
 
-    fn separator(&mut self, n: usize, is_pipe: bool) {
-        self.finish(is_pipe);
+    fn keep(&mut self, mut word: Word, from: usize) {
+        word.is_quoted = self.text[from..self.at].starts_with(['\'', '"', '\\']);
+        self.draft.push(word);
+    }
+
+    /// `[[ … ]]` has operators of its own; and `esac` where a pattern could be.
+    fn test_or_pattern(&mut self) -> Result<(), Broken> {
+        let Some(word) = self.draft.words.last() else { return Ok(()) };
+        match word.text.as_str() {
+            "[[" if self.draft.head() == "[[" && !word.is_quoted => self.test(),
+            "esac" => {
+                self.cases.is_pattern = false;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn test(&mut self) -> Result<(), Broken> {
+        loop {
+            self.skip_blanks();
+            let rest = self.rest();
+            let is_end = rest.strip_prefix("]]").is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with([' ', '\t', '\n', ';', '&', '|', ')', '<', '>'])
+            });
+            match self.byte() {
+                None => return Err(Broken),
+                Some(b'&' | b'|' | b'(' | b')' | b';') => self.at += 1,
+                Some(b'<' | b'>') if !is_substitution(rest) => self.at += 1,
+                Some(_) => {
+                    if self.draft.words.len() > MAX_WORDS {
+                        return Err(self.state.cut());
+                    }
+                    let (before, word) = (self.at, self.nested(Self::word)?);
+                    if self.at == before {
+                        return Err(Broken);
+                    }
+                    self.draft.push(word);
+                    if is_end {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn separator(&mut self, n: usize, is_pipe: bool) -> Result<(), Broken> {
+        self.finish(is_pipe)?;
         self.at += n;
+        Ok(())
     }
 
     /// The command that was read is complete.
-    fn finish(&mut self, is_pipe: bool) {
+    fn finish(&mut self, is_pipe: bool) -> Result<(), Broken> {
         let mut draft = std::mem::take(&mut self.draft);
         if !draft.words.is_empty() || !draft.writes.is_empty() {
+            match draft.head() {
+                "case" => {
+                    self.cases.n_open += 1;
+                    self.cases.is_pattern =
+                        draft.words.last().is_some_and(|word| word.text == "in");
+                }
+                "esac" => self.cases.n_open = self.cases.n_open.saturating_sub(1),
+                _ => {}
+            }
             draft.from = self.pipe.take();
             self.last = wrap::emit(self.state, draft, self.depth);
-            for here in self.heres.iter_mut().filter(|here| here.owner.is_none()) {
+            for here in &mut self.heres[self.n_owned..] {
                 here.owner = self.last;
             }
+            self.n_owned = self.heres.len();
         }
         self.pipe = self.last.filter(|_| is_pipe);
+        if self.state.line.is_cut { Err(Broken) } else { Ok(()) }
     }
 
     fn bracket(&mut self) -> Result<(), Broken> {
         let rest = self.rest();
-        if let ([name], Some(after)) =
-            (self.draft.words.as_slice(), rest[1..].trim_start().strip_prefix(')'))
+        let after = rest[1..].trim_start_matches([' ', '\t']);
+        let is_name = |(name, before): (&Word, &[Word])| {
+            !wrap::is_keyword(&name.text) && before.iter().all(|word| wrap::is_keyword(&word.text))
+        };
+        if let Some(after) = after.strip_prefix(')')
+            && self.draft.words.split_last().is_some_and(is_name)
+            && let Some(name) = self.draft.words.pop()
         {
-            if self.state.line.functions.len() < MAX_COMMANDS {
-                self.state.line.functions.push(name.text.clone());
+            if self.state.line.functions.len() >= MAX_COMMANDS || name.text.len() > MAX_NAME {
+                return Err(self.state.cut());
             }
-            self.state.function = Some(name.text.clone());
-            self.draft.words.clear();
+            // Keywords before it count: `{` begins a group.
+            self.finish(false)?;
+            self.state.line.functions.push(name.text.clone());
+            self.state.function = Some(name.text);
             self.at = self.text.len() - after.len();
             return Ok(());
         }
-        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.words.is_empty())
-            && let Some(n) = end_of_sum(inner)
+        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.head().is_empty())
+            && let Some(n) = self.end_of_sum(inner)?
         {
             self.at += 4 + n;
             return self.substitutions_of(&inner[..n]);
@@ -210,7 +327,10 @@ impl<'a> Reader<'a> {
     }
 
     fn group(&mut self) -> Result<(), Broken> {
-        self.list(End::Bracket)
+        let cases = std::mem::take(&mut self.cases);
+        self.list(End::Bracket)?;
+        self.cases = cases;
+        Ok(())
     }
 
     pub(super) fn nested<T>(
@@ -218,8 +338,7 @@ impl<'a> Reader<'a> {
         body: fn(&mut Self) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
         if self.n_nested >= MAX_NESTED {
-            self.state.line.is_cut = true;
-            return Err(Broken);
+            return Err(self.state.cut());
         }
         self.n_nested += 1;
         let out = body(self);
@@ -248,6 +367,9 @@ impl<'a> Reader<'a> {
             .unwrap_or("<");
         self.at += op.len();
         self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
+        if self.draft.writes.len() > MAX_WORDS {
+            return Err(self.state.cut());
+        }
         let from = self.at;
         let word = self.word()?;
         match op {
@@ -268,7 +390,8 @@ impl<'a> Reader<'a> {
 
     /// The line break, and the here-documents after it.
     fn line_break(&mut self, end: End) -> Result<(), Broken> {
-        self.separator(1, false);
+        self.separator(1, false)?;
+        self.n_owned = 0;
         for here in std::mem::take(&mut self.heres) {
             let rest = self.rest();
             let (mut body, mut taken) = (String::new(), 0);
@@ -299,58 +422,55 @@ impl<'a> Reader<'a> {
         if !body.contains("$(") && !body.contains('`') {
             return Ok(());
         }
+        self.state.pay(body.len())?;
         let n_nested = self.n_nested.saturating_add(1);
         if n_nested > MAX_NESTED {
-            self.state.line.is_cut = true;
-            return Err(Broken);
+            return Err(self.state.cut());
         }
         let mut inner = Reader::new(self.state, body, self.depth);
         inner.n_nested = n_nested;
         inner.quoted(&mut Word::default(), false)
+    }
+
+    /// Where the `))` of `((…))` is, if it is a sum and no group of groups.
+    pub(super) fn end_of_sum(&mut self, inner: &str) -> Result<Option<usize>, Broken> {
+        let mut n_open = 0_usize;
+        for (i, byte) in inner.bytes().enumerate() {
+            match byte {
+                b'(' => n_open += 1,
+                b')' if n_open > 0 => n_open -= 1,
+                b')' => {
+                    self.state.pay(i)?;
+                    return Ok(inner[i..].starts_with("))").then_some(i));
+                }
+                _ => {}
+            }
+        }
+        self.state.pay(inner.len())?;
+        Ok(None)
+    }
+
+    /// The words that `$(echo a b)` stands for, where it is a whole word that the shell splits.
+    fn said_words(&mut self, word: &Word, from: usize) -> Option<Vec<Word>> {
+        let [at] = word.runs.as_slice() else { return None };
+        if !self.text[from..].starts_with(['$', '`']) {
+            return None;
+        }
+        let made = self.state.line.commands.get(*at)?;
+        let words = nested::echoed(made).filter(|words| words.len() > 1)?;
+        let is_whole = nested::output(made).is_some_and(|said| said.text == word.text);
+        let words = is_whole.then(|| words.to_vec())?;
+        self.state.pay(word.text.len()).ok()?;
+        Some(words)
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
     }
 }
 
 /// `<(…)` and `>(…)`.
 pub(super) fn is_substitution(rest: &str) -> bool {
     rest.starts_with("<(") || rest.starts_with(">(")
-}
-
-/// Where the `))` of `((…))` is, if it is a sum and no group of groups.
-pub(super) fn end_of_sum(inner: &str) -> Option<usize> {
-    let mut n_open = 0_usize;
-    for (i, c) in inner.char_indices() {
-        match c {
-            '(' => n_open += 1,
-            ')' if n_open > 0 => n_open -= 1,
-            ')' => return inner[i..].starts_with("))").then_some(i),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The words that `a{b,c}` stands for.
-fn alternatives(raw: &str, brace: usize) -> Option<Vec<String>> {
-    let inner = raw.get(brace + 1..)?;
-    let (mut n_open, mut from, mut all) = (0_usize, 0, Vec::new());
-    for (i, c) in inner.char_indices() {
-        match c {
-            '\'' | '"' | '\\' | '`' => return None,
-            '{' => n_open += 1,
-            '}' if n_open > 0 => n_open -= 1,
-            ',' if n_open == 0 => {
-                all.push(&inner[from..i]);
-                from = i + 1;
-            }
-            '}' => {
-                all.push(&inner[from..i]);
-                let (before, after) = (&raw[..brace], &inner[i + 1..]);
-                let is_list = all.len() > 1 && !before.ends_with('$');
-                return is_list
-                    .then(|| all.iter().map(|one| format!("{before}{one}{after}")).collect());
-            }
-            _ => {}
-        }
-    }
-    None
 }

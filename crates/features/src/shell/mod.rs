@@ -3,38 +3,48 @@
 //!
 //! Quoted text, comments and the text of a here-document are data, except where a shell is given them to run.
 
+mod args;
+mod braces;
 mod folder;
 mod git;
 mod lex;
 mod nested;
 mod words;
 mod wrap;
+mod wrappers;
 
+#[cfg(test)]
+mod differential;
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use folder::Whereabouts;
+use lex::Broken;
 
 pub(crate) use folder::{TOP, is_known, joined};
 pub(crate) use git::Git;
 
 /// A longer line is not read to its end.
-pub(crate) const MAX_BYTES: usize = 64 << 10;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// So many bytes are read in all: a text may be read again as the program of a shell in it.
-const MAX_READ: usize = 4 * MAX_BYTES;
+/// A text may be read again, e.g. as the program of a shell in it: so many times its length in all, and a bit for short ones.
+const MAX_AGAIN: usize = 4;
+const MIN_READ: usize = 64 << 10;
 
 /// A line that is broken, as we see it, is no short mistake from here on.
 const LONG: usize = 1_000;
 
 /// So many commands and words of a line are read.
-const MAX_COMMANDS: usize = 256;
-const MAX_WORDS: usize = 1_000;
+const MAX_COMMANDS: usize = 1_000;
+const MAX_WORDS: usize = 4_000;
 
 /// How deep a shell inside a shell is looked into.
 const MAX_DEPTH: u8 = 4;
@@ -45,10 +55,10 @@ pub(crate) struct Line {
     pub(crate) commands: Vec<Simple>,
     /// The quoting or the brackets don't end: only the lines before that are here, as only they would run.
     pub(crate) is_broken: bool,
-    /// It was too long for us, and only its beginning is here.
+    /// It was too long or too deep for us, and only its beginning is here.
     pub(crate) is_cut: bool,
-    /// Something that destroys may be in the part that was not read.
-    pub(crate) is_risky_unread: bool,
+    /// It was not read to its end, and a shell may run more of it than what is here.
+    pub(crate) is_unread: bool,
     /// The functions that it defines.
     pub(crate) functions: Vec<String>,
 }
@@ -67,8 +77,12 @@ pub(crate) struct Simple {
     pub(crate) from: Option<usize>,
     /// The commands whose output it runs as a program.
     pub(crate) executes: Vec<usize>,
-    /// The commands that it runs for what it finds (`find -exec`).
+    /// The commands that it runs for what it finds (`find -exec`), or that are given what it says (`find | xargs`).
     pub(crate) inner: Vec<usize>,
+    /// What it says is chosen from before another command gets it (`find | grep | xargs`).
+    pub(crate) is_filtered: bool,
+    /// The command that runs it, whose input it gets (`docker exec -i`).
+    pub(crate) outer: Option<usize>,
     /// What it is given to read, where the line says so.
     pub(crate) stdin: String,
     /// It gets arguments that are not seen here (`xargs`, `find -exec`).
@@ -88,24 +102,33 @@ pub(crate) struct Word {
     pub(crate) has_braces: bool,
     /// It has a variable or a substitution whose value is not known here.
     pub(crate) has_unknown: bool,
+    /// It begins with a quote, so it is nothing but a word: no keyword, no alias.
+    pub(crate) is_quoted: bool,
     /// The commands whose output is in it.
     pub(crate) runs: Vec<usize>,
 }
 
 /// The simple commands of a line, in the order in which they begin to run.
 pub(crate) fn read(line: &str) -> Line {
-    let mut state = State::default();
-    let kept = substrate_core::text::cut(line, MAX_BYTES);
-    state.line.is_cut = kept.len() < line.len();
-    lex::read(&mut state, kept, 0);
-    nested::read_inputs(&mut state);
-    let is_unread = state.line.is_cut || (state.line.is_broken && line.len() > LONG);
-    state.line.is_risky_unread =
-        is_unread && RISKY.as_ref().is_none_or(|risky| risky.is_match(line));
-    state.line
+    read_counted(line).0
 }
 
-/// What is looked for as text where a line can't be read: a guess, for nothing but a question.
+/// The same, and how many bytes were looked at for it.
+fn read_counted(line: &str) -> (Line, usize) {
+    let kept = substrate_core::text::cut(line, MAX_BYTES);
+    let max_read = kept.len().saturating_mul(MAX_AGAIN).saturating_add(MIN_READ);
+    let mut state = State { max_read, ..State::default() };
+    lex::read(&mut state, kept, 0);
+    nested::read_inputs(&mut state);
+    state.line.is_cut |= kept.len() < line.len();
+    // Where it is broken as we see it, a shell would refuse it too, but a long one may be our mistake.
+    let is_doubtful = state.line.is_broken && line.len() > LONG;
+    state.line.is_unread = state.line.is_cut
+        || (is_doubtful && RISKY.as_ref().is_none_or(|risky| risky.is_match(line)));
+    (state.line, state.n_read)
+}
+
+/// What is looked for as text in a long line that is broken: a guess, for nothing but a question.
 static RISKY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let texts = r"(?i-u)\brm\s+-\w*r|\bgit\s+(reset|clean|checkout|restore|push|stash)\b|\bmkfs|\bof=/dev/|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(destroy|shred|wipefs)\b";
     Regex::new(texts).ok()
@@ -202,8 +225,10 @@ fn is_flag(word: &str, flag: &str) -> bool {
 struct State {
     line: Line,
     n_words: usize,
-    n_bytes: usize,
-    at: Whereabouts,
+    n_read: usize,
+    max_read: usize,
+    /// Shared, since every substitution remembers it.
+    at: Rc<Whereabouts>,
     /// The groups that are open, each with the function whose body it is.
     groups: Vec<Option<String>>,
     /// A function whose body begins with the next group.
@@ -212,6 +237,23 @@ struct State {
     vars: HashMap<String, String>,
     /// What `for x in …` goes through.
     lists: HashMap<String, Vec<Word>>,
-    /// Aliases of git that the line itself has made.
+    /// Variables that stand for each thing that a command finds (`find | while read f`).
+    found: HashMap<String, usize>,
+    /// Aliases of git that the line itself has made, and those of the shell.
     aliases: HashMap<String, String>,
+    shell_aliases: HashMap<String, String>,
+}
+
+impl State {
+    /// Pays for bytes that are read, or read again.
+    fn pay(&mut self, n_bytes: usize) -> Result<(), Broken> {
+        self.n_read = self.n_read.saturating_add(n_bytes);
+        if self.n_read > self.max_read { Err(self.cut()) } else { Ok(()) }
+    }
+
+    /// It is too much: nothing more is read.
+    fn cut(&mut self) -> Broken {
+        self.line.is_cut = true;
+        Broken
+    }
 }

@@ -1,114 +1,58 @@
 //! From what was written to the program that is really run: assignments, keywords and wrappers are taken off.
 
-use super::folder::into;
-use super::lex::Draft;
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, git, nested};
+use std::rc::Rc;
 
-/// Programs that run another one: which of their flags have a value, and how many words stand before the other's name.
-const WRAPPERS: &[(&str, &[&str], usize)] = &[
-    ("env", &["-u", "-C", "--unset", "--chdir"], 0),
-    (
-        "sudo",
-        &[
-            "-u",
-            "-g",
-            "-h",
-            "-p",
-            "-C",
-            "-D",
-            "-R",
-            "-T",
-            "-U",
-            "-r",
-            "-t",
-            "--user",
-            "--group",
-            "--host",
-            "--prompt",
-            "--close-from",
-            "--chdir",
-            "--chroot",
-            "--command-timeout",
-            "--other-user",
-            "--role",
-            "--type",
-        ],
-        0,
-    ),
-    ("doas", &["-u", "-C"], 0),
-    ("command", &[], 0),
-    ("builtin", &[], 0),
-    ("exec", &["-a"], 0),
-    ("nohup", &[], 0),
-    ("setsid", &[], 0),
-    ("nice", &["-n", "--adjustment"], 0),
-    ("ionice", &["-c", "-n", "--class", "--classdata"], 0),
-    ("time", &["-f", "-o", "--format", "--output"], 0),
-    ("timeout", &["-k", "-s", "--signal", "--kill-after"], 1),
-    ("stdbuf", &["-i", "-o", "-e", "--input", "--output", "--error"], 0),
-    ("taskset", &[], 1),
-    ("unbuffer", &[], 0),
-    ("busybox", &[], 0),
-    ("unshare", &[], 0),
-    ("chroot", &[], 1),
-    ("flock", &["-w", "-E", "--timeout", "--conflict-exit-code"], 1),
-    ("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-a", "-b", "-I", "-O", "-S", "-X", "-P"], 0),
-    (
-        "systemd-run",
-        &["-p", "-u", "-E", "-M", "-H", "--property", "--unit", "--slice", "--setenv"],
-        0,
-    ),
-    (
-        "xargs",
-        &[
-            "-n",
-            "-P",
-            "-I",
-            "-L",
-            "-d",
-            "-a",
-            "-s",
-            "-E",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-            "--arg-file",
-            "--max-chars",
-        ],
-        0,
-    ),
-];
+use super::folder::into;
+use super::lex::{Broken, Draft, MAX_NAME};
+use super::wrappers::{runner, wrapper};
+use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
 
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// A folder that is deeper than any path may be is not followed.
+const MAX_FOLDER: usize = 4_096;
+
 /// Notes a command, and what is inside of it. Its place.
 pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> {
-    if state.n_words > MAX_WORDS {
-        state.line.is_cut = true;
-        return None;
-    }
-    let words = expanded(state, &draft.words);
+    let words = expanded(state, draft.words).ok()?;
     state.n_words += words.len() + draft.writes.len();
     if state.line.commands.len() >= MAX_COMMANDS || state.n_words > MAX_WORDS {
         state.line.is_cut = true;
         return None;
     }
-    let Program { words, has_hidden_args, folder } = program(state, &words);
+    let Program { words: rest, hidden, folder } = program(state, &words);
+    let is_fed = matches!(hidden, Hidden::Replaced(_) | Hidden::Appended);
+    let filled = match is_fed {
+        true => args::fill(state, rest, draft.from, &draft.stdin, &hidden),
+        false => rest.to_vec(),
+    };
+    let found_by = args::sources(state, &filled, draft.from.filter(|_| is_fed));
     let made = Simple {
-        words: words.to_vec(),
+        words: filled,
         folder: folder.unwrap_or_else(|| state.at.folder.clone()),
         function: state.groups.iter().flatten().next().cloned(),
         writes: draft.writes,
         from: draft.from,
         stdin: draft.stdin,
-        has_hidden_args: has_hidden_args || draft.has_hidden_args,
+        has_hidden_args: is_fed || draft.has_hidden_args,
+        outer: draft.outer,
         ..Simple::default()
     };
     if made.words.is_empty() && made.writes.is_empty() {
         return None;
     }
-    Some(push(state, made, depth))
+    let at = push(state, made, depth);
+    for source in found_by {
+        if let Some(source) = state.line.commands.get_mut(source) {
+            source.inner.push(at);
+        }
+    }
+    Some(at)
 }
 
 fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
@@ -118,13 +62,20 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
             git::Found::Git(found) => made.git = Some(found),
             git::Found::Shell(text) => script = Some(text),
         },
-        "cd" | "chdir" | "pushd" | "popd" => state.at.follow(&made, &state.line.commands),
+        "cd" | "chdir" | "pushd" | "popd" => {
+            let at = Rc::make_mut(&mut state.at);
+            at.follow(&made, &state.line.commands);
+            if at.folder.len() > MAX_FOLDER {
+                state.line.is_cut = true;
+            }
+        }
         // From here on it is something else.
         "for" | "select" | "read" | "unset" | "mapfile" => {
             for word in made.words.iter().skip(1) {
                 state.vars.remove(&word.text);
                 state.lists.remove(&word.text);
             }
+            args::note_read(state, &made);
             if let [_, name, word_in, items @ ..] = made.words.as_slice()
                 && word_in.text == "in"
                 && !items.is_empty()
@@ -138,6 +89,14 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
                 assign(state, word);
             }
         }
+        "alias" => {
+            for word in made.words.iter().skip(1) {
+                if let Some((name, text)) = word.text.split_once('=') {
+                    state.shell_aliases.insert(name.to_owned(), text.to_owned());
+                }
+            }
+        }
+        name if !state.shell_aliases.is_empty() => script = alias(state, name, &made),
         _ => {}
     }
     if let Some(Git { sub, args, .. }) = &made.git
@@ -148,10 +107,20 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     let at = state.line.commands.len();
     state.line.commands.push(made);
     if let Some(text) = script {
+        // So that `alias rm='rm -i'` ends.
+        let aliases = std::mem::take(&mut state.shell_aliases);
         nested::read_script(state, &text, depth);
+        state.shell_aliases.extend(aliases);
     }
     nested::read_inside(state, at, depth);
     at
+}
+
+/// What an alias that the line itself has made stands for.
+fn alias(state: &State, name: &str, made: &Simple) -> Option<String> {
+    let text = state.shell_aliases.get(name)?;
+    let is_named = made.words.first().is_some_and(|word| word.text == name && !word.is_quoted);
+    is_named.then(|| format!("{text} {}", nested::as_script(&made.words[1..])))
 }
 
 /// `git config alias.x 'reset --hard'`
@@ -163,13 +132,23 @@ fn note_alias(state: &mut State, args: &[Word]) {
     }
 }
 
+/// Whether a program gets arguments that are not seen where it is called.
+#[derive(Debug, Default)]
+pub(super) enum Hidden {
+    #[default]
+    None,
+    /// After its own.
+    Appended,
+    /// In the place of this text.
+    Replaced(String),
+}
+
 /// The program that is really run.
 #[derive(Default)]
 struct Program<'w> {
     /// It and its arguments.
     words: &'w [Word],
-    /// It gets arguments that are not seen here.
-    has_hidden_args: bool,
+    hidden: Hidden,
     /// Where it runs, if that is not where the shell is.
     folder: Option<String>,
 }
@@ -203,8 +182,15 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
             continue;
         }
         if name == "function" {
-            state.line.functions.extend(after.first().map(|word| word.text.clone()));
-            state.function = after.first().map(|word| word.text.clone());
+            let name = after.first().map(|word| word.text.clone());
+            if state.line.functions.len() >= MAX_COMMANDS
+                || name.as_ref().is_some_and(|name| name.len() > MAX_NAME)
+            {
+                state.line.is_cut = true;
+                break;
+            }
+            state.line.functions.extend(name.clone());
+            state.function = name;
             rest = after.get(1..).unwrap_or_default();
             continue;
         }
@@ -213,28 +199,16 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
             rest = &after[at + 1..];
             continue;
         }
-        let Some((_, with_value, n_before)) = WRAPPERS.iter().find(|(known, ..)| *known == name)
-        else {
-            break;
+        let first = after.first().map_or("", |word| word.text.as_str());
+        let (after, (with_value, n_before)) = match (wrapper(name), runner(name, first)) {
+            (Some(found), _) => (after, found),
+            (None, Some(found)) => (&after[1..], found),
+            (None, None) => break,
         };
-        // `command -v rm` and `sudo -l` only look, and `env` alone prints.
-        let only_looks = matches!(
-            after.first().map(|word| word.text.as_str()),
-            Some("-v" | "-V" | "-l" | "--version" | "--help")
-        );
-        let is_split = |word: &Word| matches!(word.text.as_str(), "-S" | "--split-string");
-        if name == "env" && after.iter().any(is_split) {
-            break;
+        let Some(skipped) = before_program(name, first, after, with_value, n_before) else { break };
+        if name == "xargs" {
+            out.hidden = args::hidden(&after[..skipped.min(after.len())]);
         }
-        let mut skipped = flags(after, with_value) + n_before;
-        if name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c") {
-            break;
-        }
-        skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
-        if after.get(skipped..).is_none_or(<[Word]>::is_empty) || (only_looks && name != "xargs") {
-            break;
-        }
-        out.has_hidden_args |= name == "xargs";
         if name == "env" {
             let folder = chdir(&after[..skipped])
                 .map(|to| into(&state.at.folder, &to, &state.line.commands));
@@ -244,6 +218,37 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     }
     out.words = rest;
     out
+}
+
+/// How many words stand before the program; `None` where no program is run, or it is in a text.
+fn before_program(
+    name: &str,
+    first: &str,
+    after: &[Word],
+    with_value: &[&str],
+    n_before: usize,
+) -> Option<usize> {
+    // `command -v rm` and `sudo -l` only look, and `env` alone prints.
+    let only_looks = matches!(
+        (name, first),
+        ("command", "-v" | "-V") | ("sudo", "-v" | "-V" | "-l") | (_, "--version" | "--help")
+    );
+    let n_flags = flags(after, with_value);
+    let mut skipped = n_flags + n_before;
+    // These have a text to be run, which is read as such.
+    let is_text = |word: &Word| match name {
+        "env" => matches!(word.text.as_str(), "-S" | "--split-string"),
+        "screen" => word.text == "-X",
+        "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
+        _ => false,
+    };
+    // The user comes before the text.
+    let n_looked = if name == "runuser" { n_flags + 4 } else { n_flags };
+    let has_text = after[..n_looked.min(after.len())].iter().any(is_text)
+        || (name == "flock" && after.get(skipped).is_some_and(|word| word.text == "-c"));
+    skipped += usize::from(after.get(skipped).is_some_and(|word| word.text == "--"));
+    let has_none = after.get(skipped..).is_none_or(<[Word]>::is_empty);
+    (!only_looks && !has_text && !has_none).then_some(skipped)
 }
 
 /// `env -C FOLDER`
@@ -284,24 +289,30 @@ fn has_value_next(flag: &str, with_value: &[&str]) -> bool {
 }
 
 /// The words, where one is all that a loop goes through.
-fn expanded(state: &State, words: &[Word]) -> Vec<Word> {
+fn expanded(state: &mut State, words: Vec<Word>) -> Result<Vec<Word>, Broken> {
     if state.lists.is_empty() {
-        return words.to_vec();
+        return Ok(words);
     }
     let mut out = Vec::with_capacity(words.len());
     for word in words {
         let name = word.text.strip_prefix('$').filter(|_| word.has_unknown).unwrap_or_default();
         let (name, rest) = name.split_at(name.find('/').unwrap_or(name.len()));
-        match state.lists.get(name) {
-            Some(items) if out.len() <= MAX_WORDS => out.extend(items.iter().map(|item| Word {
-                text: format!("{}{rest}", item.text),
-                has_glob: item.has_glob || word.has_glob,
-                ..item.clone()
-            })),
-            _ => out.push(word.clone()),
+        let Some(items) = state.lists.get(name) else {
+            out.push(word);
+            continue;
+        };
+        let n_bytes: usize = items.iter().map(|item| item.text.len() + rest.len()).sum();
+        out.extend(items.iter().map(|item| Word {
+            text: format!("{}{rest}", item.text),
+            has_glob: item.has_glob || word.has_glob,
+            ..item.clone()
+        }));
+        state.pay(n_bytes)?;
+        if out.len() > MAX_WORDS {
+            return Err(state.cut());
         }
     }
-    out
+    Ok(out)
 }
 
 fn is_assignment(word: &Word) -> bool {

@@ -45,17 +45,14 @@ fn asked<'a>(event: &'a Event, settings: &Settings) -> Option<&'a str> {
 fn need(event: &Event) -> Need {
     let here = || vec![event.cwd.as_str(), event.project.as_str()];
     let projects = event.project_dir.as_deref().map_or_else(here, |dir| vec![dir]);
-    let mut folders: Vec<String> = Vec::new();
-    let of_projects = projects
+    let mut projects: Vec<String> = projects
         .into_iter()
         .filter(|dir| !dir.is_empty())
-        .map(|dir| format!("{}/.claude/skills", dir.trim_end_matches('/')));
-    for folder in of_projects.chain(event.config_dir.iter().map(|dir| format!("{dir}/skills"))) {
-        if !folders.contains(&folder) {
-            folders.push(folder);
-        }
-    }
-    Need::Skills { folders }
+        .map(|dir| dir.trim_end_matches('/').to_owned())
+        .collect();
+    projects.dedup();
+    let own = event.config_dir.as_ref().map(|dir| format!("{dir}/skills"));
+    Need::Skills { projects, below: ".claude/skills", own }
 }
 
 /// One line that names the skills and their files.

@@ -91,8 +91,9 @@ fn prompt(stage: &Stage, text: &str) -> Event {
 
 fn stage(toml: &str, skills: Vec<Skill>) -> Stage {
     let mut stage = Stage::new(toml);
-    let folders = ["/repo/.claude/skills", "/home/dev/.claude/skills"].map(str::to_owned).to_vec();
-    stage.facts.insert(Need::Skills { folders }, Found::Skills(skills));
+    let (projects, own) = (vec!["/repo".to_owned()], Some("/home/dev/.claude/skills".to_owned()));
+    let need = Need::Skills { projects, below: ".claude/skills", own };
+    stage.facts.insert(need, Found::Skills(skills));
     stage
 }
 
@@ -167,7 +168,10 @@ fn skills_are_looked_for_only_where_somebody_asks_and_where_they_can_be() {
     );
     let on = Settings::resolve(&keys, &[&layer]);
     let folders = |event: &Event| match &policy::gather(event, &on)[..] {
-        [Need::Skills { folders }] => folders.clone(),
+        [Need::Skills { projects, below, own }] => {
+            let below = projects.iter().map(|root| format!("{root}/{below}"));
+            below.chain(own.clone()).collect::<Vec<_>>()
+        }
         other => panic!("{other:?}"),
     };
     let event = prompt(&stage, "x");

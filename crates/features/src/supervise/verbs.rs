@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::time::Ago;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Effect, Output, SafeId, VerbError, WaitFor};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Output, SafeId, VerbError, WaitFor};
 
 use super::ops::{self, Process, Supervisor};
 
@@ -24,6 +24,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["supervise", "list"];
     const ABOUT: &'static str = "The clients that run under `substrate run`";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
@@ -75,6 +76,7 @@ impl VerbArgs for Note {
     const PATH: &'static [&'static str] = &["supervise", "note"];
     const ABOUT: &'static str = "Says that a client was started; `substrate run` calls it";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
@@ -102,6 +104,7 @@ impl VerbArgs for Wait {
     const ABOUT: &'static str =
         "Waits until a client shall be started anew; `substrate run` calls it";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
@@ -133,6 +136,7 @@ impl VerbArgs for Done {
     const PATH: &'static [&'static str] = &["supervise", "done"];
     const ABOUT: &'static str = "Says that a client has ended, and asks whether it shall start anew; `substrate run` calls it";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;

@@ -84,22 +84,30 @@ impl Unfinished {
 
     /// Why the agent may not stop; `None` when all is done.
     pub(super) fn reason(&self) -> Option<String> {
-        let list = self.told(MAX_TOLD, |todo| format!("#{} [{}]", todo.id, todo.status.name()))?;
-        Some(format!("{} incomplete task(s): {list}. Complete ALL tasks before stopping.", self.n))
+        let list = self.told(MAX_TOLD)?;
+        Some(format!(
+            "{} incomplete task(s): {list}. Complete ALL tasks before stopping, or ask your question and stop again.",
+            self.n
+        ))
     }
 
     /// What the agent is reminded of; `None` when all is done.
     pub(super) fn briefing(&self) -> Option<String> {
-        let list = self.told(MAX_BRIEFED, |todo| {
-            format!("#{} [{}] \"{}\"", todo.id, todo.status.name(), todo.subject)
-        })?;
+        let list = self.told(MAX_BRIEFED)?;
         Some(format!("{} unfinished task(s): {list}", self.n))
     }
 
-    fn told(&self, max: usize, say: impl Fn(&Todo) -> String) -> Option<String> {
+    fn told(&self, max: usize) -> Option<String> {
         if self.first.is_empty() {
             return None;
         }
+        let say = |todo: &Todo| {
+            let subject = match todo.subject.as_str() {
+                "" => String::new(),
+                subject => format!(" \"{subject}\""),
+            };
+            format!("#{} [{}]{subject}", todo.id, todo.status.name())
+        };
         let told: Vec<String> = self.first.iter().take(max).map(say).collect();
         let n_more = self.n.saturating_sub(told.len());
         let mut out = told.join(", ");

@@ -7,7 +7,8 @@ use substrate_core::{
 };
 
 use super::list::Unfinished;
-use super::ops;
+use super::{asked, ops};
+use crate::journal;
 
 /// How long a stored list is remembered.
 const KEPT_MS: i64 = 30 * 86_400_000;
@@ -25,8 +26,14 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
     let list = unfinished(cx, event)?;
     let wish = if event.kind == EventKind::Stop {
-        let block = |reason| Wish::block(Cause::Tasks, reason, Insists::WhileItLasts);
-        list.reason().map(block)
+        let insists = if cx.settings.on("todos.insist") {
+            Insists::WhileItLasts
+        } else {
+            Insists::OncePerTurn
+        };
+        let block = |reason| Wish::block(Cause::Tasks, reason, insists);
+        let reason = list.reason();
+        if reason.is_some() && waits_for_an_answer(cx, event)? { None } else { reason.map(block) }
     } else {
         list.briefing().map(|text| Wish::context(text, None))
     };
@@ -80,6 +87,17 @@ fn is_asked(event: &Event, settings: &Settings) -> bool {
             }
             _ => false,
         }
+}
+
+/// Whether the agent has just asked its user something: in its last words, or by its last tool.
+fn waits_for_an_answer(cx: &mut Cx<'_>, event: &Event) -> Result<bool, DbError> {
+    let Detail::Stop { last_message, .. } = &event.detail else { return Ok(false) };
+    if last_message.as_deref().is_some_and(asked::is_question) {
+        return Ok(true);
+    }
+    let Some(session) = &event.session else { return Ok(false) };
+    let tool = journal::face::latest_tool(cx.db, session.as_str(), event.actor.key())?;
+    Ok(tool.as_deref() == Some(asked::TOOL))
 }
 
 fn need(event: &Event) -> Option<Need> {

@@ -1,12 +1,15 @@
 //! Task lists: what holds an agent, and what does not.
 
 use rstest::rstest;
+use serde_json::json;
 use substrate_core::facts::Found;
 use substrate_core::{
-    Actor, Detail, Event, EventKind, Facts, Need, SafeId, StartSource, ToolCall, ToolClass,
+    Actor, Caller, Detail, Event, EventKind, Facts, Need, SafeId, StartSource, ToolCall, ToolClass,
 };
 
 use crate::stage::Stage;
+
+const WAY_OUT: &str = "Complete ALL tasks before stopping, or ask your question and stop again.";
 
 const FOLDER: &str = "/home/dev/.claude/tasks/s1";
 
@@ -64,7 +67,7 @@ fn reason(stage: &mut Stage, event: &Event) -> Option<String> {
 }
 
 #[test]
-fn the_reason_has_the_words_of_the_seed() {
+fn the_reason_names_the_tasks_and_the_way_out() {
     let mut stage = with_files(&[
         ("1.json", r#"{"id":"1","subject":"a","status":"in_progress"}"#),
         ("2.json", r#"{"id":"2","subject":"b","status":"pending"}"#),
@@ -74,7 +77,7 @@ fn the_reason_has_the_words_of_the_seed() {
     let event = stop(&stage, 0);
     assert_eq!(
         reason(&mut stage, &event).unwrap(),
-        "3 incomplete task(s): #1 [in_progress], #2 [pending], #5 [pending]. Complete ALL tasks before stopping."
+        "3 incomplete task(s): #1 [in_progress] \"a\", #2 [pending] \"b\", #5 [pending] \"d\". Complete ALL tasks before stopping, or ask your question and stop again."
     );
 }
 
@@ -98,8 +101,7 @@ fn the_reason_has_the_words_of_the_seed() {
 fn one_task_file_holds_or_not(#[case] text: &str, #[case] expected: Option<&str>) {
     let mut stage = with_files(&[("3.json", text)]);
     let event = stop(&stage, 0);
-    let expected = expected
-        .map(|list| format!("1 incomplete task(s): {list}. Complete ALL tasks before stopping."));
+    let expected = expected.map(|list| format!("1 incomplete task(s): {list}. {WAY_OUT}"));
     assert_eq!(reason(&mut stage, &event), expected);
 }
 
@@ -143,21 +145,98 @@ fn nobody_else_is_held_and_nobody_at_all_when_it_is_switched_off() {
     assert_eq!(reason(&mut off, &event), None);
 }
 
-#[test]
-fn it_holds_at_every_try_but_lets_go_before_the_clients_cap() {
-    let mut stage = with_files(&[("1.json", r#"{"id":"1","status":"pending"}"#)]);
+/// A model that stops again and again: at which of its tries it is held.
+fn held(stage: &mut Stage, n_tries: usize, last_message: Option<&str>) -> Vec<bool> {
     let mut held = Vec::new();
-    for n_before in 0..8 {
+    for n_before in 0..n_tries {
         let detail = Detail::Stop {
-            again: n_before > 0,
+            again: held.last() == Some(&true),
+            last_message: last_message.map(str::to_owned),
+            n_background_tasks: 0,
+            transcript: None,
+        };
+        let event = Event { block_cap: 8, detail, ..stop(stage, 0) };
+        stage.pass(i64::try_from(n_before).unwrap());
+        held.push(reason(stage, &event).is_some());
+    }
+    held
+}
+
+const ONE: &[(&str, &str)] = &[("1.json", r#"{"id":"1","subject":"a","status":"pending"}"#)];
+
+#[test]
+fn it_holds_once_a_turn() {
+    let mut stage = with_files(ONE);
+    assert_eq!(held(&mut stage, 2, Some("I am done.")), [true, false]);
+    assert_eq!(held(&mut stage, 2, None), [true, false], "the next turn is another one");
+}
+
+#[test]
+fn who_insists_holds_at_every_try_but_lets_go_before_the_clients_cap() {
+    for toml in ["[todos]\ninsist = true\n", "profile = \"persistent\"\n"] {
+        let mut stage = with_files(ONE);
+        stage.set(&format!("{toml}[persist]\nmode = \"off\"\n"));
+        let expected = [true, true, true, true, true, true, true, false];
+        assert_eq!(held(&mut stage, 8, Some("I am done.")), expected);
+    }
+}
+
+#[rstest]
+#[case::standard("")]
+#[case::persistent("profile = \"persistent\"\n")]
+fn who_asks_its_user_something_is_never_held(#[case] profile: &str) {
+    let mut stage = with_files(ONE);
+    stage.set(&format!("{profile}[persist]\nmode = \"off\"\n"));
+    assert_eq!(held(&mut stage, 2, Some("Postgres or SQLite?")), [false, false]);
+    assert!(held(&mut stage, 1, Some("I took SQLite."))[0]);
+}
+
+/// A call of that tool is done.
+fn used(stage: &mut Stage, tool: &str) {
+    let mut event = todo_write(stage, "{}");
+    if let Detail::ToolAfter { call, .. } = &mut event.detail {
+        call.name = tool.to_owned();
+        call.class = ToolClass::Other;
+    }
+    stage.happen(&event);
+}
+
+#[test]
+fn who_asked_by_a_tool_is_not_held_until_it_has_worked_again() {
+    let mut stage = with_files(ONE);
+    used(&mut stage, "AskUserQuestion");
+    assert_eq!(held(&mut stage, 1, Some("I have asked.")), [false]);
+    used(&mut stage, "AskUserQuestion");
+    used(&mut stage, "Read");
+    assert_eq!(held(&mut stage, 1, Some("Done.")), [true]);
+}
+
+/// Mail holds the turn meanwhile; the tasks don't hold it twice.
+#[test]
+fn mail_in_between_does_not_let_them_hold_again() {
+    let mut stage = with_files(ONE);
+    let begin = start(&stage, StartSource::Startup);
+    stage.told(&begin);
+    let again = |stage: &Stage| {
+        let detail = Detail::Stop {
+            again: true,
             last_message: None,
             n_background_tasks: 0,
             transcript: None,
         };
-        let event = Event { block_cap: 8, detail, ..stop(&stage, 0) };
-        held.push(reason(&mut stage, &event).is_some());
-    }
-    assert_eq!(held, [true, true, true, true, true, true, true, false]);
+        Event { block_cap: 8, detail, ..stop(stage, 0) }
+    };
+    assert_eq!(held(&mut stage, 1, None), [true]);
+    let caller =
+        Caller { inside_client: true, session: Some("s1".to_owned()), ..Caller::default() };
+    let me = stage.call(&caller, &["agent", "whoami"], json!({})).unwrap().json["agent"].clone();
+    let letter = json!({"to": [me], "subject": "x", "body": "y", "priority": "normal"});
+    stage.call(&Caller::default(), &["send"], letter).unwrap();
+    let event = again(&stage);
+    let said = stage.told(&event).verdict.block.unwrap();
+    assert!(said.contains("unread message") && !said.contains("incomplete"), "{said}");
+    let event = again(&stage);
+    assert_eq!(stage.told(&event).verdict.block, None);
 }
 
 const TWO: &str = r#"{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress","activeForm":"x"},{"content":"c","status":"pending"},7,{"content":"d"}]}"#;
@@ -168,7 +247,7 @@ fn the_latest_todo_write_holds_where_there_are_no_files() {
     stage.happen(&todo_write(&stage, TWO));
     let event = stop(&stage, 0);
     let expected =
-        "2 incomplete task(s): #2 [in_progress], #3 [pending]. Complete ALL tasks before stopping.";
+        &*format!("2 incomplete task(s): #2 [in_progress] \"b\", #3 [pending] \"c\". {WAY_OUT}");
     assert_eq!(reason(&mut stage, &event).as_deref(), Some(expected));
     // What can't be read changes nothing; what is finished lets go.
     stage.happen(&todo_write(&stage, "{"));

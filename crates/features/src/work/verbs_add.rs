@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::ops::{self, NewItem};
 
@@ -39,6 +39,7 @@ impl VerbArgs for Add {
     const PATH: &'static [&'static str] = &["work", "add"];
     const ABOUT: &'static str = "Put work into this project's queue";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         if let Some(file) = self.body_file.take() {

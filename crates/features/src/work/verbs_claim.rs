@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::time::{Ago, parse_span};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, DbError, Output, VerbError, WaitFor};
+use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError, WaitFor};
 
 use super::claim::{Claim as Held, Claimant, Lives, Standing};
 use super::ops::{self, Item, State};
@@ -35,6 +35,7 @@ impl VerbArgs for Claim {
     const ABOUT: &'static str =
         "Take an item of the queue: it is yours alone until you are done, or gone";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let by = Claimant::of_caller(cx)?;

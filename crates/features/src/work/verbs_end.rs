@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::{cut, one_line};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
 use super::claim::{Claimant, Lives, Standing};
 use super::ops::{self, Item, State};
@@ -28,6 +28,7 @@ impl VerbArgs for Done {
     const PATH: &'static [&'static str] = &["work", "done"];
     const ABOUT: &'static str = "Say that an item of yours is done";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let me = Claimant::of_caller(cx)?;
@@ -65,6 +66,7 @@ impl VerbArgs for Release {
     const PATH: &'static [&'static str] = &["work", "release"];
     const ABOUT: &'static str = "Give an item of yours back to the queue";
     const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let me = Claimant::of_caller(cx)?;

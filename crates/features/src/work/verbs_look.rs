@@ -4,7 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Caller, Cx, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
 use super::claim::Lives;
 use super::ops::{self, State};
@@ -35,6 +35,7 @@ impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["work", "list"];
     const ABOUT: &'static str = "What is queued, who has what, and what is done";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -75,6 +76,7 @@ impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["work", "show"];
     const ABOUT: &'static str = "Everything about one item";
     const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let item = ops::one(cx.db, self.id)?.ok_or_else(|| no_such(self.id))?;

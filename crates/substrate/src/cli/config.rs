@@ -1,4 +1,4 @@
-//! `substrate config [list|check|get KEY]`
+//! `substrate config [list|check|get KEY|set KEY VALUE|edit]`
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use substrate_core::Format;
 use substrate_core::settings::{Effective, Table, Value};
 
-use super::{Context, call, verbs};
+use super::{Context, call, config_set, verbs};
 use crate::config::SettingsFiles;
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
@@ -30,9 +30,15 @@ pub(super) fn command() -> Command {
         .subcommand(
             Command::new("check").about("What is wrong with the settings files, by file and line"),
         )
+        .subcommands(config_set::commands())
 }
 
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
+    match matches.subcommand() {
+        Some(("set", flags)) => return config_set::set(context, flags),
+        Some(("edit", flags)) => return config_set::edit(context, flags),
+        _ => {}
+    }
     let settings = SettingsFiles::new(context.home.config()).at(call::dir(context));
     match matches.subcommand() {
         Some(("check", _)) => {

@@ -92,7 +92,7 @@ pub(super) fn start(context: &Context) -> Result<()> {
 
 pub(super) fn stop(home: &Home) -> Result<()> {
     match call::control(home, &Ask::Stop, PATIENCE) {
-        Ok((_, status)) => {
+        Ok((0, status)) => {
             wait_until_gone(home, &status)?;
             ui::talk("the daemon has stopped\n");
             if status.n_waiting > 0 {
@@ -103,6 +103,8 @@ pub(super) fn stop(home: &Home) -> Result<()> {
             }
             Ok(())
         }
+        Ok(_) => Err(AppError::new(Kind::User, "the daemon is stopped only for the user")
+            .hint("run the command in a terminal of your own, outside the client")),
         Err(ConnError::Absent) if !home.root().is_dir() || !daemon::is_held(home)? => {
             ui::talk("no daemon runs\n");
             Ok(())

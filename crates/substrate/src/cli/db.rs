@@ -53,6 +53,16 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 return Err(AppError::new(Kind::User, "there is no database yet")
                     .hint(format!("it will be `{}`", database.display())));
             }
+            // A folder that was typed wrong is not made.
+            if let (Some(_), Some(folder)) = (flags.get_one::<String>("to"), target.parent())
+                && !folder.as_os_str().is_empty()
+                && !folder.is_dir()
+            {
+                let message = format!("there is no folder `{}`", folder.display());
+                return Err(
+                    AppError::new(Kind::User, message).hint("make it, or name another file")
+                );
+            }
             back_up(&database, &target)?;
             print(context, &json!({"path": target}), &format!("{}\n", target.display()));
             Ok(())

@@ -94,7 +94,7 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
         Some(_) => host::open(&context.home)?,
         None => Writer::open(&context.home.database(), host::BUSY)?,
     };
-    let machine = Machine::default();
+    let machine = Machine::with_state(context.home.root());
     let host = Host::USUAL;
     // Never committed.
     let mut tx = writer.begin(Durability::Normal)?;

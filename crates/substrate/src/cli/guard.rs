@@ -40,6 +40,19 @@ pub(super) fn command() -> Command {
         .subcommand(with("run", "What the hook does: look at the staged files"))
 }
 
+/// Every question that the guard has for git about a folder.
+#[cfg(test)]
+pub(crate) fn asks(dir: &Path) -> Vec<bool> {
+    let env = crate::config::Env::of_this_process();
+    let Ok(repository) = Repository::at(dir, &env) else { return Vec::new() };
+    vec![
+        repository.hooks().is_ok(),
+        repository.owns(dir).is_ok(),
+        repository.staged().is_ok(),
+        Repository::of_a_hook(dir, &env).is_ok(),
+    ]
+}
+
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     if let Some(("run", _)) = matches.subcommand() {
         return check(context);

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
+use substrate_clients::claude_code::install::plan;
 use substrate_core::Format;
 use substrate_core::settings::Kind as ValueKind;
 
+use super::standing::{self, Fits};
 use super::{Context, ask, call, verbs};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Plan, Request, Scope, State};
@@ -40,7 +42,10 @@ pub(super) fn command() -> Command {
                 )
                 .conflicts_with_all(["project", "local"]),
             )
-            .arg(switch("allow-commands", "Let agents run `substrate` commands without a dialog"))
+            .arg(switch(
+                "allow-commands",
+                "Let agents run the commands that are meant for them without a dialog",
+            ))
             .arg(switch("dry-run", "Show what would change, and change nothing"))
             .arg(switch("yes", "Don't ask")),
         )
@@ -50,7 +55,8 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             scoped(Command::new("uninstall").about("Take out exactly what was added"))
-                .arg(switch("dry-run", "Show what would change, and change nothing")),
+                .arg(switch("dry-run", "Show what would change, and change nothing"))
+                .arg(switch("yes", "Don't ask (it never does)").hide(true)),
         )
 }
 
@@ -90,6 +96,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 profile: flags.get_one::<String>("profile").map(String::as_str),
                 scripts: flags.get_flag("scripts"),
                 allow: flags.get_flag("allow-commands"),
+                rules: rules(),
                 dir: call::dir(context),
             };
             install(context, request, flags.get_flag("dry-run"), flags.get_flag("yes"))
@@ -97,6 +104,12 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         Some(("uninstall", flags)) => uninstall(context, scope(flags), flags.get_flag("dry-run")),
         _ => status(context),
     }
+}
+
+/// The permission rules for what agents may run.
+pub(super) fn rules() -> Vec<String> {
+    let all = standing::for_agents(&super::command());
+    all.iter().map(|(words, fits)| plan::rule(words, *fits == Fits::Beginning)).collect()
 }
 
 /// Plans, shows, asks, and does it.
@@ -117,13 +130,20 @@ pub(super) fn install(
             return Err(AppError::new(Kind::User, "nothing was changed"));
         }
         if !request.allow {
-            request.allow =
-                ask::yes("May agents run `substrate` commands without asking you each time?");
+            request.allow = ask::yes(
+                "May agents run the `substrate` commands that are meant for them without asking you each time?",
+            );
         }
     }
     for _ in 0..TRIES {
         let plan = hooks::plan(&context.env, &context.home, &request)?;
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
+        if plan.is_broad {
+            ui::talk(&format!(
+                "{}: a rule of your own, `Bash(substrate:*)`, lets agents try every command; the user's are refused to them all the same\n",
+                plan.settings.display()
+            ));
+        }
         for path in &plan.edited {
             ui::talk(&format!("{}: you edited it, so it stays as it is\n", path.display()));
         }

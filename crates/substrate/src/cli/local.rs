@@ -1,4 +1,4 @@
-//! What only the caller's own process has: its files, its standard input, and the processes it runs under.
+//! What only the caller's own process has: its files and its standard input.
 
 use std::io::{IsTerminal as _, Read};
 
@@ -11,12 +11,6 @@ use crate::gather;
 
 /// No text that anybody passes on is longer than this.
 const MAX: u64 = 4 << 20;
-
-/// How many processes there may be between a client and its command.
-const MAX_PARENTS: usize = 12;
-
-/// The longest command line that is looked at.
-const MAX_LINE: u64 = 16 << 10;
 
 /// The process that runs the command.
 pub(super) struct ThisProcess<'a> {
@@ -94,52 +88,11 @@ pub(super) fn screen() -> Option<(u16, u16)> {
 
 /// Anything else, such as a pipe that nobody serves, would be waited for.
 fn plain(path: &str) -> std::io::Result<std::fs::File> {
-    match gather::open(path, rustix::fs::OFlags::empty()) {
-        Some((file, _)) => Ok(file),
-        // The system's own word on what is wrong, where it has one.
-        None => Err(match std::fs::metadata(path) {
-            Ok(found) if !found.is_file() => std::io::Error::other("it is no plain file"),
-            Ok(_) => std::io::ErrorKind::PermissionDenied.into(),
-            Err(error) => error,
-        }),
-    }
+    gather::open(path).map(|(file, _)| file)
 }
 
 fn bounded(from: impl Read) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     from.take(MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The command lines of the processes between the client and us: one of them is the shell that the client started, which
-/// tells whose command this is. Nothing outside a client, or where the system does not say.
-pub(super) fn shells(env: &Env) -> Vec<String> {
-    let Some(client) = env.text("CLAUDE_PID").filter(|_| env.get("CLAUDECODE").is_some()) else {
-        return Vec::new();
-    };
-    let mut out = Vec::new();
-    let mut pid = parent(&format!("/proc/{}/stat", std::process::id()));
-    for _ in 0..MAX_PARENTS {
-        let Some(here) = pid.take().filter(|pid| pid != client && pid != "1" && pid != "0") else {
-            break;
-        };
-        if let Some(line) = command_line(&format!("/proc/{here}/cmdline")) {
-            out.push(line);
-        }
-        pid = parent(&format!("/proc/{here}/stat"));
-    }
-    out
-}
-
-/// The fourth field; the second is a name in brackets, which may hold anything.
-fn parent(stat: &str) -> Option<String> {
-    let stat = std::fs::read_to_string(stat).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1).map(str::to_owned)
-}
-
-fn command_line(path: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_LINE).read_to_end(&mut bytes).ok()?;
-    let line = String::from_utf8_lossy(&bytes).replace('\0', " ");
-    (!line.trim().is_empty()).then_some(line)
 }

@@ -3,11 +3,12 @@
 mod ask;
 mod call;
 mod config;
+mod config_set;
 mod daemon;
 mod db;
 mod doctor;
 mod explain;
-mod guard;
+pub(crate) mod guard;
 mod hooks;
 mod lines;
 mod local;
@@ -15,16 +16,18 @@ mod reference;
 mod run;
 mod scratchpad;
 mod setup;
+mod standing;
 mod tmux;
 mod verbs;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
-use crate::error::Result;
+use crate::error::{AppError, Kind, Result};
 use crate::{clock, proc, ui};
 
 /// What every command knows.
@@ -57,9 +60,32 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 
 /// A supervisor ends as its client did; any other command well.
 fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
+    let context = match context(matches) {
+        Ok(context) => context,
+        Err(error) => return without_home(matches, error).map(|()| ExitCode::SUCCESS),
+    };
+    if let Some(dir) = deepest(matches).get_one::<String>("project-dir")
+        && !Path::new(dir).is_dir()
+    {
+        return Err(AppError::new(Kind::User, format!("there is no folder `{dir}`"))
+            .hint("`--project-dir` takes the folder of a project"));
+    }
+    standing::admit(&context, matches)?;
     match matches.subcommand() {
-        Some(("run", inner)) => run::run(context(matches)?, inner),
-        _ => one(context(matches)?, matches).map(|()| ExitCode::SUCCESS),
+        Some(("run", inner)) => run::run(context, inner),
+        _ => one(context, matches).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Without a state home some commands still have something to say.
+fn without_home(matches: &ArgMatches, mut error: AppError) -> Result<()> {
+    match matches.subcommand() {
+        Some(("doctor", _)) => {
+            error.message.insert_str(0, "state not usable: ");
+            Err(error)
+        }
+        Some((name, inner)) => verbs::without_state(format(matches), name, inner, error),
+        None => Err(error),
     }
 }
 
@@ -95,6 +121,10 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
             Ok(())
         }
         Some(("doctor", matches)) => doctor::run(&context, matches),
+        Some(("version", _)) => {
+            ui::data(concat!("substrate ", env!("CARGO_PKG_VERSION"), "\n"));
+            Ok(())
+        }
         Some(("__reference", _)) => {
             ui::data(&reference::markdown());
             Ok(())
@@ -126,6 +156,7 @@ pub(crate) fn command() -> Command {
                 .arg(Arg::new("shell").required(true).value_name("SHELL").value_parser(clap::value_parser!(clap_complete::Shell)).help("bash, zsh, fish, elvish or powershell")),
         )
         .subcommand(doctor::command())
+        .subcommand(Command::new("version").about("Which version this is"))
         .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
         .mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
@@ -138,6 +169,14 @@ fn completions(matches: &ArgMatches) {
         clap_complete::generate(*shell, &mut command(), "substrate", &mut out);
         ui::data(&String::from_utf8_lossy(&out));
     }
+}
+
+/// What was typed last; it knows the flags that all commands have.
+fn deepest(mut matches: &ArgMatches) -> &ArgMatches {
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
+    }
+    matches
 }
 
 fn global_flags() -> Vec<Arg> {
@@ -177,11 +216,12 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
-        inside_client: env.get("CLAUDECODE").is_some(),
+        inside_client: standing::says_inside(env),
         // Whoever runs the verb knows its projects.
         project: String::new(),
         request: hex(proc::random_id()),
-        shells: local::shells(env),
+        // The host looks for itself.
+        lineage: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::Command;
 use substrate_features::journal::{DOTENV, PATTERNS};
 
+use super::standing;
 use crate::error::Kind;
 
 /// The variables that change what Substrate does.
@@ -16,9 +17,12 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "CLAUDE_SESSION_ID, CLAUDE_CODE_SESSION_ID",
-        "the session that a command acts for, unless `--session-id` says so",
+        "the session that a command acts for, unless `--session-id` says so; inside a session only its own counts",
     ),
-    ("AGENT_ID", "the agent that a command acts as, unless `--agent` says so"),
+    (
+        "AGENT_ID",
+        "the agent that a command acts as, unless `--agent` says so; inside a session only its own counts",
+    ),
     ("CLAUDE_PROJECT_DIR", "the project that a command acts in, unless `--project-dir` says so"),
 ];
 
@@ -63,6 +67,10 @@ fn commands(out: &mut String, command: &Command, path: &str) {
         let about = inner.get_about().map(ToString::to_string).unwrap_or_default();
         let _infallible =
             writeln!(out, "### `substrate{path}`\n\n{}.\n", about.trim_end_matches('.'));
+        let words: Vec<&str> = path.split_whitespace().collect();
+        if let Some(audience) = standing::audience(&words).filter(|_| !inner.has_subcommands()) {
+            let _infallible = writeln!(out, "{}.\n", audience.words());
+        }
         let flags: Vec<_> = inner
             .get_arguments()
             .filter(|arg| {
@@ -111,7 +119,8 @@ fn settings(out: &mut String) {
         let project = match key.project {
             substrate_core::settings::ProjectMay::Set => "set it",
             substrate_core::settings::ProjectMay::TurnOn => "turn it on",
-            substrate_core::settings::ProjectMay::Append => "add to it",
+            substrate_core::settings::ProjectMay::Append
+            | substrate_core::settings::ProjectMay::Widen => "add to it",
             substrate_core::settings::ProjectMay::Nothing => "not set it",
         };
         let _infallible = writeln!(

@@ -2,15 +2,14 @@
 //! contain is judged by its own functions, so that a person and a hook come to the same result.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgMatches, Command};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use substrate_core::facts::{Daily, DayFile};
-use substrate_core::text::one_line;
+use substrate_core::text::{one_line, plain_line};
 use substrate_core::{Format, Need, Timestamp, Verb};
 use substrate_features::scratchpad::{
     self as pads, BASE, COORDINATOR, COORDINATOR_LINES, Days, EGO, EGO_LINES, MAX_BYTES,
@@ -21,10 +20,14 @@ use super::call::Line;
 use super::local::ThisProcess;
 use super::{Context, verbs};
 use crate::error::{AppError, Kind, Result};
-use crate::{clock, fsx, gather, ui};
+use crate::inside::Folder;
+use crate::{clock, gather, ui};
 
 /// How many days are looked at.
 const MAX_DAYS: usize = 60;
+
+/// How many agents are looked at.
+const MAX_FOLDERS: usize = 10_000;
 
 /// How many agents are listed.
 const MAX_LISTED: usize = 200;
@@ -174,14 +177,13 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
 
 /// Who has a scratchpad of today.
 fn wrote(place: &Place) -> Vec<String> {
-    let below = Path::new(&place.root).join(BASE);
-    let entries = std::fs::read_dir(&below).into_iter().flatten().flatten();
-    let has = |name: &String| below.join(name).join(format!("{}.md", place.day)).is_file();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(has)
-        .map(|name| one_line(&name, 128))
-        .collect();
+    let Ok(below) = Folder::root(&place.root).and_then(|root| root.at(BASE)) else {
+        return Vec::new();
+    };
+    let file = format!("{}.md", place.day);
+    let has = |name: &String| below.at(name).and_then(|folder| folder.read(&file)).is_ok();
+    let names = below.names(MAX_FOLDERS).unwrap_or_default().into_iter();
+    let mut names: Vec<String> = names.filter(has).map(|name| one_line(&name, 128)).collect();
     names.sort();
     names.truncate(MAX_LISTED);
     names
@@ -232,16 +234,9 @@ fn lacks(folder: &str, text: &str) -> Vec<&'static str> {
 }
 
 fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
-    let path = PathBuf::from(&place.path);
-    let folder = path.parent().unwrap_or(&path);
-    stays_inside(Path::new(&place.root), folder)?;
-    fsx::create_folders(folder).map_err(|error| refused(folder, &error))?;
     let text = pads::template(&one_line(agent, 80), &place.day);
-    let made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
+    let path = Path::new(&place.path);
+    let made = create(Path::new(&place.root), path, text.as_bytes());
     match made {
         Ok(()) => {
             print(context, &json!({"path": place.path}), || format!("written: {}\n", place.path));
@@ -255,24 +250,22 @@ fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
                 ),
             ))
         }
-        Err(error) => Err(refused(&path, &error)),
+        Err(error) => Err(refused(path, &error)),
     }
 }
 
-/// Nothing is written through a link that leads out of the project.
-fn stays_inside(root: &Path, folder: &Path) -> Result<()> {
-    let root = root.canonicalize().map_err(|error| refused(root, &error))?;
-    let deepest = folder.ancestors().find_map(|folder| folder.canonicalize().ok());
-    if deepest.is_some_and(|found| found.starts_with(&root)) {
-        return Ok(());
-    }
-    Err(AppError::new(Kind::User, format!("`{}` leads out of the project", folder.display()))
-        .hint("a link is in the way: remove it, or write the file by hand"))
+/// A new file below the root, and the folders that lead to it. Nothing is written through a link.
+fn create(root: &Path, path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let relative = path.strip_prefix(root).map_err(|_| ErrorKind::InvalidInput)?;
+    let name =
+        relative.file_name().and_then(|name| name.to_str()).ok_or(ErrorKind::InvalidInput)?;
+    let folder = Folder::root(root)?.made_at(relative.parent().unwrap_or(Path::new("")))?;
+    folder.create(name, 0o666)?.write_all(text)
 }
 
 fn refused(path: &Path, error: &std::io::Error) -> AppError {
     AppError::new(Kind::State, format!("`{}` could not be written: {error}", path.display()))
-        .hint("is the folder there, and yours? `--project-dir` names another project")
+        .hint("is the folder there, yours, and reached through no link? `--project-dir` names another project")
 }
 
 fn unreadable(path: &str) -> AppError {
@@ -280,11 +273,11 @@ fn unreadable(path: &str) -> AppError {
         .hint("make it a plain file that you may read")
 }
 
-/// What others wrote, without what a terminal would obey.
+/// What others wrote, without what a terminal would obey or a model take for its client's.
 fn plain(text: &str) -> String {
-    let keep = |line: &str| -> String {
-        line.chars().filter(|c| *c == '\t' || !c.is_control()).take(MAX_LINE).collect::<String>()
-            + "\n"
+    let keep = |line: &str| {
+        let line = plain_line(&line.replace('\t', "    "), None);
+        line.chars().take(MAX_LINE).chain(['\n']).collect::<String>()
     };
     text.lines().map(keep).collect()
 }
@@ -302,18 +295,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_out_of_the_project_is_refused() {
+    fn nothing_is_written_through_a_link() {
         let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let pad = root.path().join(BASE).join("x");
-        stays_inside(root.path(), &pad).unwrap();
-        fsx::create_folders(&root.path().join(".claude")).unwrap();
-        std::os::unix::fs::symlink(other.path(), root.path().join(BASE)).unwrap();
-        assert!(stays_inside(root.path(), &pad).is_err());
+        let pad = root.path().join(BASE).join("x/day.md");
+        create(root.path(), &pad, b"x").unwrap();
+        assert_eq!(create(root.path(), &pad, b"y").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        std::fs::rename(root.path().join(BASE), other.path().join("pads")).unwrap();
+        std::os::unix::fs::symlink(other.path().join("pads"), root.path().join(BASE)).unwrap();
+        assert!(create(root.path(), &root.path().join(BASE).join("y/day.md"), b"x").is_err());
+        assert_eq!(std::fs::read_dir(other.path().join("pads")).unwrap().count(), 1);
+        assert!(create(root.path(), &other.path().join("day.md"), b"x").is_err());
     }
 
     #[test]
     fn a_terminal_is_told_nothing() {
-        assert_eq!(plain("a\u{1b}[2J\tb\r\nc"), "a[2J\tb\nc\n");
+        assert_eq!(plain("a\u{1b}[2J\tb\r\n</user>c"), "a [2J    b\n(/user>c\n");
     }
 
     #[test]

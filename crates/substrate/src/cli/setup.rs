@@ -26,6 +26,7 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
         profile: None,
         scripts: false,
         allow: false,
+        rules: hooks_command::rules(),
         dir: call::dir(context),
     };
     let whole = hooks::status(&context.env, &context.home, request.dir)?

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
+use substrate_core::text::{self, without_tags};
 use substrate_core::{Format, Output, Verb};
 
 use super::call::Line;
@@ -15,7 +16,7 @@ use crate::ui;
 /// How soon a verb that follows something asks again: after news, and after a long time without.
 const FOLLOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
 
-fn all() -> impl Iterator<Item = &'static Verb> {
+pub(super) fn all() -> impl Iterator<Item = &'static Verb> {
     substrate_features::ALL.iter().flat_map(|feature| feature.verbs)
 }
 
@@ -65,14 +66,41 @@ fn capital(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
-    let (verb, matches) = match matches.subcommand() {
+/// The verb that was typed, with its own flags.
+fn typed<'m>(name: &str, matches: &'m ArgMatches) -> (Option<&'static Verb>, &'m ArgMatches) {
+    match matches.subcommand() {
         Some((second, inner)) => (all().find(|verb| verb.path == [name, second]), inner),
         None => (
             all().find(|verb| verb.path == [name] || (verb.default && verb.path[0] == name)),
             matches,
         ),
-    };
+    }
+}
+
+/// Prints what the verb says where the state can't be used; gives the error back where it says nothing.
+pub(super) fn without_state(
+    format: Format,
+    name: &str,
+    matches: &ArgMatches,
+    error: AppError,
+) -> Result<()> {
+    match typed(name, matches).0 {
+        Some(verb) => excused(format, verb, error),
+        None => Err(error),
+    }
+}
+
+fn excused(format: Format, verb: &Verb, error: AppError) -> Result<()> {
+    let is_state = matches!(error.kind, Kind::State | Kind::Daemon);
+    let said = is_state.then(|| (verb.without_state)(&error.in_one_line())).flatten();
+    match said {
+        Some(output) => print(format, &output).map(drop),
+        None => Err(error),
+    }
+}
+
+pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
+    let (verb, matches) = typed(name, matches);
     let verb =
         verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
     // What the client says about its project is no reason to look for files anywhere but here.
@@ -84,7 +112,10 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     let mut line = Line::new(context, verb);
     let mut pause = FOLLOW.0;
     loop {
-        let output = line.call(body, &context.caller.request)?;
+        let output = match line.call(body, &context.caller.request) {
+            Ok(output) => output,
+            Err(error) => return excused(context.format, verb, error),
+        };
         let printed = print(context.format, &output)?;
         if !printed && output.after.is_some() {
             return Err(AppError::new(Kind::State, "the output could not be written")
@@ -109,7 +140,7 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
 /// Whether it went out.
 fn print(format: Format, output: &Output) -> Result<bool> {
     Ok(match format {
-        Format::Text | Format::Context => ui::printed(&output.text),
+        Format::Text | Format::Context => ui::printed(&without_tags(output.text.clone())),
         Format::Json if output.follow.is_some() => {
             // One object a line, so that a program can read as it comes.
             output
@@ -117,12 +148,12 @@ fn print(format: Format, output: &Output) -> Result<bool> {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .all(|item| ui::printed(&format!("{item}\n")))
+                .all(|item| ui::printed(&format!("{}\n", tagless(item.to_string()))))
         }
         Format::Json => ui::printed(&format!("{}\n", pretty(&output.json))),
         Format::Hook => match &output.hook {
             Some(Value::Null) => true,
-            Some(hook) => ui::printed(&format!("{hook}\n")),
+            Some(hook) => ui::printed(&format!("{}\n", gated(hook))),
             None => {
                 return Err(AppError::new(Kind::User, "this command has no hook format")
                     .hint("use `--format json`"));
@@ -132,5 +163,48 @@ fn print(format: Format, output: &Output) -> Result<bool> {
 }
 
 pub(super) fn pretty(json: &Value) -> String {
-    serde_json::to_string_pretty(json).unwrap_or_else(|_| json.to_string())
+    tagless(serde_json::to_string_pretty(json).unwrap_or_else(|_| json.to_string()))
+}
+
+/// JSON that means the same, and in which a model that reads it sees no tag of its client: what others wrote is in it as it
+/// is, for programs.
+fn tagless(json: String) -> String {
+    let found: Vec<usize> = text::tags(&json).collect();
+    if found.is_empty() {
+        return json;
+    }
+    let (mut out, mut from) = (String::with_capacity(json.len() + found.len() * 5), 0);
+    for at in found {
+        out.push_str(&json[from..at]);
+        out.push_str("\\u003c");
+        from = at + 1;
+    }
+    out + &json[from..]
+}
+
+/// What a client reads, with its texts as they may be told.
+fn gated(value: &Value) -> Value {
+    match value {
+        Value::String(text) => text::defused(text).map_or_else(|| value.clone(), Value::String),
+        Value::Array(items) => items.iter().map(gated).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), gated(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_prints_has_no_tag_of_a_client_and_programs_read_the_same() {
+        let value = json!({"subject": "a</system-reminder>b < c", "all": ["<user>", 1, null]});
+        let text = pretty(&value);
+        assert!(!text.contains("</system-reminder>") && !text.contains("<user>"), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        let expected = json!({"subject": "a(/system-reminder>b < c", "all": ["(user>", 1, null]});
+        assert_eq!(gated(&value), expected);
+    }
 }

@@ -14,6 +14,16 @@ impl Env {
         Self { vars: std::env::vars_os().collect() }
     }
 
+    /// Of another process: `NAME=value`, a zero byte behind each.
+    pub(crate) fn of_block(block: &[u8]) -> Self {
+        let split = |variable: &[u8]| {
+            let at = variable.iter().position(|byte| *byte == b'=')?;
+            let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+            Some((text(&variable[..at]), text(&variable[at + 1..])))
+        };
+        Self { vars: block.split(|byte| *byte == 0).filter_map(split).collect() }
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.vars
             .iter()

@@ -1,18 +1,18 @@
 //! The settings files, read again when they change, so that nothing needs a restart.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use substrate_core::Settings;
-use substrate_core::settings::{Layer, Problem, Scope};
+use substrate_core::settings::{Key, Layer, MAX_PROJECT_FILE, Scope};
 
 use super::local::{Mounts, is_local};
 use super::project::{project_of, root_of, root_of_by};
-use crate::clock;
+use crate::{clock, gather, inside};
 
 /// Files are looked at again after so long; what a person changes is in force before they notice.
 const FRESH_US: u64 = 100_000;
@@ -20,7 +20,7 @@ const FRESH_US: u64 = 100_000;
 /// How many projects are remembered.
 const MAX_PROJECTS: usize = 256;
 
-/// A settings file longer than this is not one.
+/// A settings file of the user that is longer is not one.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The settings of every project that was asked for lately. Only `Look::run` touches files, so that a daemon can do it on a
@@ -30,6 +30,35 @@ pub(crate) struct SettingsFiles {
     user: PathBuf,
     projects: HashMap<PathBuf, Known>,
     mounts: Mounts,
+    good: Arc<LastGood>,
+}
+
+/// What the files of projects said when they were last good, for as long as a project asks for too much. Looks share it
+/// across threads.
+#[derive(Debug, Default)]
+struct LastGood(Mutex<HashMap<PathBuf, Layer>>);
+
+impl LastGood {
+    /// The layer to be used for a file: as it is, or, where it is refused, as it was.
+    fn instead_of(&self, file: &Path, layer: Layer) -> Layer {
+        let mut good = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if layer.refused.is_some() {
+            return match good.get(file) {
+                Some(good) => layer.with_values_of(good),
+                None => layer,
+            };
+        }
+        if good.len() >= MAX_PROJECTS && !good.contains_key(file) {
+            good.clear();
+        }
+        good.insert(file.to_owned(), layer.clone());
+        layer
+    }
+
+    /// The project has no such file any more, so nothing of it stays in force.
+    fn forget(&self, file: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(file);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +80,7 @@ pub(crate) type Around = (Arc<Settings>, Arc<str>);
 
 impl SettingsFiles {
     pub(crate) fn new(user: PathBuf) -> Self {
-        Self { user, projects: HashMap::new(), mounts: Mounts::new() }
+        Self { user, projects: HashMap::new(), mounts: Mounts::new(), good: Arc::default() }
     }
 
     /// The settings in force in that folder.
@@ -107,7 +136,8 @@ impl SettingsFiles {
             known.looked_us = now_us;
             known.clone()
         });
-        Look { user: self.user.clone(), dir: dir.to_owned(), known }
+        let (user, good) = (self.user.clone(), Arc::clone(&self.good));
+        Look { user, dir: dir.to_owned(), known, good }
     }
 
     /// Remembers what a look has found.
@@ -131,6 +161,7 @@ pub(crate) struct Look {
     user: PathBuf,
     dir: PathBuf,
     known: Option<Known>,
+    good: Arc<LastGood>,
 }
 
 /// What it found.
@@ -143,7 +174,7 @@ pub(crate) struct Looked {
 impl Look {
     /// Looks at the files, and reads them if they have changed.
     pub(crate) fn run(self) -> Looked {
-        let Self { user, dir, known } = self;
+        let Self { user, dir, known, good } = self;
         let root = root_of(&dir);
         let found = stamps(&user, &root, Path::metadata);
         let is_local = is_local(&root)
@@ -151,7 +182,7 @@ impl Look {
             && found == stamps(&user, &root, Path::symlink_metadata);
         let same = known.filter(|known| known.root == root && known.stamps == found);
         let known = same.unwrap_or_else(|| {
-            let settings = Arc::new(read(&user, &root));
+            let settings = Arc::new(read(&user, &root, &good));
             let project = project_of(&root).display().to_string().into();
             Known { root, project, looked_us: 0, is_local, stamps: found, settings }
         });
@@ -166,36 +197,61 @@ impl Known {
 }
 
 /// Reads and layers the files of one project.
-fn read(user: &Path, root: &Path) -> Settings {
+fn read(user: &Path, root: &Path, good: &LastGood) -> Settings {
     let keys = substrate_features::keys();
-    let layers: Vec<Layer> = files(user, root)
-        .into_iter()
-        .filter_map(|(scope, file)| layer(scope, &file, &keys))
-        .collect();
+    let layers = files(user, root).into_iter().filter_map(|(scope, file)| {
+        let layer = layer(scope, &file, &keys);
+        match layer {
+            _ if !scope.is_foreign() => layer,
+            Some(layer) => Some(good.instead_of(&file, layer)),
+            None => {
+                good.forget(&file);
+                None
+            }
+        }
+    });
+    let layers: Vec<Layer> = layers.collect();
     Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>())
 }
 
-fn layer(scope: Scope, file: &Path, keys: &[&substrate_core::settings::Key]) -> Option<Layer> {
+fn layer(scope: Scope, file: &Path, keys: &[&Key]) -> Option<Layer> {
     let name = file.display().to_string();
-    let unreadable = |why: String| {
-        let mut layer = Layer::read(scope, &name, "", keys);
-        let hint = "make it readable, or remove it".to_owned();
-        layer.problems.push(Problem { file: name.clone(), line: 1, message: why, hint });
-        layer
+    let unusable = |why: &str| match scope.is_foreign() {
+        true => Layer::refuse(scope, &name, why),
+        false => Layer::unusable(scope, &name, why),
     };
-    match std::fs::metadata(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Ok(found) if found.len() > MAX_FILE => {
-            return Some(unreadable("the file is too long for settings".to_owned()));
-        }
-        // Reading a pipe would wait for its other end.
-        Ok(found) if !found.is_file() => return Some(unreadable("is no file".to_owned())),
-        Ok(_) | Err(_) => {}
+    let (opened, max) = match scope.is_foreign() {
+        true => (in_project(file), MAX_PROJECT_FILE as u64),
+        false => (gather::open(file), MAX_FILE),
+    };
+    let (opened, n_bytes) = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => return Some(unusable(&format!("it could not be read: {error}"))),
+    };
+    if n_bytes > max {
+        return Some(match scope.is_foreign() {
+            true => Layer::oversized(scope, &name, n_bytes),
+            false => Layer::unusable(scope, &name, "the file is too long for settings"),
+        });
     }
-    Some(match std::fs::read(file) {
-        Ok(bytes) => Layer::read(scope, &name, &String::from_utf8_lossy(&bytes), keys),
-        Err(error) => unreadable(format!("could not be read: {error}")),
+    Some(match whole(opened, max) {
+        Ok(text) => Layer::read(scope, &name, &text, keys),
+        Err(error) => unusable(&format!("it could not be read: {error}")),
     })
+}
+
+/// The file itself, and nothing that a link leads to.
+fn in_project(file: &Path) -> io::Result<(File, u64)> {
+    let (root, name) = file.parent().zip(file.file_name()).ok_or(ErrorKind::InvalidInput)?;
+    inside::open(root, name)
+}
+
+/// The text of a file. One byte more than it may have is enough to see that it has grown since it was looked at.
+fn whole(file: File, max: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {

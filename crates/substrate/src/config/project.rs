@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::Env;
+use crate::gather;
+
+/// A file that leads to a repository is not longer.
+const MAX_LEAD: usize = 4 << 10;
 
 /// What makes a folder the root of a working tree.
 const MARKS: [&str; 2] = [".git", ".substrate.toml"];
@@ -44,8 +48,8 @@ pub(crate) fn common_dir(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
     }
-    // Reading a pipe would wait for its other end.
-    let read = |file: &Path| file.is_file().then(|| std::fs::read_to_string(file).ok()).flatten();
+    // A pipe would be waited for, and what is long is not a path.
+    let read = |file: &Path| gather::beginning(file, MAX_LEAD);
     let text = read(git)?;
     let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
     let common = read(&own.join("commondir"));

@@ -3,13 +3,16 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ipc::frame::{HEADER_LEN, VERSION};
 use ipc::{Header, HookRequest, Kind, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use substrate_core::{Access, Caller, Output, RequestId, Timestamp, Verb, WaitFor};
+use substrate_core::{
+    Access, Caller, Lineage, Output, RequestId, Standing, Timestamp, Verb, WaitFor,
+};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -19,10 +22,11 @@ use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, How, State, count, working};
 use super::surround::{self, surround};
-use super::{take_over, waiting};
+use super::{take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Considered, Decoded, Gathered, Prepared, Ran};
+use crate::processes;
 
 /// Whoever says nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,19 +58,19 @@ impl Call {
 
 /// Serves one connection to its end.
 pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) {
-    match stream.peer_cred() {
-        Ok(peer) if peer.uid() == state.uid => {}
+    let mut peer = match stream.peer_cred() {
+        Ok(peer) if peer.uid() == state.uid => Peer::Process(peer.pid()),
         Ok(peer) => return tracing::warn!(uid = peer.uid(), "a stranger was turned away"),
         Err(error) => {
             return tracing::warn!(%error, "a connection without credentials was turned away");
         }
-    }
+    };
     let mut stream = stream;
     while let Ok(Some((header, body, _turn))) = timeout(PATIENCE, read_frame(&state, &stream)).await
     {
         let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
         // On the heap, so that a connection that only waits stays small.
-        match Box::pin(answer(&state, stream, header, body)).await {
+        match Box::pin(answer(&state, stream, &mut peer, header, body)).await {
             // Whoever sends commands may send more.
             Some(same) => stream = same,
             None => return,
@@ -79,6 +83,7 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
 async fn answer(
     state: &Rc<State>,
     stream: UnixStream,
+    peer: &mut Peer,
     header: Header,
     body: Vec<u8>,
 ) -> Option<UnixStream> {
@@ -98,12 +103,12 @@ async fn answer(
         Kind::Command => {
             count(&state.counts.commands);
             match serde_json::from_slice(&body) {
-                Ok(call) => return settle_call(state, stream, call).await,
+                Ok(call) => return identified(state, stream, peer, call).await,
                 Err(_) => None,
             }
         }
         Kind::Control => match serde_json::from_slice(&body) {
-            Ok(ask) => Some(control(state, ask).await),
+            Ok(ask) => Some(control(state, peer, ask).await),
             Err(_) => None,
         },
         // Its own daemon has ended meanwhile.
@@ -214,6 +219,55 @@ async fn committed<T>(state: &State, job: Job, settled: oneshot::Receiver<T>) ->
     settled.await.ok()
 }
 
+/// The process at the other end of a connection.
+enum Peer {
+    /// Its number, as the system says.
+    Process(Option<i32>),
+    /// What is above it. Looked up for its first command, and never for a hook.
+    Known(Option<Arc<Lineage>>),
+}
+
+impl Peer {
+    /// The processes above it; `None` where the system does not say.
+    async fn lineage(&mut self, state: &Rc<State>) -> Result<Option<Arc<Lineage>>, AppError> {
+        let pid = match self {
+            Self::Known(lineage) => return Ok(lineage.clone()),
+            Self::Process(pid) => *pid,
+        };
+        let _working = working(state);
+        let (mut task, progress) = threads::spawn(move || processes::above(pid));
+        let lineage = match threads::patiently(&mut task, &progress).await {
+            Ok(Some(processes::Above::Found(lineage))) => Some(lineage),
+            Ok(Some(processes::Above::Unknown)) => None,
+            Ok(Some(processes::Above::Gone) | None) | Err(threads::Hung) => {
+                return Err(AppError::new(
+                    ErrorKindOfOurs::User,
+                    "can't tell which process runs this command",
+                )
+                .hint("run it again, and let it wait for its answer"));
+            }
+        };
+        *self = Self::Known(lineage.clone());
+        Ok(lineage)
+    }
+}
+
+/// Finds out which processes a command comes from, and runs it.
+async fn identified(
+    state: &Rc<State>,
+    stream: UnixStream,
+    peer: &mut Peer,
+    mut call: Call,
+) -> Option<UnixStream> {
+    match peer.lineage(state).await {
+        Ok(lineage) => {
+            call.caller.lineage = lineage;
+            settle_call(state, stream, call).await
+        }
+        Err(error) => send(&stream, Kind::Reply, &verb_reply(&Err(error))).await.then_some(stream),
+    }
+}
+
 /// Runs a command, and answers it, or parks it.
 async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
     let n_wakes = state.waiters.borrow().n_wakes();
@@ -272,7 +326,7 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
     if in_memory.is_some() {
         return in_memory;
     }
-    let (readers, machine) = (std::sync::Arc::clone(&state.readers), state.machine.clone());
+    let (readers, machine) = (Arc::clone(&state.readers), state.machine.clone());
     let _working = working(state);
     let read = tokio::task::spawn_blocking(move || {
         readers.read(|db| {
@@ -300,10 +354,21 @@ pub(crate) fn find(path: &[String]) -> Option<&'static Verb> {
     substrate_features::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path)
 }
 
-async fn control(state: &Rc<State>, ask: Ask) -> Vec<u8> {
+/// Whether a known client is above the caller. Where that can't be found out it is not: the user must be able to stop a
+/// daemon whose database is damaged.
+async fn is_below_client(state: &Rc<State>, peer: &mut Peer) -> bool {
+    let Ok(Some(lineage)) = peer.lineage(state).await else { return false };
+    let readers = Arc::clone(&state.readers);
+    let look = move || readers.read(|db| substrate_features::standing(db, &lineage));
+    matches!(tokio::task::spawn_blocking(look).await, Ok(Ok(Standing::Below(_))))
+}
+
+async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ping => 0,
+        // The command has refused already; this is for a program that speaks to us directly.
+        Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),
         Ask::Stop => {
             waiting::let_all_go(state).await;
             state.end(How::Stop);

@@ -295,7 +295,8 @@ impl Run<'_> {
         {
             return Ok(Done::Hook(Considered::default()));
         }
-        let wishes = self.place.wishes(decoded);
+        let mut wishes = self.place.wishes(decoded);
+        wishes.extend(state.notices.borrow_mut().of(prepared));
         let considered = host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
         if !considered.look.is_empty() {
             return Ok(Done::Look(considered.look));

@@ -13,6 +13,7 @@ mod holder;
 mod large;
 mod lock;
 mod log;
+mod notices;
 mod parked;
 mod reach;
 mod run;

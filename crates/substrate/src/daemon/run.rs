@@ -127,7 +127,7 @@ fn serve_all(
     let storage = Storage::open(home)?;
     let listener = listener(home, options)?;
     let (jobs, queue) = mpsc::unbounded_channel();
-    let machine = Machine::default();
+    let machine = Machine::with_state(home.root());
     let (activities, seen) = Activities::new();
     let state = Rc::new(State {
         painter: Painter::new(&env),
@@ -139,6 +139,7 @@ fn serve_all(
         started: clock::now(),
         is_brief: options == RunOptions::Brief,
         settings: RefCell::new(settings(home)),
+        notices: RefCell::default(),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
         readers: Arc::new(Readers::new(&home.database())),

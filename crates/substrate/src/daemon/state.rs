@@ -19,6 +19,7 @@ use super::control::Status;
 use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
+use super::notices::Notices;
 use super::socket;
 use super::storage::Storage;
 use super::threads::Threads;
@@ -54,6 +55,7 @@ pub(super) struct State {
     /// The turns of those whose requests are long.
     pub(super) large: Large,
     pub(super) twins: RefCell<Twins>,
+    pub(super) notices: RefCell<Notices>,
     pub(super) machine: Machine,
     pub(super) activities: Activities,
     pub(super) painter: Painter,

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use serde_json::Value;
 use substrate_core::engine::processed::Processed;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, Seeded, Writer};
@@ -16,6 +17,9 @@ use crate::clock;
 use crate::config::Home;
 use crate::error::{AppError, Kind};
 use crate::host::{self, Decoded, Host};
+
+/// The field of an answer that comes from memory; it says why.
+const IN_MEMORY: &str = "in_memory_only";
 
 /// How often a disk that could not be written is tried.
 const LOOK_US: u64 = 500_000;
@@ -186,9 +190,10 @@ impl Storage {
         verb: &'static Verb,
         run: impl FnOnce(&mut dyn Db) -> Result<Output, AppError>,
     ) -> Option<Result<Output, AppError>> {
+        // By its words: a constant may be in several places.
         let is_there = substrate_features::WITHOUT_DISK
             .iter()
-            .any(|feature| feature.verbs.iter().any(|other| std::ptr::eq(other, verb)));
+            .any(|feature| feature.verbs.iter().any(|other| other.path == verb.path));
         let memory = self.memory.as_mut().filter(|_| is_there)?;
         let read = memory.writer.begin(Durability::Normal).map_err(AppError::from);
         Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
@@ -197,7 +202,7 @@ impl Storage {
                 "In memory only, since the database can't be used ({why}):\n{}",
                 output.text
             );
-            Output { text, ..output }
+            Output { text, json: marked(output.json, &why), ..output }
         }))
     }
 
@@ -219,9 +224,7 @@ impl Storage {
 impl Trouble {
     /// What is wrong, in one line.
     fn words(&self) -> String {
-        let AppError { message, causes, .. } = &self.error;
-        let all: Vec<&str> = std::iter::once(message).chain(causes).map(String::as_str).collect();
-        all.join(": ")
+        self.error.in_one_line()
     }
 }
 
@@ -229,7 +232,7 @@ impl Place {
     /// How events are considered here.
     pub(super) fn host<'a>(&self, wishes: &'a [Wish]) -> Host<'a> {
         match &self.trouble {
-            None => Host::USUAL,
+            None => Host { wishes, ..Host::USUAL },
             Some(_) => Host { features: substrate_features::WITHOUT_DISK, wishes, is_heard: true },
         }
     }
@@ -259,6 +262,20 @@ impl Place {
         "nothing was changed: the database can't be written".clone_into(&mut error.message);
         Some(error)
     }
+}
+
+/// The answer with a field that says where it comes from; a list has it in each of its objects.
+fn marked(mut json: Value, why: &str) -> Value {
+    match &mut json {
+        Value::Object(fields) => drop(fields.insert(IN_MEMORY.to_owned(), why.into())),
+        Value::Array(items) => {
+            for fields in items.iter_mut().filter_map(Value::as_object_mut) {
+                fields.insert(IN_MEMORY.to_owned(), why.into());
+            }
+        }
+        _ => {}
+    }
+    json
 }
 
 /// Damage does not pass by itself, as a full disk may.

@@ -136,7 +136,6 @@ fn root(state: &State, dir: &Path) -> Box<str> {
 fn folder(need: &Need, dir: &Path, root: &str) -> Box<str> {
     let (path, cwd) = match need {
         Need::File { path, .. }
-        | Need::PlainFile { path, .. }
         | Need::RealFile { path, .. }
         | Need::Tail { path, .. }
         | Need::Folder { path, .. }
@@ -147,8 +146,12 @@ fn folder(need: &Need, dir: &Path, root: &str) -> Box<str> {
         Need::Daily { dir, .. } | Need::Room { dir, .. } | Need::Git { dir, .. } => {
             (dir.as_str(), "/")
         }
-        Need::Tree { root, .. } | Need::Artifact { root, .. } => (root.as_str(), "/"),
-        Need::Skills { folders } => (folders.first().map_or("/", String::as_str), "/"),
+        Need::Tree { root, .. } | Need::Artifact { root, .. } | Need::ProjectFile { root, .. } => {
+            (root.as_str(), "/")
+        }
+        Need::Skills { projects, own, .. } => {
+            (projects.first().or(own.as_ref()).map_or("/", String::as_str), "/")
+        }
     };
     let path = Path::new(cwd).join(path);
     if path.starts_with(root) || path.starts_with(dir) {

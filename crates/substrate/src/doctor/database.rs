@@ -15,6 +15,9 @@ const MB: u64 = 1 << 20;
 const LITTLE_SPACE: u64 = 200 * MB;
 const NO_SPACE: u64 = 20 * MB;
 
+/// How a finding begins with which nothing can be kept. Guards need none of it.
+const UNUSABLE: &str = "state not usable: ";
+
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     pub(super) path: PathBuf,
@@ -23,6 +26,9 @@ pub(crate) struct Database {
     pub(super) log_size: u64,
     /// As far as the permissions and the file system say.
     pub(super) is_writable: bool,
+    /// The state home can be written, or made where it is not there.
+    pub(super) has_home: bool,
+    pub(super) home: PathBuf,
     pub(super) state: State,
     /// `None`: the system does not tell.
     pub(super) free_space: Option<u64>,
@@ -58,12 +64,22 @@ pub(super) fn look(patient: &Patient<'_>) -> Database {
         state: if size.is_some() { state(&path) } else { State::Absent },
         size,
         log_size: log_size(&path),
-        is_writable: [path.as_path(), patient.home.root()]
-            .iter()
-            .all(|path| rustix::fs::access(*path, rustix::fs::Access::WRITE_OK).is_ok()),
+        is_writable: [path.as_path(), patient.home.root()].iter().all(|path| may_write(path)),
+        has_home: has_home(patient.home.root()),
+        home: patient.home.root().to_owned(),
         free_space: free_space(patient.home.root()),
         path,
     }
+}
+
+fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Whether the nearest folder that is there takes files, and is a folder.
+fn has_home(root: &Path) -> bool {
+    let nearest = root.ancestors().find(|path| path.symlink_metadata().is_ok());
+    nearest.is_some_and(|path| path.is_dir() && may_write(path))
 }
 
 fn state(path: &Path) -> State {
@@ -102,6 +118,14 @@ fn free_space(folder: &Path) -> Option<u64> {
 
 pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
     out.push(judge_state(database));
+    if !database.has_home {
+        let message = format!("{UNUSABLE}nothing can be written to `{}`", database.home.display());
+        out.push(
+            Area::Database
+                .error("home-unwritable", message)
+                .next("make it a folder that you can write, or set SUBSTRATE_HOME to one"),
+        );
+    }
     if database.log_size > MAX_LOG {
         let message = format!(
             "its log is {} long: a process that reads keeps it from beginning again",
@@ -113,7 +137,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
         )));
     }
     if database.size.is_some() && !database.is_writable {
-        let message = format!("it can't be written: `{}`", database.path.display());
+        let message = format!("{UNUSABLE}it can't be written: `{}`", database.path.display());
         out.push(Area::Database.error("database-unwritable", message).next(
             "make the file and its folder writable for you, or set SUBSTRATE_HOME to a folder that is",
         ));
@@ -159,18 +183,19 @@ fn judge_state(database: &Database) -> Finding {
             .info("schema-old", format!("intact, but {n_missing_steps} steps behind this version"))
             .next("`substrate daemon restart` brings it up to date, after a copy to `backups/`"),
         State::Damaged { how } => Area::Database
-            .error("database-damaged", format!("damaged ({how}): `{path}`"))
+            .error("database-damaged", format!("{UNUSABLE}damaged ({how}): `{path}`"))
             .next(RESTORE),
         State::Busy => Area::Database
             .warning("database-busy", "another process holds it, so that it can't even be read")
             .next(format!("see who has it open: `fuser '{path}'`; then run this again")),
         State::Refused(trouble) => {
-            Area::Database.error("schema-refused", &trouble.message).next(&trouble.hint)
+            let message = format!("{UNUSABLE}{}", trouble.message);
+            Area::Database.error("schema-refused", message).next(&trouble.hint)
         }
         State::Unreadable(trouble) => {
             let hint = Some(trouble.hint.as_str()).filter(|hint| !hint.is_empty());
             Area::Database
-                .error("database-unreadable", &trouble.message)
+                .error("database-unreadable", format!("{UNUSABLE}{}", trouble.message))
                 .next(hint.unwrap_or("make the file and its folder readable and writable for you"))
         }
     }

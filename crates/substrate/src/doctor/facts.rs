@@ -1,6 +1,6 @@
 //! Everything that the doctor looks at, gathered before anything is judged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ipc::ConnError;
 use substrate_core::Timestamp;
@@ -17,8 +17,9 @@ use super::registered;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
 use super::trace::{self, Trace};
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Env, Home, SettingsFiles, common_dir, root_of};
 use crate::daemon::Status;
+use crate::gather::ignored;
 
 /// Whom the doctor looks at.
 pub(crate) struct Patient<'a> {
@@ -41,6 +42,8 @@ pub(crate) struct Facts {
     pub(super) database: Database,
     /// Of Substrate's own settings files.
     pub(super) problems: Vec<Problem>,
+    /// Lists of ignored files of the project that are too long to be used.
+    pub(super) unread_rules: Vec<PathBuf>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
     pub(super) journal: Journal,
@@ -63,6 +66,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         client: client::look(patient.env),
         trace: trace::look(patient.home),
         problems: settings.problems.clone(),
+        unread_rules: unread_rules(patient.dir),
         programs,
         daemon,
         database,
@@ -80,12 +84,35 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     access::judge(&facts.access, &mut out);
     database::judge(&facts.database, &mut out);
     judge_problems(&facts.problems, &mut out);
+    judge_rules(&facts.unread_rules, &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);
     out
+}
+
+fn unread_rules(dir: &Path) -> Vec<PathBuf> {
+    let root = root_of(dir);
+    let own = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
+    let files = [root.join(".gitignore")].into_iter().chain(own);
+    files.filter(|file| ignored::is_too_long(file)).collect()
+}
+
+fn judge_rules(unread: &[PathBuf], out: &mut Vec<Finding>) {
+    for file in unread {
+        let message = format!(
+            "`{}` is too long to be used, so files that it names are leased like any other",
+            file.display()
+        );
+        let next = format!(
+            "at most {} KB and {} rules of a list are read",
+            ignored::MAX_BYTES >> 10,
+            ignored::MAX_RULES
+        );
+        out.push(Area::Settings.warning("ignore-rules", message).next(&next));
+    }
 }
 
 fn judge_problems(problems: &[Problem], out: &mut Vec<Finding>) {

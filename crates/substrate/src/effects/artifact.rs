@@ -1,9 +1,11 @@
 //! The files of a task: logs and plans that agents write for people and for their own next session.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
+
+use rustix::fs::FileType;
+
+use crate::inside::Folder;
 
 /// How deep below its working tree a task may be.
 const MAX_DEPTH: usize = 8;
@@ -13,63 +15,57 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// Adds text to the end of an artifact; with `fresh` only if there is none yet.
 pub(super) fn add(root: &str, dir: &str, name: &str, text: &str, fresh: bool) -> Result<()> {
-    let file = folder(Path::new(root), dir)?.join(checked(name)?);
-    if let Some(folder) = file.parent() {
-        DirBuilder::new().recursive(true).create(folder)?;
-    }
-    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut options = OpenOptions::new();
-    options.append(true).custom_flags(nofollow | nonblocking);
-    if fresh {
-        options.create_new(true);
-    } else {
-        options.create(true);
-    }
-    let mut file = match options.open(&file) {
-        Err(error) if fresh && error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        opened => opened?,
+    let (name, dir) = (checked(name)?, checked_dir(dir)?);
+    let folder = Folder::root(root)?.made_at(dir)?;
+    let mut file = match fresh {
+        true => match folder.create(name, 0o666) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+            made => made?,
+        },
+        false => {
+            let (file, length) = folder.append(name, 0o666)?;
+            if length > MAX_BYTES {
+                return Err(refused());
+            }
+            file
+        }
     };
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > MAX_BYTES {
-        return Err(refused());
-    }
     file.write_all(text.as_bytes())
 }
 
 /// Whether `add` has a chance: nothing odd is where the file is or would be, and we may write there.
 pub(super) fn takes(root: &str, dir: &str, name: &str) -> bool {
-    let (Ok(folder), Ok(name)) = (folder(Path::new(root), dir), checked(name)) else {
-        return false;
-    };
-    let may_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
-    let file = folder.join(name);
-    match std::fs::symlink_metadata(&file) {
-        Ok(found) => found.is_file() && found.len() <= MAX_BYTES && may_write(&file),
-        Err(_) => folder.ancestors().find(|path| path.exists()).is_some_and(may_write),
+    may_take(root, dir, name).unwrap_or(false)
+}
+
+fn may_take(root: &str, dir: &str, name: &str) -> Result<bool> {
+    let (name, dir) = (checked(name)?, checked_dir(dir)?);
+    let mut here = Folder::root(root)?;
+    for step in dir.components() {
+        match here.at(step) {
+            Ok(folder) => here = folder,
+            // It is made in what is there.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(here.may_write()),
+            Err(error) => return Err(error),
+        }
+    }
+    match here.look(name) {
+        Ok(found) => {
+            let is_plain = found.kind == FileType::RegularFile && !found.has_other_names;
+            Ok(is_plain && found.n_bytes <= MAX_BYTES && here.append(name, 0o666).is_ok())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(here.may_write()),
+        Err(error) => Err(error),
     }
 }
 
-/// The folder below the root. A project comes from outside: none of the folders on the way may be a link, or git's own.
-fn folder(root: &Path, dir: &str) -> Result<PathBuf> {
-    if !root.is_absolute() || !root.is_dir() {
-        return Err(refused());
-    }
-    let parts: Vec<Component<'_>> = Path::new(dir).components().collect();
-    if parts.is_empty() || parts.len() > MAX_DEPTH {
-        return Err(refused());
-    }
-    let mut folder = root.to_owned();
-    for part in parts {
-        match part {
-            Component::Normal(name) if name != ".git" => folder.push(name),
-            _ => return Err(refused()),
-        }
-        if std::fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
-            return Err(refused());
-        }
-    }
-    Ok(folder)
+/// A folder below the root, not too deep, and not git's own.
+fn checked_dir(dir: &str) -> Result<&Path> {
+    let path = Path::new(dir);
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let is_fine = |part: &Component<'_>| matches!(part, Component::Normal(name) if *name != ".git");
+    let is_right = !parts.is_empty() && parts.len() <= MAX_DEPTH && parts.iter().all(is_fine);
+    if is_right { Ok(path) } else { Err(refused()) }
 }
 
 fn checked(name: &str) -> Result<&str> {

@@ -8,7 +8,7 @@ use rustix::fs::FileType;
 use substrate_core::Timestamp;
 use substrate_features::journal::project_logs::entry::{AGENT_FILES, SESSION_FILES};
 
-use super::walk::Folder;
+use crate::inside::Folder;
 
 /// Where a project has its logs.
 pub(crate) const LOGS: &str = "logs/sessions";
@@ -36,7 +36,7 @@ pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
         return Err(ErrorKind::InvalidInput.into());
     }
     let (folder, name) = path.rsplit_once('/').ok_or(ErrorKind::InvalidInput)?;
-    let (mut file, length) = made(root, folder)?.append(name)?;
+    let (mut file, length) = made(root, folder)?.append(name, 0o644)?;
     if length > MAX_FILE {
         return Err(Error::new(ErrorKind::FileTooLarge, "the log is full"));
     }
@@ -194,7 +194,7 @@ fn all(root: &str) -> Result<Folder> {
         here = here.made(name)?;
     }
     if is_new {
-        let _goes_without = here.append(".gitignore").and_then(|(mut file, length)| {
+        let _goes_without = here.append(".gitignore", 0o644).and_then(|(mut file, length)| {
             if length == 0 { file.write_all(b"*\n") } else { Ok(()) }
         });
     }

@@ -1,16 +1,14 @@
 //! Files that are named by a day: which there are, and how the latest of them end.
 
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::FileType;
 use substrate_core::Need;
 use substrate_core::facts::{Daily, DayFile};
 
-use super::changed::stamp;
 use crate::config::root_of;
+use crate::inside::Folder;
 
 /// How such a file is named, a digit for each `0`.
 const NAME: &str = "0000-00-00.md";
@@ -18,43 +16,34 @@ const NAME: &str = "0000-00-00.md";
 /// How many entries of a folder are looked at.
 const MAX_ENTRIES: usize = 20_000;
 
-/// `None` when it can't be said what is there; a folder that is not there is known to have nothing.
+/// `None` when it can't be said what is there; a folder that is not there is known to have nothing. Links are not followed: a
+/// project comes from outside, and what is read here is told to a model.
 pub(super) fn daily(need: &Need) -> Option<Daily> {
     let Need::Daily { dir, of_tree, below, until, n, max_bytes } = need else { return None };
     let root = if *of_tree { root_of(Path::new(dir)) } else { PathBuf::from(dir) };
-    if !root.is_dir() {
-        return None;
-    }
-    let folder = root.join(below);
-    let mut days = days(&folder).ok()?;
-    days.retain(|day| day <= until);
+    let folder = match Folder::root(&root).ok()?.at(below) {
+        Ok(folder) => Some(folder),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(_) => return None,
+    };
+    let path = root.join(below).to_str()?.to_owned();
+    let Some(folder) = folder else { return Some(Daily { folder: path, files: Vec::new() }) };
+    let names = folder.names(MAX_ENTRIES).ok()?;
+    let mut days: Vec<&str> = names.iter().filter_map(|name| day(name)).collect();
+    days.retain(|day| *day <= until.as_str());
     days.sort_unstable();
     let latest = days.split_off(days.len().saturating_sub(*n));
-    let file = |day: String| {
-        let path = folder.join(format!("{day}.md"));
-        let found = path.symlink_metadata().ok();
-        let is_folder = found.as_ref().is_some_and(std::fs::Metadata::is_dir);
-        let changed_ms = found.as_ref().map(stamp);
-        DayFile { text: end(&path, *max_bytes).ok(), day, is_folder, changed_ms }
+    let file = |day: &str| {
+        let name = format!("{day}.md");
+        let found = folder.look(&name).ok();
+        DayFile {
+            text: end(&folder, &name, *max_bytes).ok(),
+            day: day.to_owned(),
+            is_folder: found.is_some_and(|found| found.kind == FileType::Directory),
+            changed_ms: found.map(|found| found.stamp_ms),
+        }
     };
-    Some(Daily {
-        files: latest.into_iter().map(file).collect(),
-        folder: folder.to_str()?.to_owned(),
-    })
-}
-
-fn days(folder: &Path) -> std::io::Result<Vec<String>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut out = Vec::new();
-    for entry in entries.take(MAX_ENTRIES) {
-        let name = entry?.file_name();
-        out.extend(name.to_str().and_then(day).map(str::to_owned));
-    }
-    Ok(out)
+    Some(Daily { files: latest.into_iter().map(file).collect(), folder: path })
 }
 
 /// The day that a file is named by.
@@ -64,18 +53,11 @@ fn day(name: &str) -> Option<&str> {
     is_day.then(|| name.strip_suffix(".md")).flatten()
 }
 
-/// The last lines of a file that fit into `max` bytes. Links are not followed: a project comes from outside, and what is
-/// read here is told to a model.
-fn end(path: &Path, max: usize) -> std::io::Result<String> {
-    // Opening a pipe would wait for its other end.
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
-    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(ErrorKind::InvalidInput.into());
-    }
+/// The last lines of a file that fit into `max` bytes.
+fn end(folder: &Folder, name: &str, max: usize) -> std::io::Result<String> {
+    let (mut file, length) = folder.read(name)?;
     let max = u64::try_from(max).unwrap_or(u64::MAX);
-    let from = found.len().saturating_sub(max);
+    let from = length.saturating_sub(max);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.take(max).read_to_end(&mut bytes)?;
@@ -157,6 +139,14 @@ mod tests {
         let expected = [("2026-02-01", Some("text")), ("2026-02-02", None), ("2026-02-03", None)];
         assert_eq!(told(&found), expected);
         assert_eq!(found.files.iter().filter(|file| file.is_folder).count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_not_looked_into() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(other.path(), "2026-02-01.md", "secret");
+        std::os::unix::fs::symlink(other.path().join("pads"), folder.path().join("pads")).unwrap();
+        assert_eq!(look(folder.path(), false, 10, 100), None);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(super) fn directives(
         for path in paths {
             // What a link leads to is looked at under its own name, and only inside the project.
             let Ok(path) = path.canonicalize() else { continue };
-            let Some(text) = path.to_str().filter(|_| path.starts_with(&root)) else { continue };
+            let is_inside = path.strip_prefix(&root).is_ok_and(|below| !below.starts_with(".git"));
+            let Some(text) = path.to_str().filter(|_| is_inside) else { continue };
             let is_new = found.iter().all(|(_, other)| other != text);
             if path.is_file() && found.len() < MAX_FILES && is_new {
                 found.push((folder, text.to_owned()));

@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use substrate_core::facts::GitQuestion;
 
 use crate::config::Env;
-use crate::proc;
+use crate::git::{self, FILTERS, Hooks, tree};
+
+#[cfg(test)]
+mod hostile;
 
 /// How long git may take.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -19,20 +23,18 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// How much of its answer is read.
 const MAX: u64 = 64 << 10;
 
-/// The settings by which a repository names programs that read its files.
-const FILTERS: &str = r"^filter\..*\.(clean|process)$";
-
 /// Its answer; `None` where git or the repository is missing, or it takes too long.
 pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
     answer("git", dir, what, deadline.min(Instant::now() + PATIENCE))
 }
 
 fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
+    let ask = Ask { program, dir: Path::new(dir), tree: tree(Path::new(dir))?, deadline };
     let off = match what {
-        GitQuestion::Status => filters(program, dir, deadline)?,
+        GitQuestion::Status => ask.filters()?,
         GitQuestion::Log { .. } => Vec::new(),
     };
-    let said = run(program, dir, &words(what), &off, deadline)?;
+    let said = ask.run(&words(what), &off)?;
     if said.is_whole && !said.is_well {
         return None;
     }
@@ -43,28 +45,6 @@ fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Opt
     Some(String::from_utf8_lossy(&said.bytes[..end]).into_owned())
 }
 
-/// The settings that turn off the programs through which a status would read files, as far as the repository names
-/// them. What the user named for all repositories is the user's own.
-fn filters(program: &str, dir: &str, deadline: Instant) -> Option<Vec<(String, &'static str)>> {
-    let words = ["config", "--show-scope", "--name-only", "-z", "--get-regexp", FILTERS];
-    let said = run(program, dir, &words.map(str::to_owned), &[], deadline)?;
-    if !said.is_whole {
-        return None;
-    }
-    let text = String::from_utf8(said.bytes).ok()?;
-    let parts: Vec<&str> = text.split_terminator('\0').collect();
-    let mut out = Vec::new();
-    for pair in parts.chunks(2) {
-        let [scope, name] = pair else { return None };
-        let is_users = matches!(*scope, "system" | "global");
-        if let Some((filter, _)) = name.rsplit_once('.').filter(|_| !is_users) {
-            let set = |key: &str, value| (format!("{filter}.{key}"), value);
-            out.extend([set("clean", ""), set("process", ""), set("required", "false")]);
-        }
-    }
-    Some(out)
-}
-
 /// What git said before it ended, or before it had said too much.
 struct Said {
     bytes: Vec<u8>,
@@ -72,54 +52,75 @@ struct Said {
     is_well: bool,
 }
 
-/// Runs git with some of its settings replaced.
-fn run(
-    program: &str,
-    dir: &str,
-    words: &[String],
-    settings: &[(String, &str)],
+/// Whom to ask, and about what.
+struct Ask<'a> {
+    program: &'a str,
+    dir: &'a Path,
+    /// The working tree, whatever the repository calls so.
+    tree: &'a Path,
     deadline: Instant,
-) -> Option<Said> {
-    let mut command = proc::command(program, &Env::of_this_process());
-    command
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C")
-        .env("GIT_CONFIG_COUNT", settings.len().to_string())
-        .args(["--no-pager", "--no-optional-locks"])
-        // A repository's settings may name programs; none of these is needed for an answer.
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
-        .args(["-c", "log.showSignature=false", "-c", "core.quotePath=false"])
-        .args(words)
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0);
-    for (n, (name, value)) in settings.iter().enumerate() {
-        command.env(format!("GIT_CONFIG_KEY_{n}"), name);
-        command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
+}
+
+impl Ask<'_> {
+    /// The settings that turn off the programs through which a status would read files. The user's own too: which files
+    /// they read, and with what settings, is up to the repository.
+    fn filters(&self) -> Option<Vec<(String, &'static str)>> {
+        let words = ["config", "--name-only", "-z", "--get-regexp", FILTERS];
+        let said = self.run(&words.map(str::to_owned), &[])?;
+        if !said.is_whole {
+            return None;
+        }
+        let text = String::from_utf8(said.bytes).ok()?;
+        let mut out = Vec::new();
+        for (filter, _) in text.split_terminator('\0').filter_map(|name| name.rsplit_once('.')) {
+            let set = |key: &str, value| (format!("{filter}.{key}"), value);
+            out.extend([set("clean", ""), set("smudge", ""), set("process", "")]);
+            out.push(set("required", "false"));
+        }
+        Some(out)
     }
-    let mut git = Running(command.spawn().ok()?);
-    let mut stdout = git.0.stdout.take()?;
-    let (tell, told) = mpsc::channel();
-    // A thread of its own, so that a git that says nothing can be left behind.
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
-        let _nobody_waits = tell.send(read.map(|_| bytes));
-    });
-    let left = deadline.saturating_duration_since(Instant::now());
-    let bytes = told.recv_timeout(left).ok()?.ok()?;
-    let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
-    let is_well = is_whole && git.succeeded(deadline);
-    Some(Said { bytes, is_whole, is_well })
+
+    /// Runs git with some of its settings replaced.
+    fn run(&self, words: &[String], settings: &[(String, &str)]) -> Option<Said> {
+        let mut command = git::command(self.program, &Env::of_this_process(), self.dir, Hooks::Off);
+        command
+            .env("GIT_WORK_TREE", self.tree)
+            // The tree's own repository, or none.
+            .env("GIT_CEILING_DIRECTORIES", self.tree.parent().unwrap_or(self.tree))
+            .env("GIT_CONFIG_COUNT", settings.len().to_string())
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0);
+        for (n, (name, value)) in settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{n}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
+        }
+        let mut git = Running(command.spawn().ok()?);
+        let mut stdout = git.0.stdout.take()?;
+        let (tell, told) = mpsc::channel();
+        // A thread of its own, so that a git that says nothing can be left behind.
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
+            let _nobody_waits = tell.send(read.map(|_| bytes));
+        });
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let bytes = told.recv_timeout(left).ok()?.ok()?;
+        let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
+        let is_well = is_whole && git.succeeded(self.deadline);
+        Some(Said { bytes, is_whole, is_well })
+    }
 }
 
 fn words(what: GitQuestion) -> Vec<String> {
     let text = match what {
-        GitQuestion::Status => "status --short --branch --ignore-submodules=dirty".to_owned(),
-        GitQuestion::Log { n } => format!("log --oneline --no-color --no-decorate -{n}"),
+        GitQuestion::Status => {
+            "status --short --branch --no-column --ignore-submodules=all".to_owned()
+        }
+        GitQuestion::Log { n } => format!(
+            "log --oneline --no-color --no-decorate --no-show-signature --no-ext-diff --no-textconv --no-notes -{n}"
+        ),
     };
     text.split(' ').map(str::to_owned).collect()
 }
@@ -155,19 +156,17 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::fsx;
+    use crate::{fsx, proc};
 
     const STATUS: GitQuestion = GitQuestion::Status;
 
     /// Longer than git takes on a busy machine.
-    fn soon() -> Instant {
+    pub(super) fn soon() -> Instant {
         Instant::now() + Duration::from_secs(20)
     }
 
-    fn git(dir: &Path, args: &[&str]) {
+    pub(super) fn git(dir: &Path, args: &[&str]) {
         let mut command = proc::command("git", &Env::of_this_process());
         let who = [
             "-c",
@@ -200,40 +199,6 @@ mod tests {
         let log = ask(dir, GitQuestion::Log { n: 2 }).unwrap();
         let subjects: Vec<&str> = log.lines().map(|line| line.split_once(' ').unwrap().1).collect();
         assert_eq!(subjects, ["step 3", "step 2"]);
-    }
-
-    #[test]
-    fn a_repositorys_own_programs_do_not_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let dir = folder.path();
-        git(dir, &["init", "-q"]);
-        git(dir, &["commit", "-q", "--allow-empty", "-m", "x"]);
-        let ran = dir.join("ran");
-        let program = dir.join("program");
-        let script = format!("#!/bin/sh\n: > '{}'\n", ran.display());
-        fsx::replace(&program, script.as_bytes(), 0o755).unwrap();
-        let program = program.display().to_string();
-        // A file that was touched is read again, through whatever filter is named for it.
-        let attributes = "a.rs filter=evil\nb.rs filter=e=v.il\nc.rs filter=long\n";
-        fsx::replace(&dir.join(".gitattributes"), attributes.as_bytes(), 0o600).unwrap();
-        for name in ["a.rs", "b.rs", "c.rs"] {
-            fsx::replace(&dir.join(name), b"same", 0o600).unwrap();
-        }
-        git(dir, &["add", ".gitattributes", "a.rs", "b.rs", "c.rs"]);
-        git(dir, &["commit", "-q", "-m", "files"]);
-        for name in ["a.rs", "b.rs", "c.rs"] {
-            fsx::replace(&dir.join(name), b"same", 0o600).unwrap();
-        }
-        for key in ["core.fsmonitor", "core.pager", "gpg.program"] {
-            git(dir, &["config", key, &program]);
-        }
-        git(dir, &["config", "log.showSignature", "true"]);
-        for key in ["filter.evil.clean", "filter.e=v.il.clean", "filter.long.process"] {
-            git(dir, &["config", key, &program]);
-        }
-        git(dir, &["config", "filter.long.required", "true"]);
-        assert!(ask(dir, STATUS).is_some() && ask(dir, GitQuestion::Log { n: 1 }).is_some());
-        assert!(!ran.exists());
     }
 
     #[test]

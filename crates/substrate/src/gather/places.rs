@@ -3,21 +3,24 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use substrate_core::facts::Place;
 
-use super::{beginning, changed};
-use crate::config::{common_dir, project_of, root_of};
+use super::changed;
+use super::ignored::{Lists, Verdict};
+use crate::config::{project_of, root_of};
 
 /// How many links that lead nowhere are followed, one after the other.
 const MAX_LINKS: usize = 40;
 
-/// How much of a list of ignored files is read.
-const MAX_RULES: usize = 256 << 10;
+/// No system opens a path that is longer, so it means no file; looking its folders up one by one would take long.
+const MAX_PATH: usize = 8 << 10;
 
 /// Looks a path up. It always means something, even where nothing is.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
+    if path.len() + cwd.len() > MAX_PATH {
+        let path = path.to_owned();
+        return Place { relative: path.clone(), path, is_nowhere: true, ..Place::default() };
+    }
     let real = real(&Path::new(cwd).join(from_home(path, std::env::home_dir().as_deref())));
     let folder = real.parent().unwrap_or(&real);
     let root = root_of(folder);
@@ -33,13 +36,17 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
         ..Place::default()
     };
     match real.strip_prefix(&root) {
-        Ok(relative) if has_tree => Place {
-            relative: text(relative),
-            is_ignored: is_ignored(&root, relative),
-            project: text(&project_of(&root)),
-            root: text(&root),
-            ..as_found
-        },
+        Ok(relative) if has_tree => {
+            let Verdict { is_ignored, too_long } = Lists::of(&root).judge(relative, false);
+            Place {
+                relative: text(relative),
+                is_ignored,
+                unread_rules: too_long.as_deref().map(text),
+                project: text(&project_of(&root)),
+                root: text(&root),
+                ..as_found
+            }
+        }
         _ => Place { relative: text(&real), ..as_found },
     }
 }
@@ -99,39 +106,6 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-/// The rules of the tree, of its folders down to the file, of the repository's own list, and of the user's; the nearest
-/// rule wins. What git tracks although a rule ignores it counts as ignored: the index is too long to be read here.
-fn is_ignored(root: &Path, relative: &Path) -> bool {
-    if relative.starts_with(".git") {
-        return true;
-    }
-    let folders: Vec<&Path> =
-        relative.parent().map_or_else(Vec::new, |folder| folder.ancestors().collect());
-    let nested = folders.iter().map(|folder| (root.join(folder).join(".gitignore"), *folder));
-    let top = Path::new("");
-    let of_repository = common_dir(&root.join(".git")).map(|git| (git.join("info/exclude"), top));
-    let of_user = gitconfig_excludes_path().map(|file| (file, top));
-    for (file, base) in nested.chain(of_repository).chain(of_user) {
-        let below = relative.strip_prefix(base).unwrap_or(relative);
-        match rules(&file).matched_path_or_any_parents(below, false) {
-            Match::Ignore(_) => return true,
-            Match::Whitelist(_) => return false,
-            Match::None => {}
-        }
-    }
-    false
-}
-
-/// The rules of a file; none where it is no file.
-fn rules(file: &Path) -> Gitignore {
-    let mut builder = GitignoreBuilder::new("");
-    let text = beginning(file, MAX_RULES).unwrap_or_default();
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        let _no_rule = builder.add_line(None, line);
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 #[cfg(test)]
@@ -253,6 +227,14 @@ mod tests {
         std::thread::spawn(move || tell.send(place("src/deep/x.rs", &cwd)).ok());
         let place = told.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
         assert!(!place.is_ignored);
+    }
+
+    #[test]
+    fn a_path_that_no_system_opens_is_not_looked_up() {
+        for unit in ["a", "a/", "../", "./"] {
+            let path = unit.repeat(1 << 20);
+            assert!(place(&path, "/").is_nowhere, "{unit}");
+        }
     }
 
     #[test]

@@ -1,29 +1,53 @@
 //! Which skills are there: a folder each, with a `SKILL.md` whose front matter says what it is for.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Instant;
 
 use substrate_core::facts::Skill;
 
 use super::beginning;
+use crate::inside::{self, Folder};
 
 /// How many skills are read, and how much of each.
 const MAX_SKILLS: usize = 10_000;
 const MAX_BYTES: usize = 4 << 10;
 
-/// The skills of the folders. Of one name the first folder's counts; what can't be read is skipped. The folders take
-/// turns, so that many skills in one don't cost all the time that there is.
-pub(super) fn skills(folders: &[String], deadline: Instant) -> Vec<Skill> {
-    let names: Vec<Vec<String>> = folders.iter().map(|folder| names(folder)).collect();
-    let longest = names.iter().map(Vec::len).max().unwrap_or_default();
-    let turns = (0..longest).flat_map(|n| (0..folders.len()).map(move |from| (n, from)));
+/// A folder whose folders are skills.
+struct Shelf {
+    path: String,
+    /// Of a project, so that no link is followed; the user's own may be full of them.
+    inside: Option<Folder>,
+    names: Vec<String>,
+}
+
+/// The skills of the projects and of the user. Of one name the first folder's counts; what can't be read is skipped. The
+/// folders take turns, so that many skills in one don't cost all the time that there is.
+pub(super) fn skills(
+    projects: &[String],
+    below: &str,
+    own: Option<&str>,
+    deadline: Instant,
+) -> Vec<Skill> {
+    let of_project = |root: &String| {
+        let path = format!("{}/{below}", root.trim_end_matches('/'));
+        // Whoever works in the own home has these as their own.
+        let is_own = own.is_some_and(|own| Path::new(own) == Path::new(&path));
+        let inside = Folder::root(root).and_then(|root| root.at(below)).ok().filter(|_| !is_own)?;
+        let names = sorted(inside.names(MAX_SKILLS).ok()?);
+        Some(Shelf { path, inside: Some(inside), names })
+    };
+    let mut shelves: Vec<Shelf> = projects.iter().filter_map(of_project).collect();
+    shelves.extend(own.map(|own| Shelf { path: own.to_owned(), inside: None, names: names(own) }));
+    let longest = shelves.iter().map(|shelf| shelf.names.len()).max().unwrap_or_default();
+    let turns = (0..longest).flat_map(|n| shelves.iter().enumerate().map(move |on| (n, on)));
     let mut found: Vec<(usize, Skill)> = Vec::new();
-    for (n, from) in turns {
+    for (n, (from, shelf)) in turns {
         if found.len() >= MAX_SKILLS || Instant::now() >= deadline {
             break;
         }
-        let Some(name) = names[from].get(n) else { continue };
-        found.extend(skill(&folders[from], name).map(|skill| (from, skill)));
+        let Some(name) = shelf.names.get(n) else { continue };
+        found.extend(skill(shelf, name).map(|skill| (from, skill)));
     }
     // Each folder's are in the order of their names already.
     found.sort_by_key(|(from, _)| *from);
@@ -34,15 +58,24 @@ pub(super) fn skills(folders: &[String], deadline: Instant) -> Vec<Skill> {
 
 fn names(folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    sorted(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names
 }
 
-fn skill(folder: &str, name: &str) -> Option<Skill> {
-    let path = format!("{folder}/{name}/SKILL.md");
-    let front = front_matter(&beginning(&path, MAX_BYTES)?)?;
+fn skill(shelf: &Shelf, name: &str) -> Option<Skill> {
+    let path = format!("{}/{name}/SKILL.md", shelf.path);
+    let text = match &shelf.inside {
+        Some(folder) => {
+            let (file, _) = folder.at(name).and_then(|folder| folder.read("SKILL.md")).ok()?;
+            inside::beginning(file, MAX_BYTES).ok()?
+        }
+        None => beginning(&path, MAX_BYTES)?,
+    };
+    let front = front_matter(&text)?;
     // The model can't use what only a person may start.
     if front.is_for_people {
         return None;
@@ -180,12 +213,42 @@ mod tests {
         put("two/gamma", "---\nname: gamma\n---\n");
         let at = |path: &str| folder.path().join(path).display().to_string();
         let soon = Instant::now() + Duration::from_secs(20);
-        let found = skills(&[at("one"), at("nowhere"), at("two")], soon);
+        let all = |deadline| skills(&[at(""), at("nowhere")], "one", Some(&at("two")), deadline);
+        let found = all(soon);
         let names: Vec<_> =
             found.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())).collect();
         assert_eq!(names, [("a", "no name"), ("beta", "of the project"), ("gamma", "")]);
         assert_eq!(found[1].path, at("one/b/SKILL.md"));
-        assert!(skills(&[at("one")], Instant::now()).is_empty(), "no time is left");
+        assert!(all(Instant::now()).is_empty(), "no time is left");
+    }
+
+    #[test]
+    fn links_are_followed_in_the_users_own_folder_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        let put = |path: &str| {
+            std::fs::create_dir_all(at(path)).unwrap();
+            let name = path.rsplit('/').next().unwrap();
+            let text = format!("---\nname: {name}\n---\n");
+            fsx::replace(&at(path).join("SKILL.md"), text.as_bytes(), 0o600).unwrap();
+        };
+        put("outside/secret");
+        put("p/skills/plain");
+        std::fs::create_dir_all(at("p/skills/file")).unwrap();
+        std::os::unix::fs::symlink(at("outside/secret"), at("p/skills/folder")).unwrap();
+        let target = at("outside/secret/SKILL.md");
+        std::os::unix::fs::symlink(target, at("p/skills/file/SKILL.md")).unwrap();
+        std::fs::create_dir_all(at("q")).unwrap();
+        std::os::unix::fs::symlink(at("outside"), at("q/skills")).unwrap();
+        let text = |path: &str| at(path).display().to_string();
+        let soon = Instant::now() + Duration::from_secs(20);
+        let names = |projects: &[String], own: Option<&str>| {
+            let found = skills(projects, "skills", own, soon);
+            found.into_iter().map(|skill| skill.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[text("p"), text("q")], None), ["plain"]);
+        assert_eq!(names(&[], Some(&text("q/skills"))), ["secret"]);
+        assert_eq!(names(&[text("q")], Some(&text("q/skills"))), ["secret"], "it is their home");
     }
 
     #[test]
@@ -211,7 +274,7 @@ mod tests {
         put("two/mine".to_owned());
         let at = |path: &str| folder.path().join(path).display().to_string();
         let soon = Instant::now() + Duration::from_secs(20);
-        let found = skills(&[at("one"), at("two")], soon);
+        let found = skills(&[at("")], "one", Some(&at("two")), soon);
         let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
         assert_eq!((names[0], &names[names.len() - 2..]), ("a000", &["zz-deploy", "mine"][..]));
         assert_eq!(names.len(), 502);

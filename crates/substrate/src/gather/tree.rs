@@ -6,27 +6,36 @@ use std::time::Instant;
 use ignore::WalkBuilder;
 use substrate_core::facts::Tree;
 
+use super::ignored::Lists;
+use crate::git;
+
 /// How many entries are looked at before the rest is left uncounted.
 const MAX_SEEN: usize = 20_000;
 
 /// The entries; `None` where there is no such folder. What comes after the deadline is left out.
 pub(super) fn tree(root: &str, depth: usize, max: usize, deadline: Instant) -> Option<Tree> {
     let root = Path::new(root);
-    if !root.is_dir() || !root.ancestors().all(can_be_read) {
+    if !root.is_dir() {
         return None;
     }
-    // Ripgrep's own `.ignore` files say nothing about what belongs to the project; a tree without git may still say
-    // what it would ignore.
+    // The rules are asked one by one, since a list of any length may be among them. A tree without git may still say what
+    // it would ignore.
+    let real = root.canonicalize().ok()?;
+    let top = git::tree(&real).unwrap_or(&real).to_owned();
+    let (lists, below) = (Lists::of(&top), real.strip_prefix(&top).ok()?.to_owned());
+    let from = root.to_owned();
     let walk = WalkBuilder::new(root)
-        .hidden(false)
-        .ignore(false)
-        .require_git(false)
+        .standard_filters(false)
         .follow_links(false)
         .max_depth(Some(depth))
         .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| {
+        .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.file_name() != ".git" && (!is_folder || can_be_read(entry.path()))
+            let relative = entry.path().strip_prefix(&from).unwrap_or(entry.path());
+            entry.depth() == 0
+                || (entry.file_name() != ".git"
+                    && Instant::now() < deadline
+                    && !lists.judge(&below.join(relative), is_folder).is_ignored)
         })
         .build();
     let mut seen: Vec<Entry> = Vec::new();
@@ -59,13 +68,6 @@ impl Entry {
         }
         parts
     }
-}
-
-/// Whether the lists of ignored files in a folder are files: reading a pipe would wait for its other end.
-fn can_be_read(folder: &Path) -> bool {
-    [".gitignore", ".git/info/exclude"]
-        .iter()
-        .all(|name| std::fs::metadata(folder.join(name)).map_or(true, |found| found.is_file()))
 }
 
 /// Where there are too many, the upper levels come first, and their folders before their files: neither one big folder
@@ -151,7 +153,7 @@ mod tests {
         let root = folder.path().to_owned();
         std::thread::spawn(move || tell.send(look(&root, 9)));
         let tree = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert_eq!(tree.entries, ["good/", "good/y"]);
+        assert_eq!(tree.entries, ["bad/", "bad/.gitignore", "bad/x", "good/", "good/y"]);
     }
 
     #[test]

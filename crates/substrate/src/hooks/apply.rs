@@ -56,7 +56,7 @@ fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
         settings: plan.settings.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         installed_ms: clock::now().0,
-        allow: plan.allow.clone().or_else(|| old.and_then(|old| old.allow.clone())),
+        allow: plan.allow.clone(),
         files: old.map(|old| old.files.clone()).unwrap_or_default(),
         folders: old.map(|old| old.folders.clone()).unwrap_or_default(),
     }

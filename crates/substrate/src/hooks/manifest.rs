@@ -18,8 +18,9 @@ pub(crate) struct Manifest {
     pub(crate) settings: PathBuf,
     pub(crate) version: String,
     pub(crate) installed_ms: i64,
-    /// The permission rule that was added.
-    pub(crate) allow: Option<String>,
+    /// The permission rules that were added. Earlier versions added one at the most.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(crate) allow: Vec<String>,
     pub(crate) files: Vec<Touched>,
     /// Folders that did not exist before, outermost first.
     pub(crate) folders: Vec<PathBuf>,
@@ -117,6 +118,16 @@ impl Manifest {
     pub(crate) fn touched(&self, path: &Path) -> Option<&Touched> {
         self.files.iter().find(|file| file.path == path)
     }
+}
+
+fn one_or_many<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Vec<String>, D::Error> {
+    let rules = match serde_json::Value::deserialize(from)? {
+        serde_json::Value::Array(rules) => rules,
+        one => vec![one],
+    };
+    Ok(rules.iter().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect())
 }
 
 fn folder(home: &Home) -> PathBuf {

@@ -15,8 +15,8 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
-/// The rule that lets agents run our commands without a dialog.
-pub(crate) const ALLOW: &str = "Bash(substrate:*)";
+/// The rule of earlier versions. It lets agents run every command, also those that only the user may run.
+const BROAD: &str = "Bash(substrate:*)";
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -25,7 +25,10 @@ pub(crate) struct Request<'a> {
     pub(crate) profile: Option<&'a str>,
     /// Register the scripts, which a user can edit, in place of the program.
     pub(crate) scripts: bool,
+    /// Let agents run commands without a dialog.
     pub(crate) allow: bool,
+    /// The rules that do so.
+    pub(crate) rules: Vec<String>,
     pub(crate) dir: &'a Path,
 }
 
@@ -34,7 +37,10 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Plan {
     pub(crate) scope: Scope,
     pub(crate) settings: PathBuf,
-    pub(crate) allow: Option<String>,
+    /// The permission rules that are ours.
+    pub(crate) allow: Vec<String>,
+    /// The user's own rule lets agents run every command.
+    pub(crate) is_broad: bool,
     pub(crate) changes: Vec<Change>,
     /// Files of ours that the user edited; they stay as they are.
     pub(crate) edited: Vec<PathBuf>,
@@ -109,8 +115,8 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         changes.push(profile_change(home, request, profile)?);
     }
     let before = read(&settings)?;
-    let allow = request.allow.then(|| ALLOW.to_owned());
-    let all = Wanted { entries, allow: allow.clone() };
+    let rules = Rules::of(request, Manifest::load(home, &settings)?, before.as_deref());
+    let all = Wanted { entries, allow: rules.allow, retired: rules.retired };
     let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
     let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
@@ -122,8 +128,6 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         kind: Kept::Settings,
         is_ours: false,
     });
-    // A rule that was there before us is not ours to take out.
-    let allow = allow.filter(|rule| !has_rule(&changes, &settings, rule));
     let manifests = Manifest::all(home)?;
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
     let (mut foreign, changes) = without(changes, |change| is_foreign(&manifests, change));
@@ -139,7 +143,16 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         None => (Vec::new(), changes),
     };
     check(&changes)?;
-    Ok(Plan { scope: request.scope, settings, allow, changes, edited, foreign, without_library })
+    Ok(Plan {
+        scope: request.scope,
+        settings,
+        allow: rules.ours,
+        is_broad: rules.is_broad,
+        changes,
+        edited,
+        foreign,
+        without_library,
+    })
 }
 
 /// The paths of those that are left out, and the others.
@@ -210,17 +223,39 @@ fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
         && manifests.iter().all(|manifest| manifest.touched(&change.path).is_none())
 }
 
-/// Whether the settings file has that permission rule already.
-fn has_rule(changes: &[Change], settings: &Path, rule: &str) -> bool {
-    let before = changes
-        .iter()
-        .find(|change| change.path == settings)
-        .and_then(|change| change.before.as_deref());
-    let json: serde_json::Value =
-        before.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    json.pointer("/permissions/allow")
-        .and_then(serde_json::Value::as_array)
-        .is_some_and(|rules| rules.iter().any(|known| known == rule))
+/// What becomes of the permission rules.
+struct Rules {
+    allow: Vec<String>,
+    /// Of an earlier installation, and not wanted any more.
+    retired: Vec<String>,
+    /// What an uninstall takes out. A rule that was there before us is not ours.
+    ours: Vec<String>,
+    is_broad: bool,
+}
+
+impl Rules {
+    /// What was allowed once stays allowed, by the rules of today.
+    fn of(request: &Request<'_>, old: Option<Manifest>, settings: Option<&str>) -> Self {
+        let old = old.map(|old| old.allow).unwrap_or_default();
+        let there = rules_in(settings.unwrap_or(""));
+        let is_allowed = request.allow || !old.is_empty();
+        let allow = if is_allowed { request.rules.clone() } else { Vec::new() };
+        let is_ours = |rule: &&String| old.contains(rule) || !there.contains(rule);
+        Self {
+            retired: old.iter().filter(|rule| !allow.contains(rule)).cloned().collect(),
+            ours: allow.iter().filter(is_ours).cloned().collect(),
+            is_broad: there.iter().any(|rule| rule == BROAD)
+                && !old.iter().any(|rule| rule == BROAD),
+            allow,
+        }
+    }
+}
+
+/// The rules that a settings file has.
+fn rules_in(settings: &str) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
+    let rules = json.pointer("/permissions/allow").and_then(serde_json::Value::as_array);
+    rules.into_iter().flatten().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect()
 }
 
 /// Why a settings file is left alone, with file, line and advice.

@@ -150,7 +150,7 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
             });
         }
         Kept::Settings => {
-            let edited = (SETTINGS.remove)(now, manifest.allow.as_deref())
+            let edited = (SETTINGS.remove)(now, &manifest.allow)
                 .map_err(|error| refused(&file.path, &error))?;
             (edited.text, edited.is_empty)
         }

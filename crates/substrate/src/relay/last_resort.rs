@@ -74,7 +74,8 @@ fn considered(home: Option<&Home>, body: &[u8], wishes: &[Wish]) -> Result<Consi
     let mut memory = Writer::in_memory(&host::schema(), clock::now())?;
     let mut tx = memory.begin(Durability::Normal)?;
     let host = Host { features, wishes, is_heard: true };
-    Ok(host::consider(&mut tx, &prepared, &Machine::default(), host))
+    let machine = home.map_or_else(Machine::default, |home| Machine::with_state(home.root()));
+    Ok(host::consider(&mut tx, &prepared, &machine, host))
 }
 
 /// What the model and the person must know about an edit.

@@ -81,3 +81,70 @@ fn what_the_holders_own_command_does_is_nobodys_business() {
     let inbox = env.substrate(["inbox", "--session-id", "holder"]).success();
     assert!(!inbox.contains("a.rs"), "{inbox}");
 }
+
+fn runs(env: &TestEnv, session: &str, event: &str, command: &str) -> String {
+    call(env, session, event, "Bash", &json!({"command": command}))
+}
+
+fn stops(env: &TestEnv, session: &str) {
+    for again in [false, true] {
+        let stop =
+            json!({"session_id": session, "hook_event_name": "Stop", "stop_hook_active": again});
+        env.hook("Stop", stop).success();
+    }
+}
+
+#[test]
+fn a_line_that_writes_a_held_file_is_refused_as_an_edit_is() {
+    let env = TestEnv::new();
+    configure(&env, "[persist]\nmode = \"off\"\n");
+    let at = |file: &str| env.project().join(file);
+    std::fs::create_dir(at(".git")).unwrap();
+    std::fs::create_dir(at("src")).unwrap();
+    env.substrate(["daemon", "start"]).success();
+    edits(&env, "holder", "src/a.rs");
+    std::os::unix::fs::symlink(at("src/a.rs"), at("link.rs")).unwrap();
+    std::fs::hard_link(at("src/a.rs"), at("hard.rs")).unwrap();
+    let by_edit = call(&env, "other", "PreToolUse", "Edit", &json!({"file_path": at("src/a.rs")}));
+    let reason = |answer: &str| -> String {
+        let answer: Value = serde_json::from_str(answer).unwrap();
+        answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().to_owned()
+    };
+    // How long ago it was taken may differ.
+    let next = |answer: &str| reason(answer).split_once(" [locks] ").unwrap().1.to_owned();
+    assert!(next(&by_edit).contains("wait with `substrate locks wait src/a.rs`"), "{by_edit}");
+    for line in ["sed -i s/a/b/ src/a.rs", "cd src && echo x > a.rs", "echo x > link.rs"] {
+        let said = runs(&env, "other", "PreToolUse", line);
+        assert!(said.contains("\"permissionDecision\":\"deny\""), "{line}: {said}");
+        assert_eq!(next(&said), next(&by_edit), "{line}");
+    }
+    let said = runs(&env, "other", "PreToolUse", "echo x | tee hard.rs");
+    assert!(reason(&said).starts_with("`hard.rs` is leased by "), "{said}");
+    for line in ["cat src/a.rs", "cd src", "cp src/a.rs b.rs", "echo x > b.rs", "sed -n 1p link.rs"]
+    {
+        assert_eq!(runs(&env, "other", "PreToolUse", line), "", "{line}");
+        assert_eq!(runs(&env, "other", "PostToolUse", line), "", "{line}");
+    }
+    assert_eq!(runs(&env, "holder", "PreToolUse", "sed -i s/a/b/ src/a.rs"), "", "the holder may");
+    let said = runs(&env, "holder", "PostToolUse", "sed -i s/a/b/ src/a.rs");
+    assert!(said.contains("is waiting for `src/a.rs`, which you hold"), "{said}");
+    stops(&env, "holder");
+    assert_eq!(runs(&env, "other", "PreToolUse", "sed -i s/a/b/ src/a.rs"), "", "it is free");
+}
+
+#[test]
+fn a_write_that_a_line_does_not_show_is_told_to_the_one_whose_command_names_the_file() {
+    let env = TestEnv::new();
+    configure(&env, "[persist]\nmode = \"off\"\n");
+    std::fs::create_dir(env.project().join(".git")).unwrap();
+    env.substrate(["daemon", "start"]).success();
+    edits(&env, "holder", "a.rs");
+    runs(&env, "holder", "PreToolUse", "cargo test");
+    std::thread::sleep(Duration::from_millis(30));
+    assert_eq!(runs(&env, "other", "PreToolUse", "python3 fix.py a.rs"), "", "not plain");
+    write_file(&env.project().join("a.rs"), b"fixed\n");
+    let told = runs(&env, "other", "PostToolUse", "python3 fix.py a.rs");
+    assert!(told.contains("it changed while your command ran, which names it"), "{told}");
+    let inbox = env.substrate(["inbox", "--session-id", "holder"]).success();
+    assert!(inbox.contains("a.rs changed while "), "{inbox}");
+}

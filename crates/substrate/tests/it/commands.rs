@@ -2,7 +2,7 @@
 
 use substrate_testkit::TestEnv;
 
-use crate::house::{bash, journal, plain, told};
+use crate::house::{bash, bytes, journal, plain, told};
 
 #[test]
 fn the_journal_shows_what_happened() {
@@ -98,4 +98,50 @@ fn a_follower_sees_what_comes() {
     assert!(lines.next().unwrap().unwrap().contains("\"Stop\""));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn what_people_type_is_understood() {
+    let env = TestEnv::new();
+    assert!(env.substrate(["version"]).success().starts_with("substrate "));
+    env.substrate(["send", "User", "see you\nat noon"]).success();
+    let inbox = env.substrate(["inbox"]).success();
+    assert!(inbox.contains("see you"), "{inbox}");
+    env.substrate(["reply", "1", "at one"]).success();
+    assert!(env.substrate(["read", "2"]).success().contains("at one"));
+    let said = env.substrate(["reply", "1", "--body", " "]).code(1).stderr;
+    assert!(said.contains("the text is empty"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let env = TestEnv::new();
+    let nowhere = env.root().join("nowhere");
+    let nowhere = nowhere.to_str().unwrap();
+    let said = env.substrate(["--project-dir", nowhere, "inbox"]).code(1).stderr;
+    assert!(said.contains("there is no folder"), "{said}");
+    env.substrate(["send", "User", "x"]).success();
+    let file = format!("{nowhere}/copy.db");
+    let said = env.substrate(["db", "backup", &file]).code(1).stderr;
+    assert!(said.contains("there is no folder"), "{said}");
+    assert!(!std::path::Path::new(nowhere).exists());
+}
+
+#[test]
+fn one_setting_is_changed_and_the_rest_of_the_file_stays() {
+    let env = TestEnv::new();
+    let file = env.state().join("config.toml");
+    substrate_testkit::write_file(&file, b"# mine\nlocks.mirror = false # not yet\n");
+    env.substrate(["config", "set", "locks.mirror", "true"]).success();
+    assert_eq!(bytes(&file), b"# mine\nlocks.mirror = true # not yet\n");
+    assert_eq!(env.substrate(["config", "get", "locks.mirror"]).success(), "true\n");
+    for (key, value, message) in [
+        ("locks.miror", "true", "did you mean `locks.mirror`?"),
+        ("locks.mirror", "perhaps", "must be"),
+        ("journal.max_age", "soon", "must be"),
+    ] {
+        let said = env.substrate(["config", "set", key, value]).code(1).stderr;
+        assert!(said.contains(message), "{said}");
+    }
+    assert_eq!(bytes(&file), b"# mine\nlocks.mirror = true # not yet\n");
 }

@@ -52,14 +52,14 @@ fn the_six_scripts_say_and_write_what_they_should() {
         };
         assert_eq!(
             run("setup-project.sh", "Setup", json!({"trigger": "init"})),
-            "<system-reminder>\n[Setup:init] Project project initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/\n</system-reminder>\n"
+            "[Setup:init] Project project initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/\n"
         );
         assert!(env.project().join(".serena/memories").is_dir());
         let told = run("setup-project.sh", "Setup", json!({"trigger": "maintenance"}));
         assert!(told.contains("[Setup:maintenance] Project project maintained\n"), "{told}");
         assert_eq!(
             run("inject-context.sh", "SessionStart", json!({"source": "startup", "model": "opus"})),
-            "<system-reminder>\n[SessionStart] session=test agent=n/a type=n/a\nLog: logs/sessions/test/\n</system-reminder>\n"
+            "[SessionStart] session=test\nLog: logs/sessions/test/\n"
         );
         let start: Value = serde_json::from_str(&log(&env, "test/session-start.jsonl")).unwrap();
         assert_eq!(
@@ -72,15 +72,13 @@ fn the_six_scripts_say_and_write_what_they_should() {
                 "SubagentStart",
                 json!({"agent_id": "a1", "agent_type": "reviewer"})
             ),
-            "<system-reminder>\n[SubagentStart] session=test agent=a1 type=reviewer\nLog: logs/sessions/test/a1/\n</system-reminder>\n"
+            "[SubagentStart] session=test agent=a1 type=reviewer\nLog: logs/sessions/test/a1/\n"
         );
         // The client used not to say the type here; the log of the start knows it.
         let stop = |again: bool| json!({"agent_id": "a1", "stop_hook_active": again});
         let told = run("remind-validate.sh", "SubagentStop", stop(false));
-        assert!(
-            told.starts_with("<system-reminder>\n") && told.ends_with("</system-reminder>\n"),
-            "{told}"
-        );
+        let shown = env.substrate(["reminders", "show", "validate", "--agent-type", "reviewer"]);
+        assert_eq!(told, shown.success(), "each checklist has one wording");
         assert_eq!(run("remind-validate.sh", "SubagentStop", stop(true)), "", "not its phase");
         assert_eq!(run("remind-reflexion.sh", "SubagentStop", stop(false)), "", "not its phase");
         let told = run("remind-reflexion.sh", "SubagentStop", stop(true));
@@ -292,10 +290,7 @@ fn the_worked_example_of_the_docs_works() {
         let env = installed();
         let input = payload(&env, "SessionStart", &json!({"source": "startup"}));
         let run = own(&env, shell, &in_shell(shell, example), &input).code(0);
-        assert_eq!(
-            run.stdout,
-            "<system-reminder>\nproject: session test begins (startup) on branch none.\n</system-reminder>\n"
-        );
+        assert_eq!(run.stdout, "project: session test begins (startup) on branch none.\n");
         assert!(log(&env, "test/events.log").ends_with(" source=startup branch=none\n"));
     }
 }

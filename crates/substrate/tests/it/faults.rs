@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
-use substrate_testkit::{Run, TestEnv, wait_until, write_file};
+use substrate_testkit::{Run, Running, TestEnv, bin, wait_until, write_file};
 
 use crate::house::{SOON, bash, bytes, configure, daemon_pid, journal, plain, signal};
 
@@ -80,6 +80,11 @@ struct Holder(std::process::Child);
 impl Holder {
     fn begin(env: &TestEnv) -> Self {
         let hold = "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('begin immediate'); print('held', flush=True); time.sleep(60)";
+        Self::run(env, hold)
+    }
+
+    /// Runs a program on the database, and goes on when it says that it holds it.
+    fn run(env: &TestEnv, hold: &str) -> Self {
         let mut holder = env.command("python3");
         holder.args(["-c", hold, &substrate_store_path(env)]).stdout(std::process::Stdio::piped());
         let mut holder = holder.spawn().unwrap();
@@ -110,6 +115,32 @@ fn a_database_that_another_program_holds_stops_no_guard() {
         timed(&env, "again").0.success();
         journal(&env).iter().any(|entry| entry["session"] == "again")
     });
+}
+
+/// Takes the places of all readers in the database's log, until it is dropped: a reader waits for one.
+fn keeps_readers_out(env: &TestEnv) -> Holder {
+    let hold = "import fcntl,sys,time; f=open(sys.argv[1]+'-shm', 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 5, 123); print('held', flush=True); time.sleep(60)";
+    Holder::run(env, hold)
+}
+
+/// The reader takes longer than a daemon may sleep while a request waits for it.
+#[test]
+fn a_daemon_whose_reader_is_slow_is_not_frozen() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let daemon = daemon_pid(&env);
+    let holder = keeps_readers_out(&env);
+    let begun = Instant::now();
+    let mut command = env.command(bin("substrate"));
+    command.args(["journal", "list"]);
+    let mut reader = Running::start(command, Vec::new());
+    wait_until(SOON, "it has waited long", || begun.elapsed() > Duration::from_millis(2_500));
+    assert!(reader.is_running(), "it waits for the database");
+    drop(holder);
+    reader.finish(SOON).success();
+    assert_eq!(daemon_pid(&env), daemon, "the same one");
+    let trace = String::from_utf8(bytes(&env.state().join("logs/hook-trace.log"))).unwrap();
+    assert!(!trace.contains("replaced a daemon"), "{trace}");
 }
 
 #[test]
@@ -156,6 +187,15 @@ fn a_damaged_database_is_left_alone_and_told() {
     let told = env.substrate(["journal"]).code(4);
     assert!(told.stderr.contains("damaged") && told.stderr.contains("hint: "), "{}", told.stderr);
     env.substrate(["db", "check"]).code(4);
+    let listed = env.substrate(["locks", "list"]).success();
+    assert!(listed.starts_with("In memory only, since the database can't be used ("), "{listed}");
+    for verb in [&["locks", "list"][..], &["agent", "list", "--all"]] {
+        let listed = env.substrate(verb.iter().chain(&["--format", "json"])).success();
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        let one = listed.get(0).unwrap_or(&listed);
+        let why = one["in_memory_only"].as_str().unwrap_or_default();
+        assert!(why.contains("damaged") || why.contains("not a database"), "{verb:?}: {listed}");
+    }
     assert!(bytes(&env.state().join("subtrate.db")) == garbage, "the file was changed");
     let trace = String::from_utf8(bytes(&env.state().join("logs/hook-trace.log"))).unwrap();
     assert!(trace.contains("damaged"), "doctor finds a trace: {trace}");

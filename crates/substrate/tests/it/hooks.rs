@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::Value;
 use substrate_testkit::{TestEnv, bin, write_file};
 
@@ -34,7 +35,17 @@ fn what_was_there_is_there_again() {
                 .unwrap()
                 .ends_with("/substrate-hook")
         );
-        assert_eq!(json(&env)["permissions"]["allow"][0], "Bash(substrate:*)");
+        let rules = allowed(&env);
+        for rule in ["Bash(substrate inbox:*)", "Bash(substrate effort:*)", "Bash(substrate locks)"]
+        {
+            assert!(rules.iter().any(|known| known == rule), "{rules:?}");
+        }
+        for user in
+            ["run", "hooks install", "hooks uninstall", "down", "up", "uninstall", "daemon stop"]
+        {
+            let line = format!("substrate {user} -- x");
+            assert!(!rules.iter().any(|rule| fits(rule, &line)), "{user}: {rules:?}");
+        }
         if before == Some(FOREIGN) {
             assert!(String::from_utf8_lossy(&first).contains("{\"matcher\":\"\",\"hooks\":[{\"type\":\"command\",\"command\":\"say done\",\"once\":true}]}"));
         }
@@ -53,6 +64,46 @@ fn what_was_there_is_there_again() {
         );
         assert!(!env.state().join("config.toml").exists());
     }
+}
+
+/// The permission rules.
+fn allowed(env: &TestEnv) -> Vec<String> {
+    let rules = json(env)["permissions"]["allow"].as_array().cloned().unwrap_or_default();
+    rules.iter().map(|rule| rule.as_str().unwrap().to_owned()).collect()
+}
+
+/// As generous as a client can be: `:*` is anything.
+fn fits(rule: &str, line: &str) -> bool {
+    let words = rule.strip_prefix("Bash(").and_then(|rule| rule.strip_suffix(')')).unwrap();
+    words.strip_suffix(":*").map_or(words == line, |begin| line.starts_with(begin))
+}
+
+#[rstest]
+#[case::after_a_new_installation(true)]
+#[case::at_once(false)]
+fn the_broad_rule_of_an_earlier_version_is_replaced_and_taken_out(#[case] reinstalls: bool) {
+    let env = TestEnv::new();
+    write_file(&settings(&env), b"{\"permissions\":{\"allow\":[\"Read\"]}}");
+    env.substrate(["hooks", "install"]).success();
+    // As an earlier version left them.
+    let text = String::from_utf8(bytes(&settings(&env))).unwrap();
+    let broad = text.replace("\"Read\"", "\"Read\",\"Bash(substrate:*)\"");
+    write_file(&settings(&env), broad.as_bytes());
+    let mut manifests = std::fs::read_dir(env.state().join("manifests")).unwrap();
+    let manifest = manifests.next().unwrap().unwrap().path();
+    let mut kept: Value = serde_json::from_slice(&bytes(&manifest)).unwrap();
+    kept["allow"] = "Bash(substrate:*)".into();
+    write_file(&manifest, kept.to_string().as_bytes());
+    if reinstalls {
+        // What was allowed stays allowed, by name, whether it is asked for again or not.
+        env.substrate(["hooks", "install"]).success();
+        let rules = allowed(&env);
+        assert_eq!(rules[0], "Read");
+        assert!(!rules.iter().any(|rule| rule == "Bash(substrate:*)"), "{rules:?}");
+        assert!(rules.iter().any(|rule| rule == "Bash(substrate send:*)"), "{rules:?}");
+    }
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(allowed(&env), ["Read"]);
 }
 
 #[test]

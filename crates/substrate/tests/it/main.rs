@@ -5,6 +5,8 @@ mod activity;
 #[cfg(test)]
 mod bypass;
 #[cfg(test)]
+mod callers;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod custom_hooks;
@@ -31,6 +33,8 @@ mod hook_reference;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod hostile_settings;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod input;
@@ -46,6 +50,8 @@ mod pane;
 mod real_client;
 #[cfg(test)]
 mod real_client_activity;
+#[cfg(test)]
+mod real_client_callers;
 #[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
@@ -86,6 +92,8 @@ mod settings;
 mod start;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
+mod unusable;
 #[cfg(test)]
 mod waiting;
 #[cfg(test)]

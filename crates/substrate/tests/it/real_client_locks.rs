@@ -42,6 +42,23 @@ fn gate(env: &TestEnv) -> (String, std::path::PathBuf) {
     (format!("while [ ! -e {} ]; do sleep 0.05; done", gate.display()), gate)
 }
 
+/// The model of a session that edits `a.txt`, and keeps it while its shell waits.
+fn holding(env: &TestEnv, wait: &str) -> ModelServer {
+    ModelServer::start(Script::new([
+        read(env, "a.txt"),
+        edit(env, "a.txt", "one", "two"),
+        bash(wait),
+        Turn::text("first done"),
+    ]))
+}
+
+fn wait_until_held(env: &TestEnv) {
+    wait_until(SOON, "the first edit", || text(env, "a.txt") == "two\n");
+    wait_until(SOON, "its shell", || {
+        journal(env).iter().any(|entry| entry["event"] == "PreToolUse" && entry["tool"] == "Bash")
+    });
+}
+
 /// What a refused agent does: lets the holder go on (which is the test's own part), and waits as it was told.
 fn until_free(gate: &std::path::Path) -> String {
     let program = bin("substrate");
@@ -52,18 +69,9 @@ fn until_free(gate: &std::path::Path) -> String {
 fn two_sessions_that_edit_one_file_take_turns() {
     let env = installed();
     let (wait, gate) = gate(&env);
-    let first_model = ModelServer::start(Script::new([
-        read(&env, "a.txt"),
-        edit(&env, "a.txt", "one", "two"),
-        bash(&wait),
-        Turn::text("first done"),
-    ]));
-    let first = Client::new(&env, &first_model);
-    let first = first.start_print("begin", &[]);
-    wait_until(SOON, "the first edit", || text(&env, "a.txt") == "two\n");
-    wait_until(SOON, "its shell", || {
-        journal(&env).iter().any(|entry| entry["event"] == "PreToolUse" && entry["tool"] == "Bash")
-    });
+    let first_model = holding(&env, &wait);
+    let first = Client::new(&env, &first_model).start_print("begin", &[]);
+    wait_until_held(&env);
     let second_model = ModelServer::start(Script::new([
         read(&env, "a.txt"),
         edit(&env, "a.txt", "two", "three"),
@@ -89,6 +97,45 @@ fn two_sessions_that_edit_one_file_take_turns() {
     assert_eq!(
         (text(&env, "a.txt").as_str(), text(&env, "b.txt").as_str()),
         ("three\n", "elsewhere\n")
+    );
+    first.finish(LONG).success();
+    // The holder learns who is waiting with its next tool result, and its stop frees the file at once.
+    let requests = first_model.main_requests();
+    let note = "is waiting for `a.txt`, which you hold. Run `substrate locks release ";
+    let told: Vec<bool> = requests.iter().map(|request| request.news().contains(note)).collect();
+    assert_eq!(told, [false, false, false, true]);
+}
+
+/// A shell line is no way around a lease: the model of the second session reads why, and what to do.
+#[test]
+fn a_line_that_writes_what_another_session_holds_is_refused_until_it_is_free() {
+    let env = installed();
+    let (wait, gate) = gate(&env);
+    let first_model = holding(&env, &wait);
+    let first = Client::new(&env, &first_model).start_print("begin", &[]);
+    wait_until_held(&env);
+    let second_model = ModelServer::start(Script::new([
+        bash("sed -i s/two/three/ a.txt"),
+        bash("echo three > a.txt"),
+        bash("cat a.txt && echo other > b.txt"),
+        bash(&until_free(&gate)),
+        bash("sed -i s/two/three/ a.txt"),
+        Turn::text("written"),
+    ]));
+    let run = Client::new(&env, &second_model).print("begin", &[]);
+    assert_eq!(run.result(), "written");
+    let results = |at: usize| second_model.main_requests()[at].tool_results()[0].clone();
+    for at in [1, 2] {
+        let refused = results(at);
+        assert!(refused.is_error, "{}", refused.text);
+        assert!(refused.text.contains("`a.txt` is leased by "), "{}", refused.text);
+        assert!(refused.text.contains("`substrate locks wait a.txt`"), "{}", refused.text);
+    }
+    assert!(results(3).text.starts_with("two"), "nothing was written, and reading is free");
+    assert!(!results(5).is_error, "after the release it is free: {}", results(5).text);
+    assert_eq!(
+        (text(&env, "a.txt").as_str(), text(&env, "b.txt").as_str()),
+        ("three\n", "other\n")
     );
     first.finish(LONG).success();
 }

@@ -7,7 +7,7 @@ use substrate_testkit::{
     Client, ModelServer, Recorded, Run, Script, TestEnv, Turn, bin, wait_until,
 };
 
-use crate::house::{SOON, daemon_pid, journal, signal};
+use crate::house::{SOON, configure, daemon_pid, journal, signal};
 
 /// An installation as a user makes it, with a daemon.
 fn installed() -> TestEnv {
@@ -42,6 +42,10 @@ fn read(run: Run) -> Value {
 
 /// The person sends a message. Its id.
 fn send(env: &TestEnv, to: &str, subject: &str, priority: &str) -> i64 {
+    send_body(env, to, subject, "the body", priority)
+}
+
+fn send_body(env: &TestEnv, to: &str, subject: &str, body: &str, priority: &str) -> i64 {
     let args = [
         "send",
         "--to",
@@ -49,7 +53,7 @@ fn send(env: &TestEnv, to: &str, subject: &str, priority: &str) -> i64 {
         "--subject",
         subject,
         "--body",
-        "the body",
+        body,
         "--priority",
         priority,
         "--format",
@@ -96,14 +100,14 @@ fn a_working_agent_gets_urgent_mail_at_its_next_tool_call_and_normal_mail_at_its
     assert_eq!(introduced(&requests, "\"an urgent word\""), [1], "with the first tool's result");
     assert_eq!(introduced(&requests, "\"a normal word\""), [3], "after the turn wanted to end");
     let news = requests[3].news();
-    assert!(
-        news.contains("You have 1 unread message:\n- From: User - \"a normal word\""),
-        "{news}"
+    // The urgent one was given whole, and has been seen: it is read, and counts no more.
+    let told = format!(
+        "You have 1 unread message:\n- From: User - \"a normal word\" [#{normal}]\n> the body\nUse `substrate read {normal}` to see it again, `substrate reply {normal} --body \"…\"` to answer."
     );
-    assert!(news.contains("Use `substrate inbox` to read full messages."), "{news}");
+    assert!(news.contains(&told), "{news}");
     for id in [normal, urgent] {
         let ledger = ledger(&env, id);
-        assert!(ledger["seen_ms"].is_i64() && ledger["read_ms"].is_null(), "{ledger}");
+        assert!(ledger["seen_ms"].is_i64() && ledger["read_ms"].is_i64(), "{ledger}");
     }
 }
 
@@ -221,6 +225,37 @@ fn mail_to_a_closed_session_waits_for_it() {
 }
 
 #[test]
+fn short_mail_comes_whole_and_long_mail_is_announced_until_it_was_told_twice() {
+    let env = installed();
+    let model = ModelServer::start(Script::new([
+        Turn::text("bye"),
+        Turn::text("I will read it later"),
+        Turn::text("later still"),
+        Turn::text("never"),
+    ]));
+    let client = Client::new(&env, &model);
+    let first = client.print("begin", &[]);
+    let name = agent(&env);
+    let short = send_body(&env, &name, "a short word", "take the left one", "normal");
+    let long = send_body(&env, &name, "a long story", &"x".repeat(601), "normal");
+    let urgent = send_body(&env, &name, "an urgent one", &"y".repeat(601), "urgent");
+    let states = |ids: [i64; 3]| ids.map(|id| ledger(&env, id)["state"].clone());
+    for prompt in ["go on", "and on", "and on again"] {
+        let run = client.print(prompt, &["--resume", first.session_id()]);
+        assert_eq!(run.session_id(), first.session_id());
+        assert_eq!(states([short, long, urgent]), ["read", "seen", "read"], "{prompt}");
+    }
+    let requests = model.main_requests();
+    assert_eq!(introduced(&requests, "\n> take the left one\n"), [1]);
+    assert_eq!(introduced(&requests, &format!("\n> {}\n", "y".repeat(601))), [1]);
+    let told = format!("\"a long story\" [#{long}] (601 characters: `substrate read {long}`)");
+    assert_eq!(introduced(&requests, &told), [1, 2], "and at the next prompt once more");
+    let news = requests[2].news();
+    assert!(news.contains("You have 1 unread message:"), "{news}");
+    assert!(news.contains(&format!("`substrate reply {long} --body \"…\"` to answer.")), "{news}");
+}
+
+#[test]
 fn a_subagents_commands_are_its_own() {
     let env = installed();
     let program = program();
@@ -308,10 +343,7 @@ fn after_a_compaction_the_agent_is_told_who_it_is_and_what_is_open() {
 fn a_turn_with_unfinished_tasks_goes_on_until_they_are_done() {
     let env = installed();
     let script = Script::new([
-        Turn::tool(
-            "TaskCreate",
-            json!({"subject": "write it", "description": "all of it", "activeForm": "writing"}),
-        ),
+        create_task(),
         Turn::text("done, I think"),
         Turn::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})),
         Turn::text("really done"),
@@ -319,6 +351,45 @@ fn a_turn_with_unfinished_tasks_goes_on_until_they_are_done() {
     let model = ModelServer::start(script);
     let run = Client::new(&env, &model).print("begin", &[]);
     assert_eq!(run.result(), "really done");
-    let reason = "1 incomplete task(s): #1 [pending]. Complete ALL tasks before stopping.";
-    assert_eq!(introduced(&model.main_requests(), reason), [2]);
+    assert_eq!(introduced(&model.main_requests(), TASKS), [2]);
+}
+
+const TASKS: &str = "1 incomplete task(s): #1 [pending] \"write it\". Complete ALL tasks before stopping, or ask your question and stop again.";
+
+fn create_task() -> Turn {
+    Turn::tool(
+        "TaskCreate",
+        json!({"subject": "write it", "description": "all of it", "activeForm": "writing"}),
+    )
+}
+
+/// It could only ask again, and nobody could answer.
+#[test]
+fn a_model_that_asks_its_user_something_is_not_held_by_its_tasks() {
+    for profile in ["standard", "persistent"] {
+        let env = installed();
+        configure(&env, &format!("profile = \"{profile}\"\n[persist]\nmode = \"off\"\n"));
+        let model = ModelServer::start(Script::new([
+            create_task(),
+            Turn::text("The schema is ready. Postgres or SQLite?"),
+            Turn::text("held after all"),
+        ]));
+        let run = Client::new(&env, &model).print("begin", &[]);
+        assert_eq!(run.result(), "The schema is ready. Postgres or SQLite?", "{profile}");
+        assert_eq!(model.main_requests().len(), 2, "{profile}");
+    }
+}
+
+#[test]
+fn unfinished_tasks_hold_a_turn_once() {
+    let env = installed();
+    let model = ModelServer::start(Script::new([
+        create_task(),
+        Turn::text("I am done."),
+        Turn::text("I leave it as it is."),
+        Turn::text("held twice"),
+    ]));
+    let run = Client::new(&env, &model).print("begin", &[]);
+    assert_eq!(run.result(), "I leave it as it is.");
+    assert_eq!(introduced(&model.main_requests(), TASKS), [2]);
 }

@@ -10,6 +10,11 @@ fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
     (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
 }
 
+/// A piece of work: only a turn with some is reminded.
+fn look() -> Turn {
+    Turn::tool("Bash", json!({"command": "ls", "description": "look"}))
+}
+
 fn installed(flags: &[&str]) -> TestEnv {
     let env = TestEnv::new();
     std::fs::create_dir(env.project().join(".git")).unwrap();
@@ -29,6 +34,7 @@ fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
     .subagent(
         "look",
         [
+            look(),
             Turn::text("found it"),
             Turn::text("checked: found it"),
             Turn::text("nothing to note; found it in src/lib.rs"),
@@ -38,10 +44,10 @@ fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
     let run = Client::new(&env, &model).print("begin", &[]);
     assert_eq!(run.result(), "the whole result");
     let (main, sub) = (model.main_requests(), model.subagent_requests());
-    assert_eq!((main.len(), sub.len()), (3, 3), "nobody was asked more often");
-    assert_eq!(introduced(&sub, "check your own work"), [1]);
-    assert_eq!(introduced(&sub, "One more question"), [2]);
-    assert_eq!(introduced(&sub, "At the end, repeat your complete final answer"), [1, 2]);
+    assert_eq!((main.len(), sub.len()), (3, 4), "nobody was asked more often");
+    assert_eq!(introduced(&sub, "check your own work"), [2]);
+    assert_eq!(introduced(&sub, "One more question"), [3]);
+    assert_eq!(introduced(&sub, "At the end, repeat your complete final answer"), [2, 3]);
     assert_eq!(introduced(&main, "a short look back"), [2]);
     assert!(
         main[2].news().contains("At the end, repeat your complete final answer"),
@@ -57,6 +63,7 @@ fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
 fn a_model_that_is_reminded_can_invoke_the_skill() {
     let env = installed(&[]);
     let model = ModelServer::start(Script::new([
+        look(),
         Turn::text("done"),
         Turn::tool("Skill", json!({"skill": "reflect"})),
         Turn::text("looked back; done"),
@@ -64,8 +71,20 @@ fn a_model_that_is_reminded_can_invoke_the_skill() {
     let run = Client::new(&env, &model).print("begin", &[]);
     assert_eq!(run.result(), "looked back; done");
     let main = model.main_requests();
-    assert_eq!(introduced(&main, "a short look back"), [1]);
-    assert!(main[2].news().contains("Done, undone"), "{}", main[2].news());
+    assert_eq!(introduced(&main, "a short look back"), [2]);
+    assert!(main[3].news().contains("Done, undone"), "{}", main[3].news());
+}
+
+/// Who only answers has nothing to look back at.
+#[test]
+fn a_turn_without_tools_ends_without_a_reminder() {
+    let env = installed(&[]);
+    let model = ModelServer::start(Script::new([Turn::text("42"), Turn::text("reminded")]));
+    let run = Client::new(&env, &model).print("what is the answer?", &[]);
+    assert_eq!(run.result(), "42");
+    let first = model.main_requests()[0].texts();
+    assert!(first.contains("[SessionStart] session=") && !first.contains("n/a"), "{first}");
+    assert!(!first.contains("&lt;system-reminder&gt;"), "no tags of ours: {first}");
 }
 
 #[test]

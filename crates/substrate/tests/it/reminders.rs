@@ -7,8 +7,22 @@ use crate::house::{bytes, configure};
 
 const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the one who asked.";
 
-/// What holds whoever wants to stop.
+/// What holds whoever wants to stop after some work.
 fn held(env: &TestEnv, event: &str, again: bool) -> String {
+    let mut call = json!({
+        "session_id": "s1", "cwd": env.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Glob", "tool_input": {"pattern": "*"}, "tool_use_id": "toolu_1",
+    });
+    if event == "SubagentStop" {
+        call["agent_id"] = json!("a1");
+        call["agent_type"] = json!("reviewer");
+    }
+    env.hook("PreToolUse", call).success();
+    held_idle(env, event, again)
+}
+
+/// What holds whoever wants to stop.
+fn held_idle(env: &TestEnv, event: &str, again: bool) -> String {
     let project = env.project().display().to_string();
     let mut payload = json!({
         "session_id": "s1", "cwd": project, "hook_event_name": event, "stop_hook_active": again,
@@ -42,6 +56,7 @@ fn a_subagent_is_held_twice_and_the_main_thread_once_with_and_without_a_daemon()
         }
         assert!(held(&env, "Stop", false).contains("`/reflect`"));
         assert_eq!(held(&env, "Stop", true), "", "it may stop");
+        assert_eq!(held_idle(&env, "Stop", false), "", "a turn without tools is not reminded");
     }
 }
 

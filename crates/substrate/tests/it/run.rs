@@ -282,16 +282,23 @@ fn supervised(env: &TestEnv, args: &[&str]) -> Command {
 }
 
 #[rstest]
-#[case::with_a_daemon("", "true")]
-#[case::without(ALONE, "true")]
-#[case::of_which_another_takes_over("", "substrate daemon restart")]
-#[case::that_somebody_stops("", "substrate daemon stop")]
-fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] meanwhile: &str) {
+#[case::with_a_daemon("", &[])]
+#[case::without(ALONE, &[])]
+#[case::of_which_another_takes_over("", &["daemon", "restart"])]
+#[case::that_the_user_stops("", &["daemon", "stop"])]
+fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] meanwhile: &[&str]) {
     let env = TestEnv::new();
     configure(&env, &format!("{settings}{RESTART}"));
-    fake_client(&env, 1, &format!("{OTHER}; {meanwhile} > /dev/null 2>&1"), "");
+    let wait = "echo > ready; while [ ! -e go ]; do sleep 0.01; done";
+    fake_client(&env, 1, &format!("{OTHER}; {wait}"), "");
     let args = ["--continue", "--model", "opus", "do it"];
-    let run = Running::start(supervised(&env, &args), Vec::new()).finish(SOON).code(0);
+    let run = Running::start(supervised(&env, &args), Vec::new());
+    wait_until(SOON, "the client", || env.project().join("ready").exists());
+    if !meanwhile.is_empty() {
+        env.substrate(meanwhile).code(0);
+    }
+    write_file(&env.project().join("go"), b"");
+    let run = run.finish(SOON).code(0);
     let calls = text(&env.project().join("calls"));
     let calls: Vec<_> = calls.lines().map(|line| line.split_once('|').unwrap()).collect();
     let (agent, first) = calls[0];

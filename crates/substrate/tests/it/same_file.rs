@@ -92,11 +92,8 @@ fn who_waits_for_another_name_is_told_when_the_file_is_free() {
     let mut wait = env.command(substrate_testkit::bin("substrate"));
     wait.args(["locks", "wait", "link.rs", "--timeout", "15s", "--session-id", "b"]);
     let wait = substrate_testkit::Running::start(wait, Vec::new());
-    let is_told = || {
-        let inbox = env.substrate(["inbox", "--session-id", "a", "--format", "json"]).success();
-        inbox.contains("waits for x.rs")
-    };
-    substrate_testkit::wait_until(crate::house::SOON, "mail that somebody waits", is_told);
+    let is_told = || hook(&env, "a", "PostToolUse", "x.rs").contains("is waiting for `x.rs`");
+    substrate_testkit::wait_until(crate::house::SOON, "a note that somebody waits", is_told);
     let released = env.substrate(["locks", "release", "link.rs", "--session-id", "a"]).success();
     assert_eq!(released, "Released 1 file.\n");
     let said = wait.finish(crate::house::SOON).success();

@@ -190,7 +190,7 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     let lacks: Value = serde_json::from_str(&lacks.stdout).unwrap();
     assert_eq!(lacks["lacks"], json!(["Cross-agent observations", "Unresolved"]));
     let shown = env.substrate(["scratchpad", "show", "writer"]).success();
-    assert_eq!(shown, format!("{path}\n\n## What I did\n[2Jmine\n"), "and no escapes");
+    assert_eq!(shown, format!("{path}\n\n## What I did\n [2Jmine\n"), "and no escapes");
 
     env.substrate(["scratchpad", "check"]).code(1);
     let coordinator = env.substrate(["scratchpad", "path"]).success();

@@ -122,7 +122,7 @@ fn hostile_ids_lead_nowhere_and_the_session_goes_on() {
             if !run.stdout.is_empty() {
                 let said: Value = serde_json::from_str(&run.stdout).unwrap();
                 let text = said["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-                assert_eq!(text.matches("</system-reminder>").count(), 1, "{text}");
+                assert!(!text.contains("system-reminder>"), "{text}");
             }
         }
     }
@@ -205,7 +205,7 @@ fn setup_makes_folders_rotates_and_is_told_at_the_next_start() {
         said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     };
     let told = start("s1");
-    assert!(told.contains("<system-reminder>\n[SessionStart] session=s1 agent=n/a type=n/a\nLog: logs/sessions/s1/\n</system-reminder>\n<system-reminder>\n[Setup:init] Project project initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/\n</system-reminder>"), "{told}");
+    assert!(told.contains("[SessionStart] session=s1\nLog: logs/sessions/s1/\n[Setup:init] Project project initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/"), "{told}");
     assert!(!start("s2").contains("Setup"));
 
     let old = logs(&env).join("old");

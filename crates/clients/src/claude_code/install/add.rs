@@ -18,7 +18,7 @@ const NEW: &str = "{}\n";
 
 pub(super) fn add(text: &str, wanted: &Wanted) -> Result<Edited, SettingsError> {
     let (bom, body) = split_bom(text);
-    if wanted.entries.is_empty() && wanted.allow.is_none() && is_blank(body) {
+    if wanted.entries.is_empty() && wanted.allow.is_empty() && is_blank(body) {
         return Ok(Edited { text: text.to_owned(), is_empty: true });
     }
     let body = if is_blank(body) { NEW } else { body };
@@ -33,7 +33,7 @@ fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
     let document = parse(body)?;
     let prompts = prompts(wanted);
     let are_there = are_there(&document, &wanted.entries, &prompts);
-    let cuts = if are_there { Edits::default() } else { without(&document, &prompts, None) };
+    let cuts = without(&document, (!are_there).then_some(&prompts), &wanted.retired);
     let place = |problem: Problem| {
         let at = cuts.before(problem.at);
         Problem { at, ..problem }
@@ -42,13 +42,12 @@ fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
     let rest = cuts.clone().apply(body);
     let document = parse(&rest).map_err(place)?;
     let entries = if are_there { &[] } else { wanted.entries.as_slice() };
-    let allow = wanted.allow.as_deref();
     if let Some(problem) =
         problems(&document).into_iter().find(|problem| problem.drops == Some(Drops::File))
     {
         return Err(place(problem));
     }
-    let edits = Adder::new(&document).add(entries, allow).map_err(place)?;
+    let edits = Adder::new(&document).add(entries, &wanted.allow).map_err(place)?;
     Ok(edits.apply(&rest))
 }
 
@@ -99,7 +98,7 @@ impl<'d, 'a> Adder<'d, 'a> {
         Self { document, style: Style::of(document), edits: Edits::default() }
     }
 
-    fn add(mut self, entries: &[Entry], allow: Option<&str>) -> Result<Edits, Problem> {
+    fn add(mut self, entries: &[Entry], allow: &[String]) -> Result<Edits, Problem> {
         let root = &self.document.root;
         let layout = Layout::of_root(self.document, &self.style);
         let mut new = Vec::new();
@@ -113,11 +112,11 @@ impl<'d, 'a> Adder<'d, 'a> {
                 }
             }
         }
-        if let Some(rule) = allow {
+        if !allow.is_empty() {
             match object_in(root, "permissions")? {
-                Some(rules) => self.permissions(rules, rule, &layout)?,
+                Some(rules) => self.permissions(rules, allow, &layout)?,
                 None => {
-                    let rules = vec![("allow", Json::List(vec![Json::text(rule)]))];
+                    let rules = vec![("allow", texts(allow))];
                     new.push((Some("permissions"), Json::Object(rules)));
                 }
             }
@@ -138,7 +137,9 @@ impl<'d, 'a> Adder<'d, 'a> {
         let mut new = Vec::new();
         for (event, hooks) in by_event(entries) {
             match list_in(events, event, &format!("hooks.{event}"))? {
-                Some(array) => self.append(&List::from(array), (None, Json::group(hooks)), &layout),
+                Some(array) => {
+                    self.append(&List::from(array), &[(None, Json::group(hooks))], &layout);
+                }
                 None => new.push((Some(event), groups(hooks))),
             }
         }
@@ -153,28 +154,26 @@ impl<'d, 'a> Adder<'d, 'a> {
     fn permissions(
         &mut self,
         rules: &Object<'_>,
-        rule: &str,
+        allow: &[String],
         outside: &Layout,
     ) -> Result<(), Problem> {
         let list = List::from(rules);
         match list_in(rules, "allow", "permissions.allow")? {
-            Some(allowed) if position(allowed, rule).is_some() => {}
             Some(allowed) => {
                 let layout = self.layout(&list, outside);
-                self.append(&List::from(allowed), (None, Json::text(rule)), &layout);
+                let missing = allow.iter().filter(|rule| position(allowed, rule).is_none());
+                let missing: Vec<_> = missing.map(|rule| (None, Json::text(rule))).collect();
+                self.append(&List::from(allowed), &missing, &layout);
             }
-            None => {
-                let rules = Json::List(vec![Json::text(rule)]);
-                self.append(&list, (Some("allow"), rules), outside);
-            }
+            None => self.append(&list, &[(Some("allow"), texts(allow))], outside),
         }
         Ok(())
     }
 
-    fn append(&mut self, list: &List, item: (Option<&str>, Json), outside: &Layout) {
+    fn append(&mut self, list: &List, items: &[(Option<&str>, Json)], outside: &Layout) {
         let layout = self.layout(list, outside);
         let place = Place { style: &self.style, layout: &layout, is_root: false };
-        self.edits.append(list, &[item], &place);
+        self.edits.append(list, items, &place);
     }
 
     fn layout(&self, list: &List, outside: &Layout) -> Layout {
@@ -184,6 +183,10 @@ impl<'d, 'a> Adder<'d, 'a> {
 
 fn groups(hooks: Vec<Json>) -> Json {
     Json::List(vec![Json::group(hooks)])
+}
+
+fn texts(rules: &[String]) -> Json {
+    Json::List(rules.iter().map(|rule| Json::text(rule)).collect())
 }
 
 fn object_in<'v, 'a>(

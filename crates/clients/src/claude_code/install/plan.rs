@@ -150,3 +150,9 @@ fn snake(name: &str) -> String {
     }
     out
 }
+
+/// A rule that lets agents run a command without a dialog: that very line, or all that begins with it. The client looks at
+/// each part of a compound line on its own, so no other command can ride along.
+pub fn rule(words: &str, is_beginning: bool) -> String {
+    if is_beginning { format!("Bash({words}:*)") } else { format!("Bash({words})") }
+}

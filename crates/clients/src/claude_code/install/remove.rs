@@ -9,22 +9,22 @@ use super::edit::{Edits, Place, was_empty};
 use super::layout::{Layout, Style};
 use super::ours::{PROMPTS, hooks_of, is_ours};
 
-pub(super) fn remove(text: &str, allow: Option<&str>) -> Result<Edited, SettingsError> {
+pub(super) fn remove(text: &str, allow: &[String]) -> Result<Edited, SettingsError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {
         return Ok(Edited { text: text.to_owned(), is_empty: true });
     }
     let document = parse(body).map_err(|problem| problem.refusal(body))?;
-    let body = without(&document, &PROMPTS, allow).apply(body);
+    let body = without(&document, Some(&PROMPTS), allow).apply(body);
     let is_empty = parse(&body).is_ok_and(|left| left.root.properties.is_empty());
     Ok(Edited { text: format!("{bom}{body}"), is_empty })
 }
 
-/// The cuts that take out our own hooks, and that rule.
+/// The cuts that take out our own hooks, known also by these prompts, unless they stay; and these rules.
 pub(super) fn without(
     document: &Document<'_>,
-    prompts: &[(&str, &str)],
-    allow: Option<&str>,
+    prompts: Option<&[(&str, &str)]>,
+    allow: &[String],
 ) -> Edits {
     let style = Style::of(document);
     let mut cutter = Cutter { document, style, prompts, edits: Edits::default() };
@@ -42,24 +42,25 @@ enum Fate {
 struct Cutter<'d, 'a> {
     document: &'d Document<'a>,
     style: Style,
-    prompts: &'d [(&'d str, &'d str)],
+    /// `None`: our hooks stay.
+    prompts: Option<&'d [(&'d str, &'d str)]>,
     edits: Edits,
 }
 
 impl<'d> Cutter<'d, '_> {
-    fn root(&mut self, allow: Option<&str>) {
+    fn root(&mut self, allow: &[String]) {
         let root = &self.document.root;
         let layout = Layout::of_root(self.document, &self.style);
         let permissions = member(root, "permissions").map(std::ptr::from_ref);
         let fates: Vec<_> = root
             .properties
             .iter()
-            .map(|prop| match (prop.name.as_str(), &prop.value, allow) {
-                ("hooks", Value::Object(events), _) => self.hooks(events, &layout),
-                ("permissions", Value::Object(rules), Some(rule))
+            .map(|prop| match (prop.name.as_str(), &prop.value) {
+                ("hooks", Value::Object(events)) => self.hooks(events, &layout),
+                ("permissions", Value::Object(rules))
                     if permissions == Some(std::ptr::from_ref(prop)) =>
                 {
-                    self.permissions(rules, rule, &layout)
+                    self.permissions(rules, allow, &layout)
                 }
                 _ => Fate::Stays,
             })
@@ -106,14 +107,18 @@ impl<'d> Cutter<'d, '_> {
         let fates: Vec<_> = hooks_of(group)
             .iter()
             .map(|hook| match hook {
-                Value::Object(hook) if is_ours(event, hook, self.prompts) => Fate::Gone,
+                Value::Object(hook)
+                    if self.prompts.is_some_and(|prompts| is_ours(event, hook, prompts)) =>
+                {
+                    Fate::Gone
+                }
                 _ => Fate::Stays,
             })
             .collect();
         self.settle(&List::from(array), &fates)
     }
 
-    fn permissions(&mut self, rules: &'d Object<'_>, rule: &str, outside: &Layout) -> Fate {
+    fn permissions(&mut self, rules: &'d Object<'_>, ours: &[String], outside: &Layout) -> Fate {
         let list = List::from(rules);
         let layout = Layout::of(&list, outside, self.document.text, &self.style);
         let allow = member(rules, "allow").map(std::ptr::from_ref);
@@ -122,7 +127,7 @@ impl<'d> Cutter<'d, '_> {
             .iter()
             .map(|prop| match &prop.value {
                 Value::Array(allowed) if allow == Some(std::ptr::from_ref(prop)) => {
-                    self.allowed(allowed, rule, &layout)
+                    self.allowed(allowed, ours, &layout)
                 }
                 _ => Fate::Stays,
             })
@@ -130,12 +135,12 @@ impl<'d> Cutter<'d, '_> {
         self.settle_unless_empty_before(&list, &fates, &layout)
     }
 
-    /// The first such rule: we add one only where there is none, so that any other came after ours.
-    fn allowed(&mut self, allowed: &Array<'_>, rule: &str, outside: &Layout) -> Fate {
+    /// The first of equal rules: we add one only where there is none, so that any other came after ours.
+    fn allowed(&mut self, allowed: &Array<'_>, ours: &[String], outside: &Layout) -> Fate {
         let list = List::from(allowed);
         let layout = Layout::of(&list, outside, self.document.text, &self.style);
         let mut fates = vec![Fate::Stays; list.items.len()];
-        if let Some(at) = position(allowed, rule) {
+        for at in ours.iter().filter_map(|rule| position(allowed, rule)) {
             fates[at] = Fate::Gone;
         }
         self.settle_unless_empty_before(&list, &fates, &layout)

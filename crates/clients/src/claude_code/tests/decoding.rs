@@ -55,6 +55,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
         config_dir: Some("/home/dev/.claude".to_owned()),
         pane: Pane::of("/tmp/tmux-1000/default", "%3"),
+        settings_files: event.settings_files,
         project: String::new(),
         waiting_since: None,
         detail: Detail::ToolBefore { call },

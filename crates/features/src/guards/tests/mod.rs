@@ -1,6 +1,7 @@
 //! The built-in rules on a table of commands, and stories of rules on a real database with all features.
 
 mod own;
+mod own_files;
 mod pack;
 mod verbs;
 mod work;

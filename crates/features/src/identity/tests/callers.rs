@@ -1,7 +1,11 @@
 //! Whose command it is: session, name, inside and outside a client.
 
-use rstest::rstest;
+use std::sync::Arc;
 
+use rstest::rstest;
+use substrate_core::Lineage;
+
+use super::super::tick;
 use super::*;
 
 const INSIDE: bool = true;
@@ -73,7 +77,7 @@ fn a_name_that_was_typed_inside_a_client_counts_or_is_refused() {
         "a session without hooks"
     );
     let refused = asked(&mut stage, &typed("s1", "Other")).unwrap_err().to_string();
-    assert_eq!(refused, "you are Lead, and act for nobody else: leave `--agent` out");
+    assert_eq!(refused, "this command runs inside Lead's session and can't act for Other");
 }
 
 #[test]
@@ -95,4 +99,205 @@ fn whoever_acts_for_another_than_the_session_has_no_session() {
     begin_as(&mut stage, "s2", "Other");
     let caller = Caller { agent: Some("Other".to_owned()), inside_client: false, ..inside("s1") };
     assert_eq!(who(&mut stage, &caller).unwrap().session, None);
+}
+
+/// Two clients, 10 and 20, each with a session; 40 is a process that no hook spoke of.
+fn two_clients() -> Stage {
+    let mut stage = stage();
+    for (session, name, pid) in [("s1", "Lead", 10), ("s2", "Other", 20)] {
+        stage.machine.processes.insert(pid, i64::from(pid));
+        let event = Event {
+            client_pid: Some(pid),
+            wanted_agent: Some(name.to_owned()),
+            ..start(&stage, session, StartSource::Startup)
+        };
+        stage.happen(&event);
+    }
+    let event =
+        Event { actor: sub("a1", "reviewer"), ..stage.event(EventKind::SubagentStart, "s1") };
+    stage.happen(&event);
+    stage
+}
+
+type Row = (u32, i64, &'static str);
+const CALLER: Row = (99, 99, "substrate");
+const SHELL: Row = (50, 50, "bash -c x");
+const LEAD: Row = (10, 10, "client");
+const OTHER: Row = (20, 20, "client");
+const INIT: Row = (1, 0, "init");
+
+/// A command below Lead's client.
+const BELOW: &[Row] = &[CALLER, SHELL, LEAD, INIT];
+/// In the user's own terminal.
+const TERMINAL: &[Row] = &[CALLER, SHELL, INIT];
+/// The number of Lead's client, given to another process.
+const REUSED: &[Row] = &[CALLER, SHELL, (10, 11, "another"), INIT];
+/// A client that Lead's shell started.
+const NESTED: &[Row] = &[CALLER, SHELL, OTHER, (15, 15, "bash"), LEAD, INIT];
+/// The same of a client whose hooks nobody heard.
+const NESTED_UNKNOWN: &[Row] = &[CALLER, SHELL, (40, 40, "client"), (15, 15, "bash"), LEAD, INIT];
+/// After `nohup … &`, `setsid -f`.
+const DETACHED: &[Row] = &[CALLER, INIT];
+/// Detached before Lead's client began.
+const OLD: &[Row] = &[(99, 9, "substrate"), INIT];
+
+const REFUSED: Option<&str> = Some("refused");
+
+#[rstest]
+// Nothing has to be said, and nothing that is said makes it another's: `env -i … substrate send`.
+#[case::nothing_said(BELOW, None, "", None, Some("Lead"))]
+#[case::its_session(BELOW, None, "s1", None, Some("Lead"))]
+#[case::its_name(BELOW, None, "", Some("Lead"), Some("Lead"))]
+#[case::its_subagent(BELOW, None, "", Some("Lead/reviewer-1"), Some("Lead/reviewer-1"))]
+#[case::another_session(BELOW, None, "s2", None, REFUSED)]
+#[case::another_name(BELOW, None, "", Some("Other"), REFUSED)]
+#[case::another_session_and_its_name(BELOW, None, "s2", Some("Other"), REFUSED)]
+#[case::the_user(BELOW, None, "", Some("User"), REFUSED)]
+#[case::nobody_of_that_name(BELOW, None, "", Some("Laed"), REFUSED)]
+#[case::a_subagent_that_is_none(BELOW, None, "", Some("Lead/reviewer-9"), REFUSED)]
+#[case::an_unknown_session(BELOW, None, "s9", None, None)]
+#[case::an_unknown_session_by_name(BELOW, None, "s9", Some("Other"), REFUSED)]
+// A variable that names another client does not lead out of one's own.
+#[case::another_client_named(BELOW, Some(20), "", None, Some("Lead"))]
+#[case::the_nearest_client(NESTED, None, "", None, Some("Other"))]
+#[case::not_the_one_around_it(NESTED, None, "s1", None, REFUSED)]
+#[case::a_client_nobody_knows_is_its_parents(NESTED_UNKNOWN, Some(40), "", None, Some("Lead"))]
+#[case::the_users_terminal(TERMINAL, None, "", None, Some("User"))]
+#[case::the_user_for_a_session(TERMINAL, None, "s2", None, Some("Other"))]
+#[case::the_user_for_an_agent(TERMINAL, None, "", Some("Lead"), Some("Lead"))]
+#[case::a_number_used_again(REUSED, None, "", None, Some("User"))]
+#[case::detached(DETACHED, Some(10), "", None, Some("Lead"))]
+#[case::detached_for_another_session(DETACHED, Some(10), "s2", None, REFUSED)]
+#[case::detached_for_another_agent(DETACHED, Some(10), "", Some("Other"), REFUSED)]
+#[case::detached_from_nobody(DETACHED, None, "", None, Some("User"))]
+#[case::detached_from_a_client_nobody_knows(DETACHED, Some(40), "", None, Some("User"))]
+#[case::older_than_the_client(OLD, Some(10), "", None, Some("User"))]
+fn processes_say_whose_a_command_is(
+    #[case] above: &[Row],
+    #[case] named_client: Option<u32>,
+    #[case] session: &str,
+    #[case] agent: Option<&str>,
+    #[case] expected: Option<&str>,
+) {
+    let mut stage = two_clients();
+    let lineage = Lineage { named_client, ..lineage(above) };
+    // A variable that says nothing of a client, or all that one can say, makes no difference below one.
+    let is_below = above.contains(&LEAD) || above.contains(&OTHER);
+    for inside_client in [false, is_below] {
+        let caller = Caller {
+            session: Some(session.to_owned()).filter(|session| !session.is_empty()),
+            agent: agent.map(str::to_owned),
+            agent_typed: true,
+            inside_client,
+            lineage: Some(Arc::new(lineage.clone())),
+            ..Caller::default()
+        };
+        match asked(&mut stage, &caller) {
+            Ok(found) => {
+                assert_eq!(found.map(|who| who.address()).as_deref(), expected);
+            }
+            Err(FeatureError::Refused { message, hint }) => {
+                assert_eq!(Some("refused"), expected, "{message}");
+                assert!(message.starts_with("this command runs inside "), "{message}");
+                assert!(hint.contains("in a terminal of their own"), "{hint}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn below() -> Caller {
+    Caller { lineage: Some(Arc::new(lineage(BELOW))), ..Caller::default() }
+}
+
+#[test]
+fn an_inherited_name_is_no_reason_to_refuse_below_a_client() {
+    let mut stage = two_clients();
+    for name in ["Other", "User", "Other/x"] {
+        let caller = Caller { agent: Some(name.to_owned()), ..below() };
+        assert_eq!(who(&mut stage, &caller).unwrap().address(), "Lead");
+    }
+}
+
+#[test]
+fn what_only_the_user_may_run_is_refused_inside_a_session() {
+    let mut stage = two_clients();
+    let says = Caller { inside_client: true, ..Caller::default() };
+    for (caller, inside) in [(below(), "Lead's session"), (says, "a session")] {
+        let (message, hint) = error(&mut stage, &caller, &["fleet", "check"], json!({}));
+        assert_eq!(
+            message,
+            format!(
+                "`substrate fleet check` is only for the user, and this command runs inside {inside}"
+            )
+        );
+        assert_eq!(
+            hint,
+            "ask the user to run `substrate fleet check …` in a terminal of their own, outside the client"
+        );
+    }
+    let user = Caller { lineage: Some(Arc::new(lineage(TERMINAL))), ..Caller::default() };
+    stage.call(&user, &["fleet", "check"], json!({"names": ["Lead"]})).unwrap();
+}
+
+#[test]
+fn both_clients_of_a_session_are_known_and_a_process_knows_its_sessions() {
+    let mut stage = two_clients();
+    // The session of 10 is opened in 30 as well, and 30 speaks last.
+    stage.machine.processes.insert(30, 30);
+    let event = Event { client_pid: Some(30), ..start(&stage, "s1", StartSource::Resume) };
+    stage.happen(&event);
+    assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead");
+    // `/clear` in 10: its shells may still name the session before.
+    stage.pass(1_000);
+    let event = Event { client_pid: Some(10), ..start(&stage, "s3", StartSource::Clear) };
+    stage.happen(&event);
+    let session = |stage: &mut Stage, caller: &Caller| {
+        who(stage, caller).unwrap().session.unwrap().as_str().to_owned()
+    };
+    assert_eq!(session(&mut stage, &below()), "s3");
+    let before = Caller { session: Some("s1".to_owned()), ..below() };
+    assert_eq!(session(&mut stage, &before), "s1");
+}
+
+#[test]
+fn below_a_client_no_other_session_is_made_kept_or_kept_alive() {
+    let mut stage = two_clients();
+    for session in ["s2", "s9"] {
+        let caller = Caller { session: Some(session.to_owned()), ..below() };
+        if session == "s2" {
+            assert!(matches!(asked(&mut stage, &caller), Err(FeatureError::Refused { .. })));
+            continue;
+        }
+        for path in [["identity", "ensure"], ["identity", "restore"], ["identity", "save"]] {
+            let (message, _) = error(&mut stage, &caller, &path, json!({}));
+            assert_eq!(message, "no agent belongs to this session yet");
+        }
+        let (message, _) = error(&mut stage, &caller, &["heartbeat"], json!({}));
+        assert_eq!(message, "no agent belongs to this session yet");
+    }
+    assert_eq!(
+        text(&mut stage, &below(), &["identity", "ensure"], json!({})),
+        "Session s1 is Lead.\n"
+    );
+}
+
+#[test]
+fn an_agent_that_deleted_itself_is_still_not_the_user() {
+    let mut stage = two_clients();
+    text(&mut stage, &below(), &["agent", "delete"], json!({"name": "Lead"}));
+    assert_eq!(who(&mut stage, &below()), None);
+    let (message, _) = error(&mut stage, &below(), &["fleet", "check"], json!({}));
+    assert!(message.ends_with("runs inside a session"), "{message}");
+}
+
+#[test]
+fn client_processes_are_forgotten_when_they_are_gone_for_long() {
+    let mut stage = two_clients();
+    stage.pass(31 * DAY);
+    stage.with(|cx| tick::tick(cx).unwrap());
+    assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead", "it still runs");
+    stage.machine.processes.remove(&10);
+    stage.with(|cx| tick::tick(cx).unwrap());
+    assert_eq!(who(&mut stage, &below()).unwrap().address(), "User");
 }

@@ -13,7 +13,7 @@ use substrate_core::{
     ToolClass, VerbError, Who,
 };
 
-use crate::stage::Stage;
+use crate::stage::{Stage, in_shell, lineage};
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 86_400_000;

@@ -90,7 +90,7 @@ fn after(stage: &mut Stage, actor: Actor, use_id: &str, command: &str, response:
 
 fn runs(command: &str) -> Caller {
     let line = format!("/bin/bash -c source x && eval '{command}' < /dev/null && pwd -P >| /tmp/y");
-    Caller { shells: vec![line], ..inside("s1") }
+    Caller { lineage: in_shell(&line), ..inside("s1") }
 }
 
 fn main_thread() -> Actor {

@@ -222,7 +222,7 @@ fn an_agent_that_is_offline_can_be_deleted_and_its_name_is_free() {
     assert_eq!(error(&mut stage, &outside(), &path, lead.clone()).0, "Lead is at work");
     end(&mut stage, "s1", "other");
     let by_other = error(&mut stage, &inside("s2"), &path, lead.clone());
-    assert_eq!(by_other.0, "only Lead itself or a person may delete Lead");
+    assert_eq!(by_other.0, "only Lead itself or the user may delete Lead");
     assert_eq!(
         text(&mut stage, &outside(), &path, lead.clone()),
         "Lead is deleted; its name is free.\n"

@@ -1,4 +1,5 @@
-//! What agents are told about the logs. Nothing from outside can add a line, or end the tag that it is in.
+//! What agents are told about the logs. Nothing from outside can add a line or a tag. Our own words have no tags: the
+//! client puts its own around them, and escapes ours.
 
 use substrate_core::text::one_line;
 use substrate_core::time::Ago;
@@ -19,18 +20,19 @@ pub fn whereabouts(event: &Event) -> Option<String> {
             (said, format!("{session}/{}", entry::agent_folder(id)))
         }
         (actor, EventKind::SessionStart) => {
-            let kind = actor.kind().map_or_else(|| "n/a".to_owned(), plain);
-            (format!("[{name}] session={session} agent=n/a type={kind}"), session.to_string())
+            let kind = actor.kind().map(|kind| format!(" type={}", plain(kind)));
+            let said = format!("[{name}] session={session}{}", kind.unwrap_or_default());
+            (said, session.to_string())
         }
         _ => return None,
     };
-    Some(format!("<system-reminder>\n{said}\nLog: logs/sessions/{folder}/\n</system-reminder>"))
+    Some(format!("{said}\nLog: logs/sessions/{folder}/"))
 }
 
 /// What came of a Setup. `None`: nothing is done for that trigger.
 pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
     let project = project(root);
-    let said = match trigger {
+    Some(match trigger {
         "init" => format!(
             "[Setup:init] Project {project} initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/"
         ),
@@ -39,8 +41,7 @@ pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
             Ago(max_age_ms)
         ),
         _ => return None,
-    };
-    Some(format!("<system-reminder>\n{said}\n</system-reminder>"))
+    })
 }
 
 /// The project's name: that of its folder.

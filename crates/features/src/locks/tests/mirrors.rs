@@ -61,7 +61,7 @@ fn the_log_has_every_tool_and_every_decision_and_no_secret() {
     assert_eq!(
         log(&stage),
         "2027-01-15T08:00:00.000Z [NobleLion] acquired a.rs\n\
-         2027-01-15T08:00:00.000Z [NobleLion] PreToolUse {\"tool_name\":\"Edit\",\"tool_input\":{},\"verdict\":\"allow\"}\n"
+         2027-01-15T08:00:00.000Z [NobleLion] PreToolUse {\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":\"a.rs\"},\"verdict\":\"allow\"}\n"
     );
     edit(&mut stage, OTTER, "a.rs");
     assert!(log(&stage).contains("[CalmOtter] denied a.rs\n"), "{}", log(&stage));

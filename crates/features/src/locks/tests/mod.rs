@@ -14,6 +14,8 @@ mod shells;
 mod sweep_let;
 mod sweep_table;
 mod sweeps;
+mod writes;
+mod writes_table;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
@@ -79,7 +81,8 @@ fn call(name: &str, class: ToolClass) -> ToolCall {
 }
 
 fn edit_call(file: &str) -> ToolCall {
-    ToolCall { files: vec![file.to_owned()], ..call("Edit", ToolClass::Edit) }
+    let input = json!({"file_path": file}).to_string();
+    ToolCall { files: vec![file.to_owned()], input, ..call("Edit", ToolClass::Edit) }
 }
 
 /// Before an edit.
@@ -126,7 +129,8 @@ fn denial(outcome: &Outcome) -> Option<&str> {
 }
 
 fn bash_call(command: &str) -> ToolCall {
-    ToolCall { command: Some(command.to_owned()), ..call("Bash", ToolClass::Shell) }
+    let input = json!({"command": command}).to_string();
+    ToolCall { command: Some(command.to_owned()), input, ..call("Bash", ToolClass::Shell) }
 }
 
 /// Before a shell command.
@@ -248,6 +252,15 @@ fn mail(stage: &mut Stage, who: One) -> Vec<String> {
     let out = stage.call(&caller(who), &["inbox"], json!({"peek": true})).unwrap();
     let list = out.json["messages"].as_array().unwrap();
     list.iter().map(|one| one["subject"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What rides on the result of a harmless call of theirs.
+fn riding(stage: &mut Stage, who: One) -> Option<String> {
+    let call = call("Read", ToolClass::Read);
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: Some(5) };
+    let event = event(stage, who, EventKind::PostToolUse, detail);
+    let said = stage.told(&event).verdict.context?;
+    said.strip_prefix("[substrate locks] ").map(str::to_owned)
 }
 
 fn woken(stage: &Stage) -> Vec<&str> {

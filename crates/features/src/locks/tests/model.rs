@@ -107,8 +107,11 @@ impl Model {
             Some(other) if other != by => return true,
             Some(_) => {
                 let held = self.held.get_mut(&file).unwrap();
+                // Prolonged only when it is half over, so a second try has half a minute at least.
                 if is_provisional && held.is_provisional {
-                    held.expires = now + MINUTE;
+                    if held.expires - now < MINUTE / 2 {
+                        held.expires = now + MINUTE;
+                    }
                 } else if !is_provisional {
                     held.is_provisional = false;
                     held.expires = held.expires.max(now + TTL);

@@ -18,7 +18,7 @@ fn another_name_of_a_held_file_is_refused_and_its_holder_told_by_the_name_it_kno
     let outcome = edit(&mut stage, OTTER, "link.rs");
     let reason = denial(&outcome).unwrap();
     assert!(reason.starts_with("`link.rs` is leased by NobleLion as `a.rs`, taken "), "{reason}");
-    assert_eq!(mail(&mut stage, LION), ["CalmOtter waits for a.rs"]);
+    assert!(riding(&mut stage, LION).unwrap().starts_with("CalmOtter is waiting for `a.rs`, "));
     assert!(edits(&mut stage, LION, "link.rs") && edits(&mut stage, LION, "a.rs"));
     assert_eq!(held(&mut stage), ["a.rs NobleLion held", "link.rs NobleLion held"]);
     really_stop(&mut stage, LION);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::identity::book;
-use crate::locks::{ops, ops_globs};
+use crate::locks::{notes, ops, ops_globs};
 use rstest::rstest;
 use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 
@@ -16,10 +16,18 @@ use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 )]
 #[case::others(ops::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
 #[case::anybody(ops::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
+#[case::reserved_by_anybody(
+    ops_globs::OTHERS_RESERVE,
+    "lease_globs USING COVERING INDEX lease_globs_owner (session<?)"
+)]
 #[case::in_root(ops::IN_ROOT, "leases USING INDEX leases_root (root=?)")]
 #[case::in_project(ops::IN_PROJECT, "leases USING INDEX leases_project (project=?)")]
 #[case::expired(ops::EXPIRED, "leases USING INDEX leases_expires (expires_ms<?)")]
 #[case::globs(ops_globs::IN_ROOT, "lease_globs USING INDEX lease_globs_root (root=?)")]
+#[case::notes(
+    notes::OF,
+    "lease_notes USING INDEX sqlite_autoindex_lease_notes_1 (session=? AND actor=?)"
+)]
 #[case::pulse(book::PULSE, "s USING INDEX sqlite_autoindex_agent_sessions_1 (session=?)")]
 #[case::process(
     book::PROCESS,
@@ -98,7 +106,7 @@ impl Db for Counting<'_> {
 #[case::own("mine.rs", "", false, 2)]
 #[case::command("", "cargo build", false, 0)]
 #[case::sweep("", "git stash", false, 1)]
-#[case::after_a_command("", "cargo build", true, 1)]
+#[case::after_a_command("", "cargo build", true, 2)]
 fn an_event_costs(
     #[case] file: &str,
     #[case] command: &str,

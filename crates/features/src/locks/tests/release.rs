@@ -21,7 +21,8 @@ fn a_turn_that_ends_frees_the_files_of_its_actor_alone() {
 fn a_turn_that_is_held_keeps_its_files() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
-    edits(&mut stage, OTTER, "a.rs");
+    let letter = json!({"to": ["NobleLion"], "subject": "s", "body": "b", "priority": "normal"});
+    stage.call(&person(), &["send"], letter).unwrap();
     assert!(stop(&mut stage, LION).verdict.block.is_some(), "there is mail");
     assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
     really_stop(&mut stage, LION);

@@ -182,3 +182,74 @@ fn a_command_that_failed_may_have_changed_a_file_too() {
     let event = event(&stage, OTTER, EventKind::PostToolUseFailure, detail);
     assert!(stage.told(&event).verdict.context.unwrap().contains("it changed while your command"));
 }
+
+/// The holder runs a command for a while in which the file changes, and so does somebody else; what that one is told.
+fn both(stage: &mut Stage, holders: &str, others: &str) -> Option<String> {
+    bash(stage, LION, holders);
+    bash(stage, OTTER, others);
+    stage.pass(500);
+    touch(stage, "/repo/src/a.rs");
+    stage.pass(500);
+    let told = bashed(stage, OTTER, others, SECOND).verdict.context;
+    bashed(stage, LION, holders, SECOND);
+    told
+}
+
+#[rstest::rstest]
+#[case::names_it("cargo test", "python3 fix.py src/a.rs", true)]
+#[case::names_it_from_its_folder("cargo test", "cd src && ./fix a.rs", true)]
+#[case::names_it_in_a_program("sleep 9", "python3 -c \"open('src/a.rs', 'w')\"", true)]
+#[case::both_name_it("rustfmt src/a.rs", "python3 fix.py src/a.rs", false)]
+#[case::neither_names_it("cargo fmt", "make", false)]
+#[case::only_the_holder_names_it("rustfmt src/a.rs", "make", false)]
+#[case::names_another("cargo fmt", "python3 fix.py lib/a.rs", false)]
+#[case::only_reads_it("cargo fmt", "cat src/a.rs | head", false)]
+fn while_the_holder_is_at_work_only_a_command_that_names_the_file_is_told(
+    #[case] holders: &str,
+    #[case] others: &str,
+    #[case] is_told: bool,
+) {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/a.rs");
+    stage.pass(MINUTE);
+    let told = both(&mut stage, holders, others);
+    assert_eq!(told.is_some(), is_told, "{told:?}");
+    assert_eq!(mail(&mut stage, LION).len(), usize::from(is_told));
+    if let Some(told) = told {
+        assert!(
+            told.contains(
+                "`src/a.rs` is leased by NobleLion, and it changed while your command ran, which names it. \
+                 Look at it again before you go on, and tell them: "
+            ),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn the_holder_reads_why_the_other_is_suspected() {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/a.rs");
+    stage.pass(MINUTE);
+    both(&mut stage, "cargo test", "python3 fix.py src/a.rs");
+    let out = stage.call(&caller(LION), &["inbox"], json!({"peek": true})).unwrap();
+    let inbox = out.json.to_string();
+    assert!(inbox.contains("changed while CalmOtter ran a command that names it"), "{inbox}");
+}
+
+#[test]
+fn of_two_commands_the_one_that_names_the_file_is_told() {
+    let mut stage = two();
+    edits(&mut stage, LION, "src/a.rs");
+    stage.pass(MINUTE);
+    let coder = One("otter", Some("c2"));
+    bash(&mut stage, OTTER, "make");
+    bash(&mut stage, coder, "python3 fix.py src/a.rs");
+    stage.pass(500);
+    touch(&mut stage, "/repo/src/a.rs");
+    stage.pass(500);
+    assert_eq!(bashed(&mut stage, OTTER, "make", SECOND).verdict.context, None, "not this one");
+    let told = bashed(&mut stage, coder, "python3 fix.py src/a.rs", SECOND).verdict.context;
+    assert!(told.unwrap().contains("your command ran, which names it"));
+    assert_eq!(looks(&mut stage, OTTER), None, "once");
+}

@@ -120,7 +120,7 @@ pub(super) const LET: &[&str] = &[
     "mv -n b.rs a.rs",
     "mv x.tmp src/x.rs",
     "mv --help",
-    "cp b.rs a.rs",
+    "cp a.rs b.rs",
     "echo rm a.rs",
     "cargo rm a.rs",
     "npm rm a.rs",

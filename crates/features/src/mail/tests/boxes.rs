@@ -189,12 +189,44 @@ fn a_poll_shows_what_is_new_once() {
     assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({"quiet": true})).text, "");
     send(&mut stage, &person(), "CalmOtter", "hello");
     let out = run(&mut stage, &inside("otter"), "poll", json!({"wait": "30s"}));
-    let text = "📬 You have 1 unread message:\n- From: User - \"hello\" [#1]\n\nUse `substrate inbox` to read full messages.\n";
-    assert_eq!(out.text, text);
-    let reason = "You have 1 unread message:\n- From: User - \"hello\" [#1]\nUse `substrate inbox` to read full messages.";
+    let how = "Use `substrate read 1` to see it again, `substrate reply 1 --body \"…\"` to answer.";
+    let list = "You have 1 unread message:\n- From: User - \"hello\" [#1]\n> the text\n";
+    assert_eq!(out.text, format!("📬 {list}\n{how}\n"));
+    let reason = format!("{list}{how}");
     assert_eq!(out.hook, Some(json!({"decision": "block", "reason": reason})));
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
     assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({})).text, "No new messages.\n");
+}
+
+/// What was only announced is still there for whoever asks, but holds no turn, and ends no wait for something new.
+#[test]
+fn a_poll_shows_what_was_not_read_and_waits_for_what_is_new() {
+    let mut stage = two();
+    send_long(&mut stage, "CalmOtter", "a long story");
+    for event in [stop(&stage, "otter", false), stop(&stage, "otter", true)] {
+        stage.told(&event);
+    }
+    let out = run(&mut stage, &inside("otter"), "poll", json!({}));
+    let told = "[#1] (601 characters: `substrate read 1`)";
+    assert!(out.text.contains(told) && out.hook == Some(Value::Null), "{}", out.text);
+    assert_eq!(state(&mut stage, 1), "seen", "it was not read here either");
+    let wait = run(&mut stage, &inside("otter"), "poll", json!({"wait": "30s"})).wait.unwrap();
+    stage.pass(30 * SECOND);
+    let out = run(&mut stage, &inside("otter"), "poll", wait.body);
+    assert!(out.wait.is_none() && out.text.contains(told), "{}", out.text);
+}
+
+#[test]
+fn a_watch_ends_at_once_where_something_is_unread() {
+    let mut stage = two();
+    send_long(&mut stage, "CalmOtter", "a long story");
+    for event in [stop(&stage, "otter", false), stop(&stage, "otter", true)] {
+        stage.told(&event);
+    }
+    let out = run(&mut stage, &inside("otter"), "watch", json!({}));
+    assert!(out.wait.is_none() && out.text.contains("a long story"), "{}", out.text);
+    run(&mut stage, &inside("otter"), "read", json!({"id": 1}));
+    assert!(run(&mut stage, &inside("otter"), "watch", json!({})).wait.is_some());
 }
 
 #[test]

@@ -28,9 +28,11 @@ fn a_start_introduces_the_mailbox() {
     let outcome = stage.told(&event);
     let expected = "📬 You have 2 unread messages:
 - From: User (urgent) - \"Deploy fix\" [#2]
+> the text
 - From: NobleLion - \"Code review complete\" [#1]
+> the text
 
-Use `substrate inbox` to read full messages.";
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
     assert_eq!(said(&outcome.verdict).as_deref(), Some(expected));
     assert!(outcome.verdict.receipt);
 }
@@ -46,7 +48,7 @@ fn what_was_seen_but_not_read_is_told_again_at(
     #[case] expected: bool,
 ) {
     let mut stage = two();
-    send(&mut stage, &person(), "CalmOtter", "hello");
+    send_long(&mut stage, "CalmOtter", "hello");
     let event = prompt(&stage, "otter");
     stage.told(&event);
     let event = tool(&stage, EventKind::PreToolUse, "otter");
@@ -64,7 +66,9 @@ fn a_prompt_brings_what_is_new() {
     send(&mut stage, &inside("lion"), "calmotter", "Build completed successfully");
     let event = prompt(&stage, "otter");
     let outcome = stage.told(&event);
-    let expected = "📬 New message from NobleLion: \"Build completed successfully\" [#1]";
+    let expected = "📬 New message from NobleLion: \"Build completed successfully\" [#1]
+> the text
+Use `substrate read 1` to see it again, `substrate reply 1 --body \"…\"` to answer.";
     assert_eq!(said(&outcome.verdict).as_deref(), Some(expected));
     for n in 0..2 {
         send(&mut stage, &inside("lion"), "CalmOtter", &format!("n{n}"));
@@ -73,7 +77,7 @@ fn a_prompt_brings_what_is_new() {
     stage.told(&event);
     let event = notification(&stage, "otter");
     let outcome = stage.told(&event);
-    assert!(said(&outcome.verdict).unwrap().starts_with("📬 You have 2 new messages:\n"));
+    assert!(said(&outcome.verdict).unwrap().starts_with("📬 You have 2 unread messages:\n"));
 }
 
 #[rstest]
@@ -86,8 +90,12 @@ fn only_urgent_mail_comes_between_tool_calls(#[case] kind: EventKind) {
     assert_eq!(said(&stage.told(&event).verdict), None);
     send_with(&mut stage, &person(), "CalmOtter", "now", &json!({"priority": "urgent"}));
     let event = tool(&stage, kind, "otter");
-    let expected = "📬 New message from User (urgent): \"now\" [#2]";
-    assert_eq!(said(&stage.told(&event).verdict).as_deref(), Some(expected));
+    let expected = "📬 You have 2 unread messages:
+- From: User (urgent) - \"now\" [#2]
+> the text
+- … and 1 more
+";
+    assert!(said(&stage.told(&event).verdict).unwrap().starts_with(expected));
 }
 
 #[test]
@@ -99,12 +107,14 @@ fn nobody_stops_before_it_knows() {
     let outcome = stage.told(&event);
     let expected = "You have 2 unread messages:
 - From: User - \"Please review this\" [#1]
+> the text
 - From: NobleLion - \"Status update\" [#2]
-Use `substrate inbox` to read full messages.";
+> the text
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
     assert_eq!(outcome.verdict.block.as_deref(), Some(expected));
     let event = stop(&stage, "otter", true);
     assert_eq!(stage.told(&event).verdict.block, None);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read", "its whole body was seen");
 }
 
 #[test]
@@ -138,4 +148,92 @@ fn a_long_list_is_told_in_portions_and_nothing_is_forgotten() {
     let second = stage.told(&event).verdict.block.unwrap();
     assert!(second.starts_with("You have 3 unread messages:\n"), "{second}");
     assert!(second.contains("\"n12\" [#13]"), "{second}");
+}
+
+/// Seen, but only announced: it is announced once more, at the next prompt.
+#[test]
+fn what_was_only_announced_is_announced_again_at_the_next_prompt_once() {
+    let mut stage = two();
+    send_long(&mut stage, "CalmOtter", "a long story");
+    let event = stop(&stage, "otter", false);
+    let held = stage.told(&event).verdict.block.unwrap();
+    assert!(
+        held.contains("\"a long story\" [#1] (601 characters: `substrate read 1`)\n"),
+        "{held}"
+    );
+    let event = stop(&stage, "otter", true);
+    assert_eq!(stage.told(&event).verdict.block, None, "it was seen");
+    assert_eq!(state(&mut stage, 1), "seen");
+    let event = prompt(&stage, "otter");
+    let expected = "📬 You have 1 unread message:
+- From: User - \"a long story\" [#1] (601 characters: `substrate read 1`)
+
+Use `substrate read 1` to read it, `substrate reply 1 --body \"…\"` to answer.";
+    assert_eq!(said(&stage.told(&event).verdict).as_deref(), Some(expected));
+    let event = prompt(&stage, "otter");
+    assert_eq!(said(&stage.told(&event).verdict), None, "once");
+    let event = stop(&stage, "otter", false);
+    assert_eq!(stage.told(&event).verdict.block, None);
+}
+
+#[test]
+fn what_was_read_meanwhile_is_not_announced_again() {
+    let mut stage = two();
+    send_long(&mut stage, "CalmOtter", "a long story");
+    for event in [stop(&stage, "otter", false), stop(&stage, "otter", true)] {
+        stage.told(&event);
+    }
+    run(&mut stage, &inside("otter"), "read", json!({"id": 1}));
+    let event = prompt(&stage, "otter");
+    assert_eq!(said(&stage.told(&event).verdict), None);
+}
+
+#[test]
+fn the_start_of_a_session_and_its_first_prompt_announce_it_once() {
+    let mut stage = two();
+    send_long(&mut stage, "CalmOtter", "a long story");
+    for event in [stop(&stage, "otter", false), stop(&stage, "otter", true)] {
+        stage.told(&event);
+    }
+    let event = start(&stage, "otter", StartSource::Clear);
+    assert!(said(&stage.told(&event).verdict).unwrap().contains("a long story"));
+    let event = prompt(&stage, "otter");
+    assert_eq!(said(&stage.told(&event).verdict), None);
+}
+
+/// Every count is of what was not read, wherever it is told.
+#[test]
+fn every_count_is_the_same() {
+    let mut stage = two();
+    for subject in ["one", "two"] {
+        send_long(&mut stage, "CalmOtter", subject);
+    }
+    for event in [stop(&stage, "otter", false), stop(&stage, "otter", true)] {
+        stage.told(&event);
+    }
+    send(&mut stage, &person(), "CalmOtter", "three");
+    let status = run(&mut stage, &inside("otter"), "status", json!({}));
+    assert_eq!(status.json["n_unread"], 3);
+    let poll = run(&mut stage, &inside("otter"), "poll", json!({"peek": true}));
+    assert_eq!(poll.json["n_unread"], 3);
+    assert!(poll.text.starts_with("📬 You have 3 unread messages:\n"), "{}", poll.text);
+    let line = stage.call(&inside("otter"), &["inbox"], json!({"peek": true})).unwrap();
+    assert!(line.text.starts_with("3 unread messages.\n"), "{}", line.text);
+    let event = stop(&stage, "otter", false);
+    let held = stage.told(&event).verdict.block.unwrap();
+    assert!(held.starts_with("You have 3 unread messages:\n- From: User - \"three\""), "{held}");
+    assert!(held.contains("- … and 2 more\n"), "{held}");
+}
+
+#[test]
+fn a_message_holds_its_reader_twice_at_the_most() {
+    let mut stage = two();
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    // A client that does not honour blocks: no stop is another one.
+    for expected in [true, true, false, false] {
+        let event = stop(&stage, "otter", false);
+        assert_eq!(stage.told(&event).verdict.block.is_some(), expected);
+    }
+    let event = prompt(&stage, "otter");
+    assert!(said(&stage.told(&event).verdict).unwrap().contains("\"hello\" [#1]"));
 }

@@ -70,7 +70,7 @@ fn printed_and_followed_by_work_is_seen() {
     stage.pass(SECOND);
     let event = tool(&stage, EventKind::PreToolUse, "otter");
     stage.told(&event);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
     stage.pass(HOUR);
     let event = stop(&stage, "otter", false);
     assert!(offered(&mut stage, &event).is_none());
@@ -99,7 +99,7 @@ fn a_woken_turn_keeps_the_message_in_flight_until_it_works() {
     assert_eq!(state(&mut stage, 1), "injected");
     let event = stop(&stage, "otter", false);
     assert_eq!(stage.told(&event).verdict.block, None);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn what_a_dead_session_may_have_seen_is_told_to_the_next() {
     assert!(said(&stage.told(&event).verdict).unwrap().contains("\"hello\" [#1]"));
     let event = tool(&stage, EventKind::PreToolUse, "otter-2");
     stage.told(&event);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
 }
 
 #[test]
@@ -143,8 +143,10 @@ fn what_is_in_flight_is_not_told_again_however_long_it_takes() {
     stage.pass(HOUR);
     let event = notification(&stage, "otter");
     assert_eq!(said(&stage.told(&event).verdict), None);
-    assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({})).text, "No new messages.\n");
     assert_eq!(state(&mut stage, 1), "injected");
+    let asked = run(&mut stage, &inside("otter"), "poll", json!({})).text;
+    assert!(asked.contains("\"hello\" [#1]"), "who asks gets what was not read: {asked}");
+    assert_eq!(state(&mut stage, 1), "read");
 }
 
 #[test]
@@ -161,7 +163,8 @@ fn an_answer_without_the_words_claims_nothing() {
 #[test]
 fn status_shows_every_step() {
     let mut stage = two();
-    send(&mut stage, &inside("lion"), "CalmOtter", "hello");
+    let long = json!({"body": "x".repeat(601)});
+    send_with(&mut stage, &inside("lion"), "CalmOtter", "hello", &long);
     let event = prompt(&stage, "otter");
     stage.told(&event);
     stage.pass(SECOND);
@@ -278,9 +281,14 @@ fn of_a_list_that_was_cut_only_the_lines_that_fit_are_told() {
     let n_first = (0..9).filter(|n| first.contains(&format!("[#{}]", n + 1))).count();
     assert!((1..9).contains(&n_first), "{first}");
     for id in 1..=9 {
-        let line = format!("[#{id}]");
-        assert_ne!(first.contains(&line), second.contains(&line), "each is told once: {id}");
+        let whole = |said: &str| {
+            let after = said.split(&format!("[#{id}]")).nth(1);
+            after.is_some_and(|after| after.starts_with("\n> the text\n"))
+        };
+        assert!(whole(&first) != whole(&second) || id == n_first, "each is told once: {id}");
     }
+    let cut = format!("[#{n_first}]");
+    assert!(first.contains(&cut), "it may have been cut in its body: {first}");
 }
 
 /// Calls of one message run one after the other, and the model has not been asked in between.
@@ -297,7 +305,7 @@ fn what_went_with_a_tools_result_is_not_seen_by_the_next_call() {
     }
     let event = stop(&stage, "otter", false);
     assert_eq!(stage.told(&event).verdict.block, None);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
 }
 
 #[test]
@@ -329,4 +337,25 @@ fn mail_that_came_while_a_turn_ran_reaches_the_waiter_when_a_person_interrupts_i
     let waiter = stage.event(EventKind::Waiter, "otter");
     assert!(stage.told(&waiter).verdict.block.is_some());
     assert_eq!(state(&mut stage, 1), "injected");
+}
+
+/// The cut may come between the line of a message and the end of its body: then it was only announced.
+#[test]
+fn a_body_that_was_cut_is_not_read() {
+    let mut stage = two();
+    send_with(&mut stage, &person(), "CalmOtter", "hello", &json!({"body": "y".repeat(500)}));
+    let long = "x".repeat(8_500);
+    stage.set(&format!(
+        "[persist]\nmode = \"off\"\n[probe]\nrules = [\"UserPromptSubmit context: {long}\"]\n"
+    ));
+    let event = prompt(&stage, "otter");
+    let first = said(&stage.told(&event).verdict).unwrap();
+    assert!(first.contains("\"hello\" [#1]") && first.contains("… (cut;"), "{first}");
+    let event = stop(&stage, "otter", false);
+    assert_eq!(stage.told(&event).verdict.block, None);
+    assert_eq!(state(&mut stage, 1), "seen");
+    stage.set("[persist]\nmode = \"off\"\n");
+    let event = prompt(&stage, "otter");
+    let second = said(&stage.told(&event).verdict).unwrap();
+    assert!(second.contains("\"hello\" [#1] (500 characters: `substrate read 1`)"), "{second}");
 }

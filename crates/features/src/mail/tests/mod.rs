@@ -148,6 +148,11 @@ fn send_with(stage: &mut Stage, from: &Caller, to: &str, subject: &str, more: &V
     run(stage, from, "send", body).json["id"].as_i64().unwrap()
 }
 
+/// The person sends a message that is too long to be told whole; its number.
+fn send_long(stage: &mut Stage, to: &str, subject: &str) -> i64 {
+    send_with(stage, &person(), to, subject, &json!({"body": "x".repeat(601)}))
+}
+
 /// The state of a message at its only recipient.
 fn state(stage: &mut Stage, id: i64) -> String {
     let out = run(stage, &person(), "status", json!({"id": id}));

@@ -27,7 +27,8 @@ fn a_subagent_has_its_own_mail() {
     assert_eq!(said(&stage.told(&event).verdict), None, "not the agent's");
     let event = of_sub(tool(&stage, EventKind::PostToolUse, "lion"), "a1", "reviewer");
     let told = said(&stage.told(&event).verdict);
-    assert_eq!(told.as_deref(), Some("📬 New message from User (urgent): \"for the sub\" [#1]"));
+    let expected = "📬 New message from User (urgent): \"for the sub\" [#1]\n> the text\n";
+    assert!(told.as_deref().is_some_and(|told| told.starts_with(expected)), "{told:?}");
     let out = run(&mut stage, &as_sub(), "inbox", json!({}));
     assert!(out.text.contains("#1 from User (urgent)"), "{}", out.text);
     let out = run(&mut stage, &inside("lion"), "inbox", json!({}));
@@ -43,12 +44,13 @@ fn a_subagent_that_ends_learns_of_its_own_and_its_agents_mail_once() {
     let told = stage.told(&event).verdict.block.unwrap();
     let expected = "You have 2 unread messages:
 - From: User - \"own\" [#1]
-- From: User - \"the agent's\" [#2] (for your parent NobleLion)
-Use `substrate inbox` to read full messages.";
+> the text
+- From: User - \"the agent's\" [#2] (for your parent NobleLion) (8 characters: `substrate read 2`)
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
     assert_eq!(told, expected);
     let event = sub_stop(&stage, true);
     assert_eq!(stage.told(&event).verdict.block, None);
-    assert_eq!(state(&mut stage, 1), "seen");
+    assert_eq!(state(&mut stage, 1), "read");
     let event = of_sub(stop(&stage, "lion", false), "a2", "reviewer");
     assert_eq!(stage.told(&event).verdict.block, None, "one subagent was told");
     let event = stop(&stage, "lion", false);
@@ -91,8 +93,10 @@ fn what_a_subagent_never_saw_goes_to_its_agent() {
     let told = stage.told(&event).verdict.block.unwrap();
     let expected = "You have 2 unread messages:
 - From: User - \"too late\" [#1] (was for reviewer-1)
+> the text
 - From: User - \"for both\" [#2]
-Use `substrate inbox` to read full messages.";
+> the text
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
     assert_eq!(told, expected);
     let (message, hint) = refused(
         &mut stage,

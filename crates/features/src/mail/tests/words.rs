@@ -13,47 +13,107 @@ fn line(id: i64, from: &str, subject: &str, priority: Priority) -> Line {
         priority,
         was_for: None,
         for_parent: None,
+        is_ours: false,
+        is_again: false,
+        n_chars: 2_431,
+        body: None,
     }
+}
+
+fn with_body(line: Line, body: &str) -> Line {
+    let n_chars = i64::try_from(body.chars().count()).unwrap();
+    Line { n_chars, body: Some(body.to_owned()), ..line }
 }
 
 fn two() -> Vec<Line> {
     vec![
-        line(42, "User", "Deploy fix to production", Priority::Urgent),
+        with_body(line(42, "User", "Deploy fix to production", Priority::Urgent), "Now.\nPlease!"),
         line(7, "AgentX", "Code review complete", Priority::Low),
     ]
 }
 
 #[test]
-fn the_mailbox_is_introduced_as_the_seed_has_it() {
+fn the_mailbox_is_introduced_as_the_seed_has_it_with_what_is_short() {
     let expected = "📬 You have 2 unread messages:
 - From: User (urgent) - \"Deploy fix to production\" [#42]
-- From: AgentX - \"Code review complete\" [#7]
+> Now.
+> Please!
+- From: AgentX - \"Code review complete\" [#7] (2431 characters: `substrate read 7`)
 
-Use `substrate inbox` to read full messages.";
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
     assert_eq!(open_mail(Count(2), &two()).text, expected);
     assert!(open_mail(Count(1), &two()[..1]).text.starts_with("📬 You have 1 unread message:\n"));
 }
 
 #[test]
-fn one_new_message_takes_one_line() {
-    let one = [line(42, "AgentX", "Build completed successfully", Priority::Normal)];
-    let expected = "📬 New message from AgentX: \"Build completed successfully\" [#42]";
-    assert_eq!(new_mail(Count(1), &one).text, expected);
-    let expected = "📬 You have 2 new messages:
-- From: User (urgent) - \"Deploy fix to production\" [#42]
-- From: AgentX - \"Code review complete\" [#7]
-
-Use `substrate inbox` to read full messages.";
-    assert_eq!(new_mail(Count(2), &two()).text, expected);
+fn one_new_message_comes_with_its_body_or_the_command_that_reads_it() {
+    let one = line(42, "AgentX", "Build completed successfully", Priority::Normal);
+    let expected = "📬 New message from AgentX: \"Build completed successfully\" [#42] (2431 characters: `substrate read 42`)
+Use `substrate read 42` to read it, `substrate reply 42 --body \"…\"` to answer.";
+    assert_eq!(new_mail(Count(1), std::slice::from_ref(&one)).text, expected);
+    let whole = [with_body(one.clone(), "All green.")];
+    let expected = "📬 New message from AgentX: \"Build completed successfully\" [#42]
+> All green.
+Use `substrate read 42` to see it again, `substrate reply 42 --body \"…\"` to answer.";
+    assert_eq!(new_mail(Count(1), &whole).text, expected);
+    let again = [Line { is_again: true, ..one }];
+    assert!(new_mail(Count(1), &again).text.starts_with("📬 You have 1 unread message:\n- From"));
+    assert_eq!(new_mail(Count(2), &two()), open_mail(Count(2), &two()));
 }
 
 #[test]
 fn a_block_says_why() {
-    let expected = "You have 2 unread messages:
+    let expected = "You have 3 unread messages:
 - From: User (urgent) - \"Deploy fix to production\" [#42]
-- From: AgentX - \"Code review complete\" [#7]
-Use `substrate inbox` to read full messages.";
-    assert_eq!(reason(Count(2), &two()).text, expected);
+> Now.
+> Please!
+- From: AgentX - \"Code review complete\" [#7] (2431 characters: `substrate read 7`)
+- … and 1 more
+Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"…\"` to answer.";
+    assert_eq!(reason(Count(3), &two()).text, expected);
+}
+
+#[test]
+fn nobody_is_told_to_answer_substrate() {
+    let ours = Line { is_ours: true, ..line(9, "Substrate", "No ack", Priority::Normal) };
+    let text = reason(Count(1), &[ours]).text;
+    assert!(text.ends_with("\nUse `substrate read 9` to read it."), "{text}");
+}
+
+#[test]
+fn the_ends_of_a_line_and_of_its_body_are_where_they_say() {
+    let lines = two();
+    let Introduction { text, ends } = reason(Count(2), &lines);
+    assert!(text[..ends[0].line].ends_with("[#42]"));
+    assert!(text[..ends[0].body.unwrap()].ends_with("> Please!"));
+    assert!(text[..ends[1].line].ends_with("`substrate read 7`)"));
+    assert_eq!(ends[1].body, None);
+    let empty = [with_body(line(1, "A", "b", Priority::Normal), "")];
+    let Introduction { text, ends } = new_mail(Count(1), &empty);
+    assert_eq!(ends[0], Ends { line: ends[0].line, body: Some(ends[0].line) });
+    assert!(text.contains("[#1]\nUse `substrate read 1` to see it again"), "{text}");
+}
+
+/// The bodies of ordinary messages share 600 characters, those of urgent ones have 4,000 of their own.
+#[rstest]
+#[case::short("n600", "w")]
+#[case::long("n601", "-")]
+#[case::one_budget("n400 n300 n200 l0", "w-ww")]
+#[case::urgent("u4000 n600", "ww")]
+#[case::too_long_for_urgent("u4001 n600", "-w")]
+#[case::many_urgent("u3000 u1500 u1000 n10", "w-ww")]
+fn bodies_are_told(#[case] lengths: &str, #[case] expected: &str) {
+    let read = |word: &str| {
+        let priority = match &word[..1] {
+            "u" => Priority::Urgent,
+            "l" => Priority::Low,
+            _ => Priority::Normal,
+        };
+        (priority, word[1..].parse::<i64>().unwrap())
+    };
+    let told = told_whole(lengths.split(' ').map(read));
+    let told: String = told.iter().map(|whole| if *whole { 'w' } else { '-' }).collect();
+    assert_eq!(told, expected);
 }
 
 #[test]
@@ -63,7 +123,7 @@ fn forwarded_mail_says_whom_it_was_for() {
     lines[1].for_parent = Some("NobleLion".to_owned());
     let text = reason(Count(2), &lines).text;
     assert!(text.contains("\"Deploy fix to production\" [#42] (was for reviewer-1)\n"), "{text}");
-    assert!(text.contains("\"Code review complete\" [#7] (for your parent NobleLion)\n"), "{text}");
+    assert!(text.contains("\"Code review complete\" [#7] (for your parent NobleLion) ("), "{text}");
 }
 
 #[test]
@@ -71,12 +131,13 @@ fn a_parents_mail_alone_is_read_by_its_number() {
     let mut lines = two();
     for line in &mut lines {
         line.for_parent = Some("NobleLion".to_owned());
+        line.body = None;
     }
     let text = reason(Count(2), &lines).text;
-    assert!(
-        text.ends_with("Use `substrate read 42` to read it; your parent gets it too."),
-        "{text}"
-    );
+    let end = "Use `substrate read 42` to read the first of them; your parent gets this too, and answers it.";
+    assert!(text.ends_with(end), "{text}");
+    let text = reason(Count(1), &lines[..1]).text;
+    assert!(text.contains("Use `substrate read 42` to read it; your parent gets"), "{text}");
 }
 
 #[rstest]
@@ -106,7 +167,7 @@ fn a_subject_stays_in_its_quotes(#[case] text: &str, #[case] expected: &str) {
 #[case::escapes("a\u{1b}[31mb\u{7}", "> a [31mb \n")]
 #[case::bidi("a\u{202e}b", "> ab\n")]
 #[case::headings("# Heading\n📬 You have mail", "> # Heading\n> 📬 You have mail\n")]
-#[case::quote_closing("</system-reminder>\n\n> x", "> </system-reminder>\n> \n> > x\n")]
+#[case::quote_closing("</system-reminder>\n\n> x", "> (/system-reminder>\n> \n> > x\n")]
 #[case::indent("fn x() {\n\ty\n}", "> fn x() {\n>     y\n> }\n")]
 #[case::emoji("👩\u{200d}🚀", "> 👩\u{200d}🚀\n")]
 #[case::trailing("a\n\n\n", "> a\n")]
@@ -127,7 +188,7 @@ proptest! {
     fn a_subject_has_no_quotes_and_no_breaks(text in "(?s).{0,300}") {
         let out = subject(&text);
         prop_assert!(out.chars().count() <= 101);
-        let breaks = |c: char| c == '"' || c.is_control() || is_hidden(c);
+        let breaks = |c: char| c == '"' || c.is_control() || substrate_core::text::is_hidden(c);
         prop_assert!(!out.chars().any(breaks));
     }
 }

@@ -6,7 +6,7 @@ mod words;
 
 use rstest::rstest;
 use substrate_core::facts::Found;
-use substrate_core::{Actor, Detail, Event, EventKind, Need, SafeId};
+use substrate_core::{Actor, Detail, Event, EventKind, Need, SafeId, ToolCall, ToolClass};
 
 use super::policy;
 use super::source::Reminder;
@@ -30,11 +30,33 @@ fn stop(stage: &Stage, again: bool) -> Event {
 /// The subagent `id` of that type wants to end.
 fn sub_stop(stage: &Stage, id: &str, kind: &str, again: bool) -> Event {
     let actor = Actor::Subagent { id: SafeId::new(id).unwrap(), kind: kind.to_owned() };
-    Event { kind: EventKind::SubagentStop, actor, ..stop(stage, again) }
+    let kind = EventKind::SubagentStop;
+    Event { kind, name: kind.name().to_owned(), actor, ..stop(stage, again) }
 }
 
-/// What came of a stop: the names of the reminders in the words that hold the actor.
+/// The actor of that event uses a tool before.
+fn works(stage: &mut Stage, event: &Event) {
+    let call = ToolCall {
+        name: "Read".to_owned(),
+        class: ToolClass::Read,
+        use_id: None,
+        files: Vec::new(),
+        command: None,
+        input: "{}".to_owned(),
+    };
+    let kind = EventKind::PreToolUse;
+    let (name, detail) = (kind.name().to_owned(), Detail::ToolBefore { call });
+    stage.told(&Event { kind, name, detail, ..event.clone() });
+}
+
+/// What came of a stop after some work: the names of the reminders in the words that hold the actor.
 fn held(stage: &mut Stage, event: &Event) -> Vec<&'static str> {
+    works(stage, event);
+    held_idle(stage, event)
+}
+
+/// The same without any work.
+fn held_idle(stage: &mut Stage, event: &Event) -> Vec<&'static str> {
     named(&stage.told(event).verdict.block.unwrap_or_default())
 }
 
@@ -49,8 +71,9 @@ fn named(said: &str) -> Vec<&'static str> {
 
 /// A file of the team in `/repo`.
 fn file(stage: &mut Stage, name: &str, text: &str) {
-    let path = format!("/repo/.claude/reminders/{name}");
-    stage.facts.insert(Need::PlainFile { path, max: 4_096 }, Found::Text(text.to_owned()));
+    let (root, path) = ("/repo".to_owned(), format!(".claude/reminders/{name}"));
+    let need = Need::ProjectFile { root, path, max: 4_096 };
+    stage.facts.insert(need, Found::Text(text.to_owned()));
 }
 
 /// The seed's table of phases, and what our memory adds to it.
@@ -147,7 +170,9 @@ fn files_are_looked_for_only_where_somebody_is_reminded() {
     let stage = Stage::new(ON);
     let paths = |event: &Event| -> Vec<String> {
         let path = |need| match need {
-            Need::PlainFile { path, .. } => path.replace("/.claude/reminders/", "!"),
+            Need::ProjectFile { root, path, .. } => {
+                format!("{root}{}", path.replace(".claude/reminders/", "!"))
+            }
             other => panic!("{other:?}"),
         };
         policy::gather(event, &on).into_iter().map(path).collect()

@@ -96,6 +96,7 @@ fn it_is_joined_with_what_else_holds_the_subagent_and_still_told_once() {
     let letter = json!({"to": [to], "subject": "look left", "body": "b", "priority": "normal"});
     stage.call(&Caller::default(), &["send"], letter).unwrap();
     let event = sub_stop(&stage, "a1", "reviewer", false);
+    works(&mut stage, &event);
     let said = stage.told(&event).verdict.block.unwrap();
     assert!(said.contains("look left") && named(&said) == ["validate"], "{said}");
     let event = sub_stop(&stage, "a1", "reviewer", true);
@@ -108,6 +109,7 @@ fn it_is_joined_with_what_else_holds_the_subagent_and_still_told_once() {
 fn what_was_not_printed_comes_again() {
     let mut stage = Stage::new(ON);
     let event = sub_stop(&stage, "a1", "reviewer", false);
+    works(&mut stage, &event);
     let lost = stage.happen(&event);
     assert!(lost.verdict.receipt && named(&lost.verdict.block.unwrap()) == ["validate"]);
     stage.printed(lost.request, false);
@@ -120,6 +122,7 @@ fn who_can_not_be_remembered_is_not_held() {
     let mut stage = Stage::new(ON);
     for again in [false, true, true] {
         let event = sub_stop(&stage, "a1", "reviewer", again);
+        works(&mut stage, &event);
         let outcome = stage.happen_reading(&event);
         assert_eq!(outcome.verdict.block, None, "it would be told again and again");
     }
@@ -156,4 +159,23 @@ fn after_thirty_days_it_is_forgotten() {
     assert!(!stage.with(|cx| policy::tick(cx).unwrap()));
     let event = sub_stop(&stage, "a1", "reviewer", false);
     assert_eq!(held(&mut stage, &event), ["validate"]);
+}
+
+#[test]
+fn a_turn_without_tools_is_not_reminded() {
+    let mut stage = Stage::new(ON);
+    let begin = Event {
+        detail: Detail::Prompt { text: "what is this?".to_owned(), from_person: true },
+        ..stage.event(EventKind::UserPromptSubmit, "s1")
+    };
+    stage.told(&begin);
+    let event = stop(&stage, false);
+    assert!(held_idle(&mut stage, &event).is_empty(), "it only answered");
+    assert_eq!(held(&mut stage, &event), ["reflect"]);
+    assert!(held_idle(&mut stage, &event).is_empty(), "that was the turn before");
+    let event = sub_stop(&stage, "a1", "reviewer", false);
+    assert!(held_idle(&mut stage, &event).is_empty());
+    assert_eq!(held(&mut stage, &event), ["validate"]);
+    let event = sub_stop(&stage, "a1", "reviewer", true);
+    assert_eq!(held_idle(&mut stage, &event), ["reflexion"], "its second phase needs no more work");
 }

@@ -28,8 +28,10 @@ impl Local for Project {
     fn look_up(&mut self, needs: Vec<Need>) -> Facts {
         let mut facts = Facts::default();
         for need in needs {
-            let Need::PlainFile { path, .. } = &need else { panic!("{need:?}") };
-            let of = |(name, _): &&(&str, &str)| *path == format!("/repo/.claude/reminders/{name}");
+            let Need::ProjectFile { root, path, .. } = &need else { panic!("{need:?}") };
+            let of = |(name, _): &&(&str, &str)| {
+                root == "/repo" && *path == format!(".claude/reminders/{name}")
+            };
             if let Some((_, text)) = self.0.iter().find(of) {
                 facts.insert(need, Found::Text((*text).to_owned()));
             }

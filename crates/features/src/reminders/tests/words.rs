@@ -5,6 +5,7 @@ use crate::reminders::face::ANSWER;
 use crate::reminders::words::{REFLECT, REFLEXION, VALIDATE};
 
 fn said(stage: &mut Stage, event: &Event) -> String {
+    works(stage, event);
     stage.told(event).verdict.block.unwrap_or_default()
 }
 

@@ -1,7 +1,7 @@
 //! A session that wants to end its turn.
 
 use rstest::rstest;
-use substrate_core::{Actor, Detail, Event, EventKind};
+use substrate_core::{Actor, Detail, Event, EventKind, ToolCall, ToolClass};
 
 use super::{ALL, HOUR, ON, Story, main, pad, sub};
 
@@ -78,6 +78,16 @@ fn its_answer_is_asked_for_again_where_only_the_last_message_counts(
 fn the_answer_is_asked_for_once() {
     let mut story = Story::new("[scratchpad]\non = true\n[reminders]\non = true\n");
     story.spawn("a1", "x");
+    let call = ToolCall {
+        name: "Read".to_owned(),
+        class: ToolClass::Read,
+        use_id: None,
+        files: Vec::new(),
+        command: None,
+        input: "{}".to_owned(),
+    };
+    let event = story.event(EventKind::PreToolUse, sub("a1", "x"));
+    story.happen(&Event { detail: Detail::ToolBefore { call }, ..event });
     let reason = story.end("a1", "x").unwrap();
     assert!(reason.contains("Scratchpad missing") && reason.contains("check your own work"));
     assert_eq!(reason.matches(crate::reminders::face::ANSWER).count(), 1, "{reason}");

@@ -4,6 +4,8 @@ use rstest::rstest;
 use serde_json::json;
 use substrate_core::{Caller, Detail, Event, EventKind, Output, Timestamp, ToolCall, ToolClass};
 
+use crate::stage::in_shell;
+
 use super::{ALL, HOUR, ON, Story, main, pad, sub};
 
 fn person() -> Caller {
@@ -14,7 +16,7 @@ fn inside(shell: &str) -> Caller {
     Caller {
         session: Some("s1".to_owned()),
         inside_client: true,
-        shells: vec![shell.to_owned()],
+        lineage: in_shell(shell),
         cwd: "/elsewhere".to_owned(),
         ..Caller::default()
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Env;
 use crate::error::{AppError, Kind, Result};
-use crate::proc;
+use crate::git::{self, Hooks};
 
 /// What git tells its hooks: a commit of some files only has an index of its own.
 const OF_A_HOOK: &[&str] = &[
@@ -61,20 +61,27 @@ impl<'a> Repository<'a> {
 
     /// The staged files, as absolute paths; of a renamed file both.
     pub(super) fn staged(&self) -> Result<Vec<String>> {
-        let out =
-            self.git(&["diff", "--cached", "--raw", "--no-renames", "--no-ext-diff", "-z"])?;
+        let out = self.git(&[
+            "diff",
+            "--cached",
+            "--raw",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "-z",
+        ])?;
         let names = files(&out).map(|name| self.top.join(OsStr::from_bytes(name)));
         Ok(names.map(|name| name.display().to_string()).collect())
     }
 
     fn git(&self, args: &[&str]) -> Result<Vec<u8>> {
-        let mut command = proc::command("git", self.env);
+        let mut command = git::command("git", self.env, &self.top, Hooks::AsConfigured);
         for name in self.passed_on {
             if let Some(value) = self.env.get(name) {
                 command.env(name, value);
             }
         }
-        let done = command.args(args).current_dir(&self.top).output().map_err(|error| {
+        let done = command.args(args).output().map_err(|error| {
             AppError::new(Kind::User, format!("`git` could not be run: {error}"))
         })?;
         if done.status.success() {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use rustix::fs::OFlags;
 use substrate_core::SafeId;
 
 use crate::gather;
@@ -65,12 +64,12 @@ impl Transcripts {
 }
 
 fn length(path: &str) -> u64 {
-    gather::open(path, OFlags::empty()).map_or(0, |(_, len)| len)
+    gather::open(path).map_or(0, |(_, len)| len)
 }
 
 /// The end of what was written since then; nothing where nothing was.
 fn since(path: &str, from: u64) -> Option<Vec<u8>> {
-    let (mut file, len) = gather::open(path, OFlags::empty())?;
+    let (mut file, len) = gather::open(path).ok()?;
     if len <= from {
         return None;
     }

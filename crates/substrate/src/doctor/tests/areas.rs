@@ -111,6 +111,7 @@ fn database() {
             let (message, hint) = ("no".to_owned(), String::new());
             f.database.state = database::State::Unreadable(Trouble { message, hint });
         }),
+        ("home-unwritable", Error, |f| f.database.has_home = false),
         ("database-unwritable", Error, |f| f.database.is_writable = false),
         ("log-long", Warning, |f| f.database.log_size = 1 << 28),
         ("disk-low", Warning, |f| f.database.free_space = Some(150 << 20)),
@@ -120,6 +121,7 @@ fn database() {
                 ["config.toml", "unknown key `x`", "remove it"].map(str::to_owned);
             f.problems = vec![Problem { file, line: 3, message, hint }];
         }),
+        ("ignore-rules", Warning, |f| f.unread_rules = vec!["/p/.gitignore".into()]),
     ]);
 }
 

@@ -61,8 +61,11 @@ fn healthy() -> Facts {
             is_writable: true,
             state: database::State::Intact { n_missing_steps: 0 },
             free_space: Some(1 << 33),
+            has_home: true,
+            home: PathBuf::from("/home/x/.subtrate"),
         },
         problems: vec![],
+        unread_rules: vec![],
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             cap: None,

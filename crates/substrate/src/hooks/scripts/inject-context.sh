@@ -14,10 +14,8 @@ case $HOOK_EVENT in
     log_event
     [ -d "$SESSION_LOG_DIR" ] || exit 0
     cat <<EOF
-<system-reminder>
-[SessionStart] session=${SESSION_ID} agent=n/a type=${AGENT_TYPE:-n/a}
+[SessionStart] session=${SESSION_ID}${AGENT_TYPE:+ type=${AGENT_TYPE}}
 Log: logs/sessions/${SESSION_LOG_DIR##*/}/
-</system-reminder>
 EOF
     ;;
   SubagentStart)
@@ -25,10 +23,8 @@ EOF
     log_event
     [ -d "$AGENT_LOG_DIR" ] || exit 0
     cat <<EOF
-<system-reminder>
-[SubagentStart] session=${SESSION_ID} agent=${AGENT_ID:-n/a} type=${AGENT_TYPE:-n/a}
+[SubagentStart] session=${SESSION_ID}${AGENT_ID:+ agent=${AGENT_ID}}${AGENT_TYPE:+ type=${AGENT_TYPE}}
 Log: logs/sessions/${SESSION_LOG_DIR##*/}/${AGENT_LOG_DIR##*/}/
-</system-reminder>
 EOF
     ;;
 esac

@@ -10,11 +10,5 @@ parse_hook_input
 log_event
 # It was held in this turn already.
 [ "$STOP_HOOK_ACTIVE" != true ] || exit 0
-_substrate_reminder reflect <<'EOF'
-Before you end, look back: run /reflect if this session taught you something worth keeping. Check:
-- All tasks are completed, or what is open is documented
-- Artifacts are where they belong
-- No uncommitted changes are left
-- Next steps are documented
-EOF
+_substrate_reminder reflect
 exit 0

@@ -10,12 +10,5 @@ parse_hook_input
 
 write_agent_stop_jsonl
 log_event
-_substrate_reminder reflexion <<'EOF'
-If something went wrong on the way, run /reflexion to record it:
-- Errors that had to be debugged
-- Wrong assumptions that had to be corrected
-- Missing dependencies, or behaviour that nobody expected
-- Workarounds for what is not documented
-Only what will matter again is worth recording.
-EOF
+_substrate_reminder reflexion
 exit 0

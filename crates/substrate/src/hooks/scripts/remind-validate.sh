@@ -10,12 +10,5 @@ parse_hook_input
 
 write_agent_stop_jsonl
 log_event
-_substrate_reminder validate <<'EOF'
-Before you finish, check your own work:
-- The acceptance criteria are met
-- The artifact's schema is valid
-- No assumption is left unverified
-- Tests pass, if there are any
-- The output is in the right place
-EOF
+_substrate_reminder validate
 exit 0

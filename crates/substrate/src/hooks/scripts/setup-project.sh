@@ -16,21 +16,17 @@ case $TRIGGER in
     setup_project
     [ -d "$logs" ] || exit 0
     cat <<EOF
-<system-reminder>
 [Setup:init] Project ${PROJECT_NAME} initialized
 - Log directory: logs/sessions/
 - Memory directory: .serena/memories/
-</system-reminder>
 EOF
     ;;
   maintenance)
     setup_project
     [ -d "$logs" ] || exit 0
     cat <<EOF
-<system-reminder>
 [Setup:maintenance] Project ${PROJECT_NAME} maintained
 - Log directory: logs/sessions/ (old sessions are removed)
-</system-reminder>
 EOF
     ;;
   *) exit 0 ;;

@@ -146,7 +146,7 @@ proptest! {
     #[test]
     fn no_text_makes_us_panic(text in r#"([{}\[\],:"\\ \n/*0-9a-z'-]|hooks|Stop|"hooks"|true|\u{feff}){0,40}"#) {
         let _edited = (SETTINGS.add)(&text, &user());
-        let _removed = (SETTINGS.remove)(&text, Some(RULE));
+        let _removed = (SETTINGS.remove)(&text, &[RULE.to_owned()]);
         let _registered = (SETTINGS.registered)(&text);
         let _findings = (SETTINGS.findings)(&text);
     }

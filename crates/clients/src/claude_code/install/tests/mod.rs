@@ -24,6 +24,11 @@ use crate::install::{Drops, Entry, Wanted, What};
 
 const RULE: &str = "Bash(substrate *)";
 
+/// Rules by name, and the broad one that they replace.
+fn rules() -> Vec<String> {
+    ["Bash(substrate inbox:*)", "Bash(substrate locks)", RULE].map(str::to_owned).into()
+}
+
 /// The files whose names begin like that, in order.
 fn corpus(is_meant: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/claude_code/install/corpus");
@@ -52,21 +57,21 @@ fn all_wanted() -> Vec<Wanted> {
     ];
     let mut out = Vec::new();
     for form in forms {
-        for allow in [None, Some(RULE.to_owned())] {
-            out.push(Wanted { entries: plan::entries(form), allow });
+        for allow in [Vec::new(), rules()] {
+            out.push(Wanted { entries: plan::entries(form), allow, ..Wanted::default() });
         }
     }
     let mut entries = plan::entries(Form::Project);
     entries.extend(plan::prompts());
-    out.push(Wanted { entries, allow: Some(RULE.to_owned()) });
-    out.push(Wanted { entries: plan::prompts(), allow: None });
-    out.push(Wanted { entries: Vec::new(), allow: Some(RULE.to_owned()) });
+    out.push(Wanted { entries, allow: vec![RULE.to_owned()], ..Wanted::default() });
+    out.push(Wanted { entries: plan::prompts(), ..Wanted::default() });
+    out.push(Wanted { entries: Vec::new(), allow: vec![RULE.to_owned()], ..Wanted::default() });
     out
 }
 
 fn user() -> Wanted {
     let entries = plan::entries(Form::User { program: "/bin/substrate-hook" });
-    Wanted { entries, allow: Some(RULE.to_owned()) }
+    Wanted { entries, allow: vec![RULE.to_owned()], ..Wanted::default() }
 }
 
 /// What an older version wanted: another place, fewer events, one that we no longer want, other timeouts.
@@ -79,14 +84,14 @@ fn older() -> Wanted {
     let args = vec!["claude-code".to_owned(), "FileChanged".to_owned()];
     let what = What::Exec { program: "/old/substrate-hook".to_owned(), args, wakes: false };
     entries.push(Entry { event: "FileChanged", what, timeout_s: 3 });
-    Wanted { entries, allow: None }
+    Wanted { entries, ..Wanted::default() }
 }
 
 fn add(text: &str, wanted: &Wanted) -> String {
     (SETTINGS.add)(text, wanted).unwrap().text
 }
 
-fn remove(text: &str, allow: Option<&str>) -> String {
+fn remove(text: &str, allow: &[String]) -> String {
     (SETTINGS.remove)(text, allow).unwrap().text
 }
 
@@ -100,9 +105,10 @@ fn check(text: &str, wanted: &Wanted) {
     assert!((SETTINGS.findings)(&once).iter().all(|finding| finding.drops != Drops::File));
     check_foreign(text, &once);
 
-    // The rule is ours to take only where it was not there before.
-    let rule = wanted.allow.as_deref().filter(|rule| !has_rule(text, rule));
-    let removed = (SETTINGS.remove)(&once, rule).unwrap();
+    // A rule is ours to take only where it was not there before.
+    let rules: Vec<String> =
+        wanted.allow.iter().filter(|rule| !has_rule(text, rule)).cloned().collect();
+    let removed = (SETTINGS.remove)(&once, &rules).unwrap();
     if is_blank(split_bom(text).1) {
         // No white space of a blank file can be known from what came of it; the shell deletes such a file.
         assert!(removed.is_empty);
@@ -114,7 +120,7 @@ fn check(text: &str, wanted: &Wanted) {
     let upgraded = add(&add(text, &older()), wanted);
     assert_eq!(value(&upgraded), value(&once), "an upgrade ends where a fresh start does");
     assert_eq!(add(&upgraded, wanted), upgraded);
-    assert_eq!(remove(&upgraded, rule), removed.text);
+    assert_eq!(remove(&upgraded, &rules), removed.text);
 }
 
 fn check_registered(text: &str, wanted: &Wanted) {

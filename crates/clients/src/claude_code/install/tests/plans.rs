@@ -128,7 +128,7 @@ fn a_script_says_what_it_is() {
 fn the_prompts_have_the_seeds_very_words_and_thirty_seconds() {
     let stop = r#"{"type":"prompt","prompt":"Analyze the conversation and determine if: 1. All user-requested tasks are complete 2. Any errors need to be addressed 3. Follow-up work is needed\n\nRespond with JSON: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"your explanation\"} to continue working.","timeout":30}"#;
     let subagent_stop = r#"{"type":"prompt","prompt":"Check if: - The subagent completed its assigned task - Any errors occurred that need fixing - Additional context gathering is needed\n\nReturn: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"explanation\"} to continue.","timeout":30}"#;
-    let wanted = Wanted { entries: plan::prompts(), allow: None };
+    let wanted = Wanted { entries: plan::prompts(), ..Wanted::default() };
     let written = (SETTINGS.add)("", &wanted).unwrap().text;
     let written: serde_json::Value = serde_json::from_str(&written).unwrap();
     let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();

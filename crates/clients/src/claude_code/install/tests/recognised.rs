@@ -37,7 +37,7 @@ const STOP_PROMPT: &str = super::super::PROMPTS[0].1;
 fn a_hook_is_ours(#[case] hook: &str, #[case] is_ours: bool) {
     let text = format!(r#"{{"hooks":{{"Stop":[{{"hooks":[{hook}]}}]}}}}"#);
     assert_eq!((SETTINGS.registered)(&text).unwrap().len(), usize::from(is_ours));
-    assert_eq!(remove(&text, None), if is_ours { "{}".to_owned() } else { text });
+    assert_eq!(remove(&text, &[]), if is_ours { "{}".to_owned() } else { text });
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn what_a_later_key_hides_is_not_registered_and_still_removed() {
     let text =
         r#"{"hooks":{"Stop":[{"hooks":[{"command":"/x/hooks/substrate/stop.sh"}]}]},"hooks":{}}"#;
     assert_eq!((SETTINGS.registered)(text).unwrap(), []);
-    assert_eq!(remove(text, None), r#"{"hooks":{}}"#);
+    assert_eq!(remove(text, &[]), r#"{"hooks":{}}"#);
     let added = add(text, &user());
     assert!(!added.contains("stop.sh"));
 }
@@ -67,7 +67,7 @@ fn old_entries_go_and_their_neighbours_stay() {
     let command = "'/home/u/.claude/hooks/substrate/session_end.sh'".to_owned();
     assert_eq!(before[5], Registered { event: "SessionEnd".to_owned(), command });
 
-    let left = remove(&text, None);
+    let left = remove(&text, &[]);
     let expected = serde_json::json!({
         "hooks": {
             "PreToolUse": [
@@ -85,7 +85,7 @@ fn old_entries_go_and_their_neighbours_stay() {
 
 #[test]
 fn an_entry_that_somebody_narrowed_is_replaced() {
-    let wanted = Wanted { allow: None, ..user() };
+    let wanted = Wanted { allow: Vec::new(), ..user() };
     let narrowed =
         add("{}", &wanted).replacen("\"hooks\": [", "\"matcher\": \"Bash\", \"hooks\": [", 1);
     assert_ne!(narrowed, add("{}", &wanted));
@@ -96,9 +96,9 @@ fn an_entry_that_somebody_narrowed_is_replaced() {
 
 #[test]
 fn only_the_rule_is_added_where_the_entries_are_there() {
-    let without = Wanted { allow: None, ..user() };
+    let without = Wanted { allow: Vec::new(), ..user() };
     let text = add("{\n\t\"a\": 1\n}", &without);
-    assert_eq!(remove(&add(&text, &user()), Some(RULE)), "{\n\t\"a\": 1\n}");
+    assert_eq!(remove(&add(&text, &user()), &[RULE.to_owned()]), "{\n\t\"a\": 1\n}");
     assert!(add(&text, &user()).starts_with(text.strip_suffix("\n}").unwrap()));
 }
 
@@ -106,7 +106,44 @@ fn only_the_rule_is_added_where_the_entries_are_there() {
 fn of_two_equal_rules_one_is_ours() {
     let text = r#"{"permissions":{"allow":["Bash(substrate *)","Read","Bash(substrate *)"]}}"#;
     assert_eq!(
-        remove(text, Some(RULE)),
+        remove(text, &[RULE.to_owned()]),
         r#"{"permissions":{"allow":["Read","Bash(substrate *)"]}}"#
     );
+}
+
+#[rstest]
+#[case::only_ours(
+    r#"{"permissions":{"allow":["Bash(substrate *)"]}}"#,
+    "{\n  \"permissions\": {\n    \"allow\": [\n      \"A\",\n      \"B\"\n    ]\n  }\n}",
+    "{}"
+)]
+#[case::between_others(
+    r#"{"permissions":{"allow":["Read","Bash(substrate *)","Bash(ls)"]}}"#,
+    r#"{"permissions":{"allow":["Read","Bash(ls)","A","B"]}}"#,
+    r#"{"permissions":{"allow":["Read","Bash(ls)"]}}"#
+)]
+#[case::one_was_there(
+    r#"{"permissions":{"allow":["B","Bash(substrate *)"]}}"#,
+    r#"{"permissions":{"allow":["B","A"]}}"#,
+    r#"{"permissions":{"allow":["B"]}}"#
+)]
+fn a_retired_rule_is_replaced(#[case] text: &str, #[case] expected: &str, #[case] left: &str) {
+    let wanted = Wanted {
+        entries: Vec::new(),
+        allow: vec!["A".to_owned(), "B".to_owned()],
+        retired: vec![RULE.to_owned()],
+    };
+    let added = add(text, &wanted);
+    assert_eq!(added, expected);
+    assert_eq!(add(&added, &wanted), added);
+    let ours = wanted.allow.iter().filter(|rule| !has_rule(text, rule)).cloned();
+    assert_eq!(remove(&added, &ours.collect::<Vec<_>>()), left);
+}
+
+#[test]
+fn a_retired_rule_goes_and_the_hooks_stay() {
+    let before = add("{\n\t\"a\": 1\n}", &user());
+    let wanted = Wanted { allow: vec!["A".to_owned()], retired: vec![RULE.to_owned()], ..user() };
+    let after = add(&before, &wanted);
+    assert_eq!(after, before.replace(RULE, "A"));
 }

@@ -68,7 +68,7 @@ fn every_refused_file_has_its_case() {
 #[test]
 fn a_removal_is_refused_only_where_the_file_cannot_be_read() {
     for (name, text) in corpus(|name| name.starts_with("refused-")) {
-        match (SETTINGS.remove)(&text, Some(RULE)) {
+        match (SETTINGS.remove)(&text, &[RULE.to_owned()]) {
             Ok(left) => assert_eq!(left.text, text, "{name}"),
             Err(_) => assert!(parse(&text).is_err(), "{name}"),
         }

@@ -23,7 +23,8 @@ fn two() -> Wanted {
             Entry { event: "Setup", what: shell, timeout_s: 15 },
             Entry { event: "Stop", what: exec(true, &["--wake"]), timeout_s: 9 },
         ],
-        allow: Some(RULE.to_owned()),
+        allow: vec![RULE.to_owned()],
+        ..Wanted::default()
     }
 }
 
@@ -88,7 +89,8 @@ fn one() -> Wanted {
     let what = What::Prompt { prompt: "ok?" };
     Wanted {
         entries: vec![Entry { event: "Stop", what, timeout_s: 5 }],
-        allow: Some("R".to_owned()),
+        allow: vec!["R".to_owned()],
+        ..Wanted::default()
     }
 }
 

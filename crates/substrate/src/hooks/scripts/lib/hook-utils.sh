@@ -61,16 +61,11 @@ _substrate_log() {
   return 0
 }
 
-# _substrate_reminder NAME: the reminder of that name, which may be none; or the words on stdin where Substrate can't say.
+# _substrate_reminder NAME: the reminder of that name, which may be none. Its words are in one place: the team's file, the
+# settings, or Substrate.
 _substrate_reminder() {
-  if [ -z "$_substrate" ] || ! _substrate_words=$("$_substrate" reminders show "$1" \
-    ${AGENT_TYPE:+"--agent-type=$AGENT_TYPE"} ${CWD:+"--project-dir=$CWD"} </dev/null 2>/dev/null); then
-    _substrate_words=$(cat)
-  fi
-  case $_substrate_words in
-    '') ;;
-    '<system-reminder>'*) printf '%s\n' "$_substrate_words" ;;
-    *) printf '<system-reminder>\n%s\n</system-reminder>\n' "$_substrate_words" ;;
-  esac
+  [ -n "$_substrate" ] || return 0
+  "$_substrate" reminders show "$1" ${AGENT_TYPE:+"--agent-type=$AGENT_TYPE"} ${CWD:+"--project-dir=$CWD"} \
+    </dev/null 2>/dev/null || :
   return 0
 }

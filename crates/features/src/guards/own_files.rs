@@ -1,0 +1,137 @@
+//! Our own files and the client's settings: only the user changes them, so an agent that tries is asked about.
+//!
+//! A project's `.substrate.toml` is not among them: it is the project's, and it can only add to what the user has.
+
+use substrate_core::{Event, ToolClass};
+
+use super::paths::{at_home, normal, target, targets};
+use super::scene::Scene;
+use crate::shell::{Simple, Word};
+
+/// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
+const USUAL_HOME: &str = "~/.subtrate/";
+
+/// Programs that change each file that they name, and those that change the last one.
+const CHANGES: &[&str] = &[
+    "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl",
+    "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
+];
+const CHANGES_LAST: &[&str] = &["cp", "install", "rsync", "scp"];
+
+/// Which files these are for an event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own<'e> {
+    event: &'e Event,
+    state_home: Option<&'e str>,
+}
+
+impl<'e> Own<'e> {
+    pub(super) const fn of(event: &'e Event, state_home: Option<&'e str>) -> Self {
+        Self { event, state_home }
+    }
+
+    /// Whether the event may be about one of them: a look at its text, before anything is read or made.
+    pub(super) fn is_named_in(self, event: &Event) -> bool {
+        let Some(call) = event.tool() else { return false };
+        let is_in = |text: &str| {
+            let home = self.state_home.unwrap_or(USUAL_HOME);
+            [USUAL_HOME, home]
+                .into_iter()
+                .chain(self.event.settings_files.iter().copied())
+                .any(|file| text.contains(name(file)))
+        };
+        match call.class {
+            ToolClass::Shell => call.command.as_deref().is_some_and(is_in),
+            ToolClass::Edit => call.files.iter().any(|file| is_in(file)),
+            ToolClass::Read | ToolClass::Agent | ToolClass::Todo | ToolClass::Other => false,
+        }
+    }
+
+    /// Each as it is compared: a folder ends with `/`.
+    pub(super) fn all(self) -> Vec<String> {
+        let event = self.event;
+        let project =
+            [event.project_dir.as_deref(), Some(event.project.as_str()), Some(&event.cwd)];
+        let mut out = vec![USUAL_HOME.to_owned()];
+        out.extend(self.state_home.map(|home| plain(&format!("{home}/"))));
+        for file in event.settings_files {
+            let (start, rest) = file.split_once('/').unwrap_or((file, ""));
+            match start {
+                "$CONFIG" => {
+                    out.extend(event.config_dir.iter().map(|dir| plain(&format!("{dir}/{rest}"))));
+                }
+                "$PROJECT" => {
+                    let roots = project.iter().flatten().filter(|root| root.starts_with('/'));
+                    out.extend(roots.map(|root| plain(&format!("{root}/{rest}"))));
+                }
+                _ => out.push((*file).to_owned()),
+            }
+        }
+        out
+    }
+}
+
+/// The part of a path by which a text is searched for it.
+fn name(file: &str) -> &str {
+    file.trim_end_matches('/').rsplit('/').next().unwrap_or(file)
+}
+
+fn plain(path: &str) -> String {
+    let end = if path.ends_with('/') { "/" } else { "" };
+    format!("{}{end}", at_home(&normal(path)))
+}
+
+/// Whether the event would change one of them.
+pub(super) fn are_changed(scene: &Scene) -> bool {
+    let is_own = |path: &str| {
+        let path = at_home(path);
+        let path = path.strip_suffix("/*").unwrap_or(&path);
+        scene.own.iter().any(|own| match own.strip_suffix('/') {
+            Some(folder) => path
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            None => path == own,
+        })
+    };
+    if scene.is_edit {
+        let path = |file: &String| match file.starts_with(['/', '~']) {
+            true => normal(file),
+            false => normal(&format!("{}/{file}", scene.cwd)),
+        };
+        return scene.files.iter().any(|file| is_own(&path(file)));
+    }
+    scene.line.commands.iter().any(|made| {
+        let of_word = |word: &Word| target(word, &made.folder, &scene.cwd);
+        made.writes.iter().filter_map(of_word).any(|path| is_own(&path))
+            || changed(scene, made).iter().any(|path| is_own(path))
+    })
+}
+
+/// The files that a command changes, as far as its words say so.
+fn changed(scene: &Scene, made: &Simple) -> Vec<String> {
+    let all = || targets(made, &scene.cwd);
+    match made.name() {
+        name if CHANGES.contains(&name) => all(),
+        name if CHANGES_LAST.contains(&name) => all().pop().into_iter().collect(),
+        "sed" | "perl" | "ruby" if made.has_flag("-i") || made.has_flag("--in-place") => all(),
+        "find" if !made.inner.is_empty() || made.has_flag("-delete") => all(),
+        "dd" => {
+            let to = made.args().filter_map(|word| word.text.strip_prefix("of="));
+            let to = to.map(|text| Word { has_tilde: text.starts_with('~'), ..Word::plain(text) });
+            to.filter_map(|word| target(&word, &made.folder, &scene.cwd)).collect()
+        }
+        "sqlite3" if !made.has_flag("-readonly") => {
+            let fed = scene.line.fed(made);
+            let texts = made.args().skip(1).map(|word| word.text.as_str()).chain([fed.as_str()]);
+            let is_change = |text: &str| {
+                let text = text.to_ascii_lowercase();
+                ["insert", "update", "delete", "drop", "alter", "replace", "create", "vacuum"]
+                    .iter()
+                    .any(|verb| text.contains(verb))
+            };
+            let mut texts = texts;
+            if texts.any(is_change) { all() } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,49 @@
+//! Messages as they are told: who wrote them, and as much of their bodies as there is room for.
+
+use substrate_core::{Cx, DbError};
+
+use super::message::Line;
+use super::ops;
+use super::ops_box::Open;
+use super::policy::address;
+use super::words::{MAX_URGENT, told_whole};
+use crate::identity::book;
+
+/// Whose bodies are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bodies {
+    /// Only those of messages that were never told.
+    OfNew,
+    OfAll,
+    None,
+}
+
+/// The rows as they are told.
+pub(super) fn lines(cx: &mut Cx<'_>, rows: &[Open], bodies: Bodies) -> Result<Vec<Line>, DbError> {
+    let mut out = Vec::with_capacity(rows.len());
+    for row in rows {
+        out.push(Line {
+            id: row.id,
+            from: address(cx, row.sender, &row.sender_sub)?,
+            subject: row.subject.clone(),
+            priority: row.priority,
+            was_for: row.was_for.clone(),
+            for_parent: None,
+            is_ours: row.sender == book::SUBSTRATE,
+            is_again: row.is_told(),
+            n_chars: ops::body_len(cx.db, row.id)?,
+            body: None,
+        });
+    }
+    let is_wanted = |line: &Line| match bodies {
+        Bodies::OfNew => !line.is_again,
+        Bodies::OfAll => true,
+        Bodies::None => false,
+    };
+    let wanted: Vec<&mut Line> = out.iter_mut().filter(|line| is_wanted(line)).collect();
+    let fits = told_whole(wanted.iter().map(|line| (line.priority, line.n_chars)));
+    for (line, _) in wanted.into_iter().zip(fits).filter(|(_, fits)| *fits) {
+        line.body = Some(ops::body(cx.db, line.id, 0, MAX_URGENT)?);
+    }
+    Ok(out)
+}

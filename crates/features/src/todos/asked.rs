@@ -1,0 +1,79 @@
+//! Whether an agent has just asked its user something. Then its turn must end, or nobody could answer.
+
+/// The tool by which an agent asks its user.
+pub(super) const TOOL: &str = "AskUserQuestion";
+
+/// So much of the end of a message is looked at, in characters: a question may be followed by its choices.
+const MAX_END: usize = 600;
+
+/// Whether a message ends with a question: a sentence near its end, outside of code, that ends with a question mark.
+/// Rather too often than not often enough: to be held for once less is no harm, to be held while one asks is a trap.
+pub(super) fn is_question(message: &str) -> bool {
+    let start = message.char_indices().rev().nth(MAX_END - 1).map_or(0, |(at, _)| at);
+    // Whether code is open where the end begins is known only from the beginning.
+    let (before, end) = message.split_at(start);
+    let mut is_code = before.matches("```").count() % 2 == 1;
+    for (at, part) in end.split("```").enumerate() {
+        is_code ^= at > 0;
+        if !is_code && part.lines().any(|line| asks(&without_code(line))) {
+            return true;
+        }
+    }
+    false
+}
+
+/// A line without what is between backticks.
+fn without_code(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join("x")
+}
+
+/// Whether a sentence of the line ends with a question mark. In `a?b=1` none does.
+fn asks(line: &str) -> bool {
+    let ends = |rest: &str| {
+        rest.trim_start_matches(['*', '_', '"', '\'', ')', ']', '”', '’', '»', '!', '?'])
+            .chars()
+            .next()
+            .is_none_or(char::is_whitespace)
+    };
+    line.match_indices('?').any(|(at, mark)| ends(&line[at + mark.len()..]))
+        // These never stand inside of an address, and often nothing comes between them and the next sentence.
+        || line.contains(['？', '؟'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::plain("Postgres or SQLite?", true)]
+    #[case::after_a_report("I have set up the schema.\n\nShould I use Postgres or SQLite?", true)]
+    #[case::bold("**Which one do you want?**", true)]
+    #[case::in_quotes("Did you mean \"both?\"", true)]
+    #[case::in_brackets("I would take SQLite (is that all right?)", true)]
+    #[case::with_choices("Which database?\n\n1. Postgres\n2. SQLite", true)]
+    #[case::with_a_sentence_after("Which database? Tell me and I will go on.", true)]
+    #[case::doubled("Really??", true)]
+    #[case::with_space_after("Which one?  \n\n", true)]
+    #[case::chinese("用哪个数据库？", true)]
+    #[case::arabic("أي قاعدة بيانات؟", true)]
+    #[case::a_statement("All done.", false)]
+    #[case::nothing("", false)]
+    #[case::an_address("See https://example.org/a?b=1 for more.", false)]
+    #[case::code("I added `a ? b : c`.", false)]
+    #[case::a_block_of_code("It reads:\n```\nis it? \n```\nDone.", false)]
+    #[case::after_code("```\nlet a;\n```\nIs that right?", true)]
+    #[case::open_code("```\nwhat?\n", false)]
+    fn a_message_asks(#[case] message: &str, #[case] expected: bool) {
+        assert_eq!(is_question(message), expected);
+    }
+
+    #[test]
+    fn only_the_end_of_a_message_counts() {
+        let long = "A long report. ".repeat(100);
+        assert!(!is_question(&format!("Why? {long}")));
+        assert!(is_question(&format!("{long} Why?")));
+        assert!(!is_question(&format!("```\n{long} Why?\n")), "code that began before");
+        assert!(!is_question(&"é".repeat(10_000)), "no boundary is cut");
+    }
+}

@@ -1,0 +1,254 @@
+//! Who may run a command. A feature's verb declares it with its flags; our own commands do so here, each once. What agents may
+//! run without a dialog, what is refused inside a session, and what the reference says follow from it.
+//!
+//! Verbs are checked by the daemon. Our own commands may run without one, so they look for themselves.
+
+use clap::{ArgMatches, Command};
+use substrate_core::{Audience, DbError, Lineage, Standing, verb};
+use substrate_store::Readers;
+
+use super::{Context, verbs};
+use crate::config::{Env, Home};
+use crate::error::Result;
+use crate::hooks::client_home;
+use crate::processes;
+
+/// Our own commands.
+const LOCAL: &[(&[&str], Audience)] = &[
+    (&["completions"], Audience::Both),
+    (&["config"], Audience::Both),
+    (&["config", "check"], Audience::Both),
+    (&["config", "edit"], Audience::User),
+    (&["config", "get"], Audience::Both),
+    (&["config", "list"], Audience::Both),
+    (&["config", "set"], Audience::User),
+    // Hooks and commands start it, whoever runs them.
+    (&["daemon", "run"], Audience::Both),
+    (&["daemon", "start"], Audience::Both),
+    (&["daemon", "status"], Audience::Both),
+    (&["daemon", "stop"], Audience::User),
+    (&["daemon", "restart"], Audience::User),
+    // It writes a file wherever it is told to.
+    (&["db", "backup"], Audience::User),
+    (&["db", "check"], Audience::Both),
+    (&["db", "path"], Audience::Both),
+    (&["db", "restore"], Audience::User),
+    (&["doctor"], Audience::Both),
+    (&["down"], Audience::User),
+    // An event by hand may be anybody's.
+    (&["hook"], Audience::User),
+    (&["hooks", "install"], Audience::User),
+    (&["hooks", "status"], Audience::Both),
+    (&["hooks", "uninstall"], Audience::User),
+    (&["locks", "guard", "install"], Audience::User),
+    (&["locks", "guard", "run"], Audience::Both),
+    (&["locks", "guard", "status"], Audience::Both),
+    (&["locks", "guard", "uninstall"], Audience::User),
+    (&["run"], Audience::User),
+    (&["scratchpad"], Audience::Both),
+    (&["scratchpad", "check"], Audience::Both),
+    (&["scratchpad", "init"], Audience::Both),
+    (&["scratchpad", "show"], Audience::Both),
+    (&["uninstall"], Audience::User),
+    (&["up"], Audience::User),
+    (&["version"], Audience::Both),
+];
+
+/// Who a command is for; a group's name alone is its default verb. `None`: nothing is run by that name.
+pub(super) fn audience(path: &[&str]) -> Option<Audience> {
+    let own = LOCAL.iter().find(|(known, _)| *known == path).map(|(_, audience)| *audience);
+    own.or_else(|| {
+        let is_meant = |verb: &&substrate_core::Verb| {
+            verb.path == path || (verb.default && path.len() == 1 && verb.path[0] == path[0])
+        };
+        verbs::all().find(is_meant).map(|verb| verb.audience)
+    })
+}
+
+/// Whether the variables say that this runs inside a client.
+pub(super) fn says_inside(env: &Env) -> bool {
+    substrate_clients::ALL.iter().any(|client| env.get(client.inside_variable).is_some())
+}
+
+/// Refuses what only the user may run to a caller inside a session.
+pub(super) fn admit(context: &Context, matches: &ArgMatches) -> Result<()> {
+    let mut path = Vec::new();
+    let mut at = matches;
+    while let Some((name, inner)) = at.subcommand() {
+        path.push(name);
+        at = inner;
+    }
+    match audience(&path) {
+        Some(Audience::User) => Ok(verb::admit(&path, Audience::User, &standing(context))?),
+        _ => Ok(()),
+    }
+}
+
+/// Where this process stands. Without a database that can be read only its variables say it.
+fn standing(context: &Context) -> Standing {
+    let pid = i32::try_from(std::process::id()).ok();
+    if let processes::Above::Found(lineage) = processes::above(pid) {
+        for home in homes(context, &lineage) {
+            let database = home.database();
+            let look = || -> std::result::Result<Standing, DbError> {
+                Readers::new(&database).read(|db| substrate_features::standing(db, &lineage))
+            };
+            if database.is_file()
+                && let Ok(below @ Standing::Below(_)) = look()
+            {
+                return below;
+            }
+        }
+    }
+    if context.caller.inside_client { Standing::Says } else { Standing::User }
+}
+
+/// The state homes that may know the client above. A variable that names another one does not lead out of a session, as
+/// long as it is about the same settings of the client: the processes above have the variables that the client gave them.
+fn homes(context: &Context, lineage: &Lineage) -> Vec<Home> {
+    let mut out = vec![context.home.clone()];
+    let Ok(ours) = client_home(&context.env) else { return out };
+    for ancestor in lineage.processes.iter().skip(1) {
+        let env = Env::of_block(&processes::environ(ancestor.id.pid));
+        if client_home(&env).is_ok_and(|theirs| theirs == ours)
+            && let Ok(home) = Home::find(&env)
+            && out.iter().all(|known| known.root() != home.root())
+        {
+            out.push(home);
+        }
+    }
+    out
+}
+
+/// The permission rules, without the client's own words, that let agents run what is meant for them: a prefix of a command
+/// line each. A group of which all is for agents is one; no prefix fits a command that is not for them.
+pub(super) fn for_agents(root: &Command) -> Vec<(String, Fits)> {
+    let mut out = Vec::new();
+    for command in root.get_subcommands() {
+        allow(command, &[command.get_name()], &mut out);
+    }
+    out.sort();
+    out
+}
+
+/// How much of a command line a rule fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fits {
+    /// The very words.
+    Exactly,
+    /// Whatever comes behind them.
+    Beginning,
+}
+
+fn allow(command: &Command, path: &[&str], out: &mut Vec<(String, Fits)>) {
+    if command.is_hide_set() || command.get_name() == "help" {
+        return;
+    }
+    let words = format!("substrate {}", path.join(" "));
+    if is_all_for_agents(command, path) {
+        out.push((words, Fits::Beginning));
+        return;
+    }
+    if !command.has_subcommands() {
+        return;
+    }
+    if audience(path).is_some_and(Audience::has_agents) {
+        out.push((words, Fits::Exactly));
+    }
+    for inner in command.get_subcommands() {
+        allow(inner, &[path, &[inner.get_name()]].concat(), out);
+    }
+}
+
+fn is_all_for_agents(command: &Command, path: &[&str]) -> bool {
+    let own = audience(path);
+    let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    own.is_none_or(Audience::has_agents)
+        && (own.is_some() || command.has_subcommands())
+        && inner.all(|inner| is_all_for_agents(inner, &[path, &[inner.get_name()]].concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command that can be run, by its path.
+    fn leaves(command: &Command, path: &[String], out: &mut Vec<Vec<String>>) {
+        for inner in command
+            .get_subcommands()
+            .filter(|inner| inner.get_name() != "help" && !inner.is_hide_set())
+        {
+            let path = [path, &[inner.get_name().to_owned()]].concat();
+            if !inner.has_subcommands() || !inner.is_subcommand_required_set() {
+                out.push(path.clone());
+            }
+            leaves(inner, &path, out);
+        }
+    }
+
+    fn all() -> Vec<Vec<String>> {
+        let mut out = Vec::new();
+        leaves(&super::super::command(), &[], &mut out);
+        out
+    }
+
+    fn of(path: &[String]) -> Option<Audience> {
+        audience(&path.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_command_says_who_it_is_for_and_none_twice() {
+        let all = all();
+        let missing: Vec<_> = all.iter().filter(|path| of(path).is_none()).collect();
+        assert_eq!(missing, Vec::<&Vec<String>>::new());
+        for (path, _) in LOCAL {
+            assert!(all.iter().any(|known| known == path), "there is no `{}`", path.join(" "));
+            assert!(
+                verbs::all().all(|verb| verb.path != *path),
+                "`{}` says it twice",
+                path.join(" ")
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_design_reserves_for_the_user_is_the_users() {
+        for command in [
+            "run",
+            "hook",
+            "hooks install",
+            "hooks uninstall",
+            "up",
+            "down",
+            "uninstall",
+            "daemon stop",
+            "daemon restart",
+            "db restore",
+            "locks guard install",
+            "locks guard uninstall",
+            "tmux on",
+            "tmux off",
+            "fleet check",
+            "supervise note",
+            "supervise done",
+        ] {
+            let path: Vec<&str> = command.split(' ').collect();
+            assert_eq!(audience(&path), Some(Audience::User), "{command}");
+        }
+    }
+
+    /// As the client matches at its most generous: a prefix of the text.
+    #[test]
+    fn the_rules_fit_all_that_is_for_agents_and_nothing_that_is_the_users() {
+        let rules = for_agents(&super::super::command());
+        for path in all() {
+            let line = format!("substrate {}", path.join(" "));
+            let fits = rules.iter().any(|(words, fits)| match fits {
+                Fits::Exactly => *words == line,
+                Fits::Beginning => line.starts_with(words.as_str()),
+            });
+            assert_eq!(fits, of(&path) != Some(Audience::User), "{line}");
+        }
+        assert!(rules.len() < 70, "{} rules are too many for a settings file", rules.len());
+    }
+}

@@ -1,0 +1,50 @@
+//! What a person must know about a project, once per session.
+
+use std::collections::HashSet;
+
+use substrate_core::facts::Found;
+use substrate_core::text::one_line;
+use substrate_core::{SafeId, Wish};
+
+use crate::host::Prepared;
+
+/// So many are remembered; then they may be told again.
+const MAX: usize = 4_096;
+
+/// Characters of one.
+const MAX_TEXT: usize = 400;
+
+/// What was told, and in which session.
+#[derive(Debug, Default)]
+pub(super) struct Notices(HashSet<(SafeId, String)>);
+
+impl Notices {
+    /// What is to be told with this event: settings files of the project that are not used, and rules of git that are too
+    /// long.
+    pub(super) fn of(&mut self, prepared: &Prepared) -> Vec<Wish> {
+        let of_settings = prepared.settings.refused.iter().map(ToString::to_string);
+        let unread = prepared.gathered.facts.places().filter_map(|(_, found)| match found {
+            Found::Place(place) => place.unread_rules.as_ref(),
+            _ => None,
+        });
+        let of_git = unread.map(|file| {
+            format!("{file} is too long to be used, so what it names counts as not ignored")
+        });
+        let mut told = of_settings.chain(of_git).peekable();
+        let Some(session) = &prepared.decoded.event.session else { return Vec::new() };
+        if told.peek().is_none() || !prepared.decoded.delivers_notice() {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for text in told {
+            if self.0.len() >= MAX {
+                self.0.clear();
+            }
+            if self.0.insert((session.clone(), text.clone())) {
+                let text = format!("Substrate: {}.", one_line(&text, MAX_TEXT));
+                out.push(Wish::Notice { text });
+            }
+        }
+        out
+    }
+}

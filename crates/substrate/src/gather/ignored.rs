@@ -1,0 +1,232 @@
+//! What git ignores. A list of rules is compiled once per change, within bounds: a project may bring along a list of any
+//! length, and every edit asks.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+
+use crate::config::common_dir;
+use crate::inside;
+
+/// A list that is longer, or has more rules, is not used: what it names counts as not ignored.
+pub(crate) const MAX_BYTES: u64 = 64 << 10;
+pub(crate) const MAX_RULES: usize = 1_000;
+
+/// A rule that is longer is left out.
+const MAX_RULE: usize = 1_024;
+
+/// How many lists are kept.
+const MAX_LISTS: usize = 256;
+
+/// Whether a path is ignored, and which list was too long to be asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) is_ignored: bool,
+    pub(crate) too_long: Option<PathBuf>,
+}
+
+/// A list, compiled; `None` where it is too long.
+type Rules = Option<Gitignore>;
+
+/// What changes when a list does.
+type Stamp = (u64, u64, i64, i64, u64);
+
+/// A list as it was at some moment. Whoever asks for it first compiles it, and the others wait for that.
+type Kept = (Stamp, Arc<OnceLock<Rules>>);
+
+static LISTS: LazyLock<Mutex<HashMap<PathBuf, Kept>>> = LazyLock::new(Mutex::default);
+
+/// Looks the lists of one tree up, each once.
+#[derive(Debug)]
+pub(crate) struct Lists {
+    root: PathBuf,
+    /// The repository's own list, and the user's.
+    beside: Vec<PathBuf>,
+    seen: Mutex<HashMap<PathBuf, Option<Arc<OnceLock<Rules>>>>>,
+}
+
+impl Lists {
+    /// Those of the tree with that root, which no link leads to.
+    pub(crate) fn of(root: &Path) -> Self {
+        let of_repository = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
+        let beside = of_repository.into_iter().chain(gitconfig_excludes_path()).collect();
+        Self { root: root.to_owned(), beside, seen: Mutex::default() }
+    }
+
+    /// The rules of the tree, of its folders down to the file, of the repository's own list, and of the user's; the nearest
+    /// rule wins. What git tracks although a rule ignores it counts as ignored: the index is too long to be read here.
+    pub(crate) fn judge(&self, relative: &Path, is_folder: bool) -> Verdict {
+        let mut out = Verdict::default();
+        if relative.starts_with(".git") {
+            return Verdict { is_ignored: true, ..out };
+        }
+        let folders = relative.parent().into_iter().flat_map(Path::ancestors);
+        let nested =
+            folders.map(|folder| (self.root.join(folder).join(".gitignore"), folder, true));
+        let beside = self.beside.iter().map(|file| (file.clone(), Path::new(""), false));
+        for (file, base, is_inside) in nested.chain(beside) {
+            let Some(list) = self.list(&file, is_inside) else { continue };
+            let Some(rules) = list.get_or_init(|| compiled(&file, is_inside)) else {
+                out.too_long.get_or_insert(file);
+                continue;
+            };
+            let below = relative.strip_prefix(base).unwrap_or(relative);
+            match rules.matched_path_or_any_parents(below, is_folder) {
+                Match::Ignore(_) => return Verdict { is_ignored: true, ..out },
+                Match::Whitelist(_) => return out,
+                Match::None => {}
+            }
+        }
+        out
+    }
+
+    fn list(&self, file: &Path, is_inside: bool) -> Option<Arc<OnceLock<Rules>>> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entry(file.to_owned()).or_insert_with(|| kept(file, is_inside)).clone()
+    }
+}
+
+/// The list at that place as it is now; `None` where there is none. As git does, a link in the tree is not followed.
+fn kept(file: &Path, is_inside: bool) -> Option<Arc<OnceLock<Rules>>> {
+    let found = if is_inside { file.symlink_metadata() } else { file.metadata() };
+    let stamp = stamp(&found.ok().filter(Metadata::is_file)?);
+    let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, list)) = lists.get(file)
+        && *at == stamp
+    {
+        return Some(Arc::clone(list));
+    }
+    if lists.len() >= MAX_LISTS && !lists.contains_key(file) {
+        lists.clear();
+    }
+    let list = Arc::default();
+    lists.insert(file.to_owned(), (stamp, Arc::clone(&list)));
+    Some(list)
+}
+
+fn stamp(found: &Metadata) -> Stamp {
+    (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.len())
+}
+
+/// The rules of a file. What can't be read has none.
+fn compiled(file: &Path, is_inside: bool) -> Rules {
+    let opened = match (is_inside, file.parent()) {
+        (true, Some(folder)) => inside::open(folder, ".gitignore"),
+        _ => super::open(file),
+    };
+    let Ok((opened, n_bytes)) = opened else { return Some(Gitignore::empty()) };
+    if n_bytes > MAX_BYTES { None } else { read(opened) }
+}
+
+fn read(file: File) -> Rules {
+    let max = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
+    let Ok(text) = inside::beginning(file, max) else { return Some(Gitignore::empty()) };
+    let text = text.trim_start_matches('\u{feff}');
+    let is_rule = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    if text.lines().filter(is_rule).count() > MAX_RULES {
+        return None;
+    }
+    let mut builder = GitignoreBuilder::new("");
+    for line in text.lines().filter(is_rule).filter(|line| line.len() <= MAX_RULE) {
+        let _no_rule = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}
+
+/// Whether a list at that place would be too long, for the doctor.
+pub(crate) fn is_too_long(file: &Path) -> bool {
+    let list = kept(file, false);
+    list.is_some_and(|list| list.get_or_init(|| compiled(file, false)).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::fsx;
+
+    fn tree(rules: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fsx::replace(&root.join(".gitignore"), rules.as_bytes(), 0o600).unwrap();
+        (folder, root)
+    }
+
+    fn judge(root: &Path, path: &str) -> Verdict {
+        Lists::of(root).judge(Path::new(path), false)
+    }
+
+    #[test]
+    fn a_list_is_compiled_once_per_change() {
+        let (_folder, root) = tree("*.log\n");
+        let file = root.join(".gitignore");
+        assert!(judge(&root, "a.log").is_ignored && !judge(&root, "a.tmp").is_ignored);
+        let first = kept(&file, true).unwrap();
+        assert!(first.get().is_some() && Arc::ptr_eq(&first, &kept(&file, true).unwrap()));
+        fsx::replace(&file, b"*.tmp\n", 0o600).unwrap();
+        assert!(!judge(&root, "a.log").is_ignored && judge(&root, "a.tmp").is_ignored);
+        assert!(!Arc::ptr_eq(&first, &kept(&file, true).unwrap()));
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_not_used_and_that_is_said() {
+        let lines = |n: usize| "*.log\n".repeat(n);
+        for (name, text, is_used) in [
+            ("many", lines(MAX_RULES), true),
+            ("one more", lines(MAX_RULES + 1), false),
+            ("only comments", format!("{}*.log\n", "# x\n".repeat(5_000)), true),
+            ("200 KB", (0..20_000).map(|n| format!("a{n}*b\n")).collect(), false),
+            ("200 KB in one rule", "a*".repeat(100_000), false),
+            ("a long rule", format!("{}\n*.log\n", "a*".repeat(5_000)), true),
+        ] {
+            let (_folder, root) = tree(&text);
+            let verdict = judge(&root, "a.log");
+            assert_eq!(verdict.is_ignored, is_used, "{name}");
+            assert_eq!(verdict.too_long.is_none(), is_used, "{name}");
+            assert_eq!(is_too_long(&root.join(".gitignore")), !is_used, "{name}");
+        }
+    }
+
+    /// The hardest lists that are used at all. Without bounds such lists took seconds and hundreds of megabytes.
+    #[test]
+    fn whatever_is_used_is_compiled_soon() {
+        let numbered = |n: usize, rule: fn(usize) -> String| -> String {
+            (0..n).map(|n| rule(n) + "\n").collect()
+        };
+        for (name, text) in [
+            ("stars", numbered(MAX_RULES, |n| format!("**/a{n}*b*c*d*e/**/x*"))),
+            ("sets", numbered(MAX_RULES, |n| format!("[!a-z]{n}[^x-z]?*[[:alpha:]]*"))),
+            ("choices", numbered(MAX_RULES, |n| format!("{{a,b,c}}{n}{{d,e}}*/**"))),
+            ("long ones", numbered(60, |n| format!("{n}{}", "*a".repeat(500)))),
+            ("unicode", numbered(MAX_RULES, |n| format!("?{n}?ä?ö?ü*[!ß-ÿ]"))),
+        ] {
+            let (_folder, root) = tree(&text);
+            let begun = Instant::now();
+            let verdict = judge(&root, "src/deep/x.rs");
+            eprintln!("{name}: {:?} {verdict:?}", begun.elapsed());
+            assert!(begun.elapsed() < Duration::from_secs(10), "{name}: {:?}", begun.elapsed());
+            let begun = Instant::now();
+            for n in 0..100 {
+                judge(&root, &format!("src/deep/x{n}.rs"));
+            }
+            eprintln!("{name}: 100 more {:?}", begun.elapsed());
+            assert!(begun.elapsed() < Duration::from_secs(10), "{name}: {:?}", begun.elapsed());
+        }
+    }
+
+    #[test]
+    fn a_link_in_the_tree_is_no_list() {
+        let (folder, root) = tree("");
+        fsx::replace(&root.join("elsewhere"), b"*\n", 0o600).unwrap();
+        std::fs::create_dir(root.join("src")).unwrap();
+        let link = root.join("src/.gitignore");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), link).unwrap();
+        assert!(!judge(&root, "src/a").is_ignored);
+    }
+}
