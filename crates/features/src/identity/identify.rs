@@ -28,7 +28,7 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
         return Ok(None);
     }
     if let Detail::Activity { now, since } = event.detail {
-        return shown(cx, session, now, since);
+        return shown(cx, session, event.client_pid, now, since);
     }
     // Our own waiter may come before the event that makes its session known, and outlive the session: it is nobody then.
     let is_waiter = event.kind == EventKind::Waiter;
@@ -62,16 +62,21 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
     Ok(Some(Who { agent, name, sub, session: Some(session.clone()), has_stopped, is_shared }))
 }
 
-/// Whose file it is. Nobody's where it says less than the events have said since.
+/// Whose file it is. Nobody's where it says less than the events have said since, or is of a process whose hooks never spoke
+/// of the session.
 fn shown(
     cx: &mut Cx<'_>,
     session: &SafeId,
+    pid: Option<u32>,
     now: Activity,
     since: Timestamp,
 ) -> Result<Option<Who>, DbError> {
     let Some(known) = ops::session(cx.db, session)?.filter(|known| !known.has_ended) else {
         return Ok(None);
     };
+    if pid.is_some() && !processes::has_open(cx.db, session, Process::now(cx.world, pid))? {
+        return Ok(None);
+    }
     let is_idle = matches!(now, Activity::Idle { .. });
     if is_idle && known.turn.is_some_and(|turn| turn > since) {
         return Ok(None);
@@ -112,8 +117,9 @@ fn heard_again(
 ) -> Result<bool, DbError> {
     let is_start = event.kind == EventKind::SessionStart;
     let pid = event.client_pid.map(i64::from);
-    // Whoever leaves a session is not where it runs.
-    let has_moved = pid.is_some() && pid != known.pid && event.kind != EventKind::SessionEnd;
+    // A process that leaves a session is not where it runs. All processes left one that had ended.
+    let is_elsewhere = pid.is_some() && (pid != known.pid || known.has_ended);
+    let has_moved = is_elsewhere && event.kind != EventKind::SessionEnd;
     if is_start || has_moved {
         let mut new = new_session(cx, event, session);
         if pid.is_none() {

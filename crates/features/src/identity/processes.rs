@@ -98,6 +98,21 @@ pub(super) fn leave_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Re
     Ok(())
 }
 
+/// Whether that very process has the session open.
+pub(super) fn has_open(
+    db: &mut dyn Db,
+    session: &SafeId,
+    process: Process,
+) -> Result<bool, DbError> {
+    let found = db.first(
+        "select 1 from client_processes
+         where pid = $1 and began = $2 and session = $3 and left_ms is null",
+        &[process.pid.into(), process.began.into(), session.as_str().into()],
+        |row| row.int(0),
+    )?;
+    Ok(found.is_some())
+}
+
 /// A process that lives and has the session open, other than that one.
 pub(super) fn living(
     db: &mut dyn Db,

@@ -146,6 +146,22 @@ fn a_dialog_that_no_event_told_of() {
 }
 
 #[test]
+fn a_file_of_a_process_that_never_had_the_session_changes_nothing() {
+    let mut stage = two();
+    happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
+    stage.machine.processes.insert(99, 1);
+    stage.pass(500);
+    for (pid, expected) in [(99, false), (20, false), (10, true)] {
+        let event = Event { client_pid: Some(pid), ..stage.shows("lion", IDLE, 500) };
+        assert_eq!(stage.is_news(&event), expected);
+    }
+    // The number of its client, given to another process.
+    stage.machine.processes.insert(10, 2);
+    let event = Event { client_pid: Some(10), ..stage.shows("lion", IDLE, 500) };
+    assert!(!stage.is_news(&event));
+}
+
+#[test]
 fn strangers_and_ended_sessions_are_not_revived_by_a_file() {
     let mut stage = two();
     assert!(!shows(&mut stage, "nobody", IDLE));
