@@ -14,6 +14,7 @@ mod proc;
 mod procfs;
 mod sandbox;
 mod say;
+mod secrets;
 mod stats;
 mod tidy;
 mod torture;
@@ -28,6 +29,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   demo                              a small fleet through the real hook, in a sandbox
   docs                              write docs/reference.md
   tidy                              what no compiler checks
+  secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
   gate [--top]                      the hook client's instructions, CPUIDs, system calls and size against their bars
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Some("dist") => dist::run(args),
         Some("docs") => docs::run(args),
         Some("tidy") => tidy::run(args),
+        Some("secrets") => secrets::run(args),
         Some("gate") => gate::run(args),
         Some("fuzz") => fuzz::run(args),
         Some("bench") => bench::run(args),

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use crate::redact::is_clean;
 use sha2::{Digest as _, Sha256};
 
 /// The longest id that is kept as it came.
 const MAX_LEN: usize = 128;
 
 /// An id that is safe in a path, a query and a message: `[A-Za-z0-9._-]`, no leading dot, 1 to 128 characters.
-/// Anything else is replaced by its hash, so that two hostile ids stay two ids.
+/// Anything else is replaced by its hash, so that two hostile ids stay two ids; and so is what looks like a secret, since ids
+/// are stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeId(String);
 
@@ -19,7 +21,11 @@ impl SafeId {
             return None;
         }
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
-        if text.len() <= MAX_LEN && !text.starts_with('.') && text.bytes().all(plain) {
+        if text.len() <= MAX_LEN
+            && !text.starts_with('.')
+            && text.bytes().all(plain)
+            && is_clean(text)
+        {
             return Some(Self(text.to_owned()));
         }
         Some(Self(format!("x-{}", &hex(&Sha256::digest(text.as_bytes()))[..32])))

@@ -12,6 +12,7 @@ pub mod feature;
 pub mod ids;
 pub mod lineage;
 pub mod merge;
+pub mod redact;
 pub mod settings;
 pub mod text;
 pub mod time;

@@ -9,6 +9,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
+use substrate_core::redact::clean;
 use substrate_core::{Effect, Timestamp};
 
 use crate::config::{Home, is_worked_in};
@@ -58,7 +59,7 @@ pub(crate) fn write(home: &Home, effect: Effect) {
             }
         }
         Effect::Mirror { root, path, text, append } => {
-            if let Err(error) = mirror(&root, &path, &text, append) {
+            if let Err(error) = mirror(&root, &path, &clean(&text), append) {
                 tracing::warn!(root, path, %error, "file could not be mirrored");
             }
         }
@@ -77,7 +78,7 @@ pub(crate) fn write(home: &Home, effect: Effect) {
         }
         Effect::RotateLogs { root, before } => rotate(root, before),
         Effect::Artifact { root, dir, name, text, fresh } => {
-            if let Err(error) = artifact::add(&root, &dir, &name, &text, fresh) {
+            if let Err(error) = artifact::add(&root, &dir, &name, &clean(&text), fresh) {
                 tracing::warn!(root, dir, name, %error, "artifact could not be written");
             }
         }

@@ -11,6 +11,7 @@ use ipc::{HookRequest, Reply};
 use serde_json::Value;
 use substrate_clients::{Answer, Client, Exports, Input};
 use substrate_core::engine::Surroundings;
+use substrate_core::redact::clean;
 use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
 use substrate_core::wish::WishKind;
@@ -147,6 +148,7 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     let origin = origin.map_or(0, |at| u8::from(at == 0) + 1);
     let scope = Scope { digest: digest(&event, request.stdin), origin };
     let mut event = event;
+    event.hide_keys();
     if request.waited_ms > 0 {
         event.waiting_since = Some(at.plus_ms(-i64::from(request.waited_ms)));
     }
@@ -205,7 +207,8 @@ impl Decoded {
     }
 
     /// An event that no hook brought.
-    pub(crate) fn of_our_own(event: Event, client: &'static Client, begun_us: u64) -> Self {
+    pub(crate) fn of_our_own(mut event: Event, client: &'static Client, begun_us: u64) -> Self {
+        event.hide_keys();
         let said = format!("{} {:?} {}", event.name, event.session, event.at.0);
         let (request, scope) = (RequestId::of(&said), Scope { digest: 0, origin: 0 });
         Self::join(event, Route { client: Some(client), request, scope }, begun_us)
@@ -312,6 +315,16 @@ impl Considered {
         if *exit == 0 && stdout.is_empty() && stderr.is_empty() {
             return Vec::new();
         }
+        Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes()
+    }
+
+    /// The reply as it is kept for a caller that asks again: without secrets, since it stays on disk for thousands of commits.
+    pub(crate) fn kept_reply(&self) -> Vec<u8> {
+        let Answer { exit, stdout, stderr, .. } = &self.answer;
+        if *exit == 0 && stdout.is_empty() && stderr.is_empty() {
+            return Vec::new();
+        }
+        let (stdout, stderr) = (clean(stdout), clean(stderr));
         Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes()
     }
 

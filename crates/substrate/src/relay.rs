@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use ipc::{Conn, HookRequest, Kind as Frame, Reply, out, place};
 use rustix::fs::FileType;
 
+use substrate_core::redact::clean;
+
 use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon::{Heard, Reach, Stay};
@@ -172,6 +174,6 @@ fn unreadable() -> AppError {
 /// Leaves a line for `substrate doctor`.
 fn trace(home: Option<&Home>, text: &str) {
     if let Some(home) = home {
-        place::leave_trace(home.root(), &format!("{} hook: {text}\n", clock::now().0));
+        place::leave_trace(home.root(), &clean(&format!("{} hook: {text}\n", clock::now().0)));
     }
 }

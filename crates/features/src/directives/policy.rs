@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use substrate_core::redact::redacted;
 use substrate_core::text::{cut, one_line, quoted};
 use substrate_core::{
     Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Outcome, Part, SafeId, Settings,
@@ -9,7 +10,7 @@ use substrate_core::{
 };
 
 use super::{NAME, ops};
-use crate::{efforts, journal};
+use crate::efforts;
 
 /// How many are told at once; the next ones with the next file.
 const MAX_TOLD: usize = 8;
@@ -187,7 +188,7 @@ fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
         let _infallible = write!(out, "\nFrom `{}`:", one_line(&path, 300));
         let text = cx.real_file(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
         match text {
-            Some(text) => quote(&mut out, &journal::redacted(text, MAX_FILE, false)),
+            Some(text) => quote(&mut out, &redacted(text, MAX_FILE, false)),
             None => out.push_str(" (nothing that can be read)"),
         }
         parts.push(Part { what: path.into(), id: 0, end: out.len() });

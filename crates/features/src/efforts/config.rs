@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::text::one_line;
 use substrate_core::{Local, VerbError};
-
-use crate::journal;
 
 /// How much of everything is taken.
 const MAX_PHASES: usize = 32;
@@ -129,7 +128,7 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
         let Some(file) = inside(&absolute(folder, path), &roots, local) else { continue };
         if let Some(text) = local.read(&file).ok().filter(|_| name != "LOG") {
             // It goes into a file that may be committed.
-            let text = journal::redacted(&text, MAX_TEMPLATE, journal::names_dotenv(&file));
+            let text = redacted(&text, MAX_TEMPLATE, names_dotenv(&file));
             templates.insert(name, substrate_core::text::cut(&text, MAX_TEMPLATE).to_owned());
         }
     }

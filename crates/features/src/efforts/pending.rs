@@ -1,6 +1,7 @@
 //! What waits to be told: injections, files, and what an earlier window left. Each is told exactly once: it is claimed for
 //! an answer, and counts as told when that answer was printed.
 
+use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Cx, DbError, FeatureError, Outcome, Part, RequestId, Wish};
 
@@ -8,7 +9,6 @@ use super::ops::{self, Effort};
 use super::ops_pending::{self, CLAIM_MS, Pending, What};
 use super::ops_windows::Standing;
 use super::{NAME, words};
-use crate::journal;
 
 /// What is told: something that waits,
 const PENDING: &str = "pending";
@@ -45,7 +45,7 @@ pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> 
 /// The beginning of a file, without secrets; nothing of what is no text.
 pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
     let text = cx.real_file(path, MAX_READ).filter(|text| !is_binary(text))?;
-    Some(journal::redacted(text, MAX_READ, journal::names_dotenv(path)).into_owned())
+    Some(redacted(text, MAX_READ, names_dotenv(path)).into_owned())
 }
 
 /// The files that are told with what waits for the effort.

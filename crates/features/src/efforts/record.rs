@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{
     Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall, ToolClass,
@@ -11,7 +12,6 @@ use substrate_core::{
 use super::ops_windows::{self, Standing};
 use super::{calls, ops_files, ops_pending, pending, policy};
 use crate::identity::book::MAIN;
-use crate::journal;
 
 /// How long windows without an effort are remembered.
 const KEPT_MS: i64 = 30 * 86_400_000;
@@ -126,7 +126,7 @@ pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
     match detail {
         Detail::ToolFailed { call, error, interrupted, .. } => {
             let how = if *interrupted { "was interrupted" } else { "failed" };
-            let error = journal::redacted(error, 2 * MAX_FAILURE, false);
+            let error = redacted(error, 2 * MAX_FAILURE, false);
             let (name, error) = (one_line(&call.name, 60), one_line(&error, MAX_FAILURE));
             Some(("failure", format!("{name} {how}: {error}")))
         }
@@ -156,6 +156,6 @@ pub(super) fn dialogue(call: &ToolCall) -> Option<String> {
         let _infallible =
             write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(&answer, 1_000));
     }
-    let text = journal::redacted(&out, MAX_DIALOGUE, false).into_owned();
+    let text = redacted(&out, MAX_DIALOGUE, false).into_owned();
     (!text.is_empty()).then_some(text)
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
@@ -12,7 +13,6 @@ use super::ops::{self, Effort};
 use super::ops_pending::{self, What};
 use super::verbs_start::root;
 use super::{ops_windows, target, words};
-use crate::journal;
 
 /// The longest text of an entry or injection.
 const MAX_TEXT: usize = 64 << 10;
@@ -283,7 +283,7 @@ pub(super) fn checked(text: &str) -> Result<String, VerbError> {
     }
     let plain: String =
         text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
-    Ok(journal::redacted(&plain, MAX_TEXT, false).into_owned())
+    Ok(redacted(&plain, MAX_TEXT, false).into_owned())
 }
 
 /// The text of a file instead of its name.

@@ -2,6 +2,7 @@
 //!
 //! This runs at every event of every agent: one look-up by the primary key, and no write while an agent simply works.
 
+use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome};
 
@@ -21,7 +22,7 @@ pub(super) fn record(
     let (Some(session), Some(_)) = (&event.session, &cx.who) else { return Ok(()) };
     let session = session.as_str();
     if let (EventKind::TaskCompleted, Detail::Task { subject, .. }) = (event.kind, &event.detail) {
-        let subject = one_line(&crate::journal::redacted(subject, 400, false), 100);
+        let subject = one_line(&redacted(subject, 400, false), 100);
         ops::set_task(cx.db, session, event.actor.key(), &subject)?;
         return Ok(());
     }

@@ -1,10 +1,9 @@
 //! What an event says about the status of its actor: a pure function, row by row.
 
+use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::verdict::Verdict;
 use substrate_core::{Detail, Event, EventKind, StartSource, ToolCall};
-
-use crate::journal::redacted;
 
 /// How somebody is. The later, the more it matters: of several the last one is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -136,7 +136,8 @@ pub(super) fn end_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Resu
 pub(super) struct Call {
     /// The subagent's own name for mail; empty for the main thread.
     pub(super) sub: String,
-    pub(super) command: String,
+    /// What `shells::mark` made of its command.
+    pub(super) mark: String,
     pub(super) is_open: bool,
 }
 
@@ -144,7 +145,7 @@ pub(super) struct Call {
 pub(super) struct NewCall<'a> {
     pub(super) use_id: &'a str,
     pub(super) actor: &'a str,
-    pub(super) command: &'a str,
+    pub(super) mark: &'a str,
     /// It goes on after its call has ended.
     pub(super) is_background: bool,
 }
@@ -165,7 +166,7 @@ pub(super) fn begin_call(
             session.as_str().into(),
             new.use_id.into(),
             new.actor.into(),
-            new.command.into(),
+            new.mark.into(),
             i64::from(new.is_background).into(),
             now.0.into(),
         ],
@@ -202,7 +203,7 @@ pub(super) fn running_calls(
          order by c.began_ms desc limit 500",
         &[session.as_str().into(), now.plus_ms(-OPEN_MS).0.into(), now.plus_ms(-BACKGROUND_MS).0.into()],
         |row| {
-            Ok(Call { sub: row.text(0)?, command: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
+            Ok(Call { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
         },
     )
 }

@@ -135,7 +135,7 @@ fn shell_call(
             let new = actors::NewCall {
                 use_id,
                 actor,
-                command: cut(command, MAX_COMMAND),
+                mark: &shells::mark(cut(command, MAX_COMMAND)),
                 is_background: shells::is_background(command, &call.input),
             };
             actors::begin_call(cx.db, session, &new, cx.now)

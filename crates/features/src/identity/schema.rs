@@ -2,7 +2,7 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, TURNS];
+pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, MARKS, TURNS];
 
 const TURNS: Migration = Migration {
     about: "when a turn began, and which client processes have left a session",
@@ -26,6 +26,12 @@ const PROCESSES: Migration = Migration {
           insert into client_processes (pid, began, session, seen_ms)
             select client_pid, client_began, session, last_ms from agent_sessions
             where client_pid is not null and client_began is not null;",
+};
+
+/// A shell's command may have a secret in it.
+const MARKS: Migration = Migration {
+    about: "commands of shells are kept as marks, not as texts",
+    sql: "update shell_calls set command = '';",
 };
 
 const SESSIONS: Migration = Migration {

@@ -32,10 +32,10 @@ fn among(calls: &[Call], shells: &[String]) -> Runs {
     let is_exact = lines.iter().any(|line| line.inside.is_some());
     for call in calls {
         let fits = if shells.is_empty() {
-            call.is_open && mentions_us(&call.command)
+            call.is_open && Command::read(&call.mark).is_some_and(|command| command.mentions_us)
         } else {
-            let command = Command::read(&call.command);
-            lines.iter().any(|line| line.runs(&command, is_exact))
+            let command = Command::read(&call.mark);
+            command.is_some_and(|command| lines.iter().any(|line| line.runs(&command, is_exact)))
         };
         if fits && !found.contains(&call.sub) {
             found.push(call.sub.clone());
@@ -73,15 +73,60 @@ pub(super) fn is_background(command: &str, input: &str) -> bool {
     asked || command.bytes().enumerate().any(|(i, byte)| byte == b'&' && lone(i))
 }
 
+/// What is kept of a command to know it again: never its text, in which there may be anything. The length and a sum of its
+/// plain form, and whether it names us.
+pub(super) fn mark(command: &str) -> String {
+    let text = plain(command);
+    let is_cut = command.len() + 4 > MAX_COMMAND;
+    format!("{} {:x} {is_cut} {}", text.len(), sum(text.as_bytes()), mentions_us(command))
+}
+
+/// A command, as its mark says.
 struct Command {
-    text: String,
+    len: usize,
+    sum: u64,
     is_cut: bool,
+    mentions_us: bool,
 }
 
 impl Command {
-    fn read(command: &str) -> Self {
-        Self { text: plain(command), is_cut: command.len() + 4 > MAX_COMMAND }
+    fn read(mark: &str) -> Option<Self> {
+        let mut words = mark.split(' ');
+        let len = words.next()?.parse().ok()?;
+        let sum = u64::from_str_radix(words.next()?, 16).ok()?;
+        let (is_cut, mentions_us) = (words.next()? == "true", words.next()? == "true");
+        Some(Self { len, sum, is_cut, mentions_us })
     }
+
+    fn is(&self, text: &str) -> bool {
+        text.len() == self.len && sum(text.as_bytes()) == self.sum
+    }
+
+    fn begins(&self, text: &str) -> bool {
+        text.as_bytes().get(..self.len).is_some_and(|start| sum(start) == self.sum)
+    }
+
+    /// Whether it is anywhere in the text: the sum moves along, a byte at a time.
+    fn is_in(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let Some(first) = bytes.get(..self.len) else { return false };
+        let highest = (1..self.len).fold(1u64, |power, _| power.wrapping_mul(BASE));
+        let mut here = sum(first);
+        for (leaves, enters) in bytes.iter().zip(&bytes[self.len..]) {
+            if here == self.sum {
+                return true;
+            }
+            let rest = here.wrapping_sub(highest.wrapping_mul(u64::from(*leaves) + 1));
+            here = rest.wrapping_mul(BASE).wrapping_add(u64::from(*enters) + 1);
+        }
+        here == self.sum
+    }
+}
+
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1))
 }
 
 /// A process's command line.
@@ -102,13 +147,13 @@ impl Line {
     }
 
     fn runs(&self, command: &Command, is_exact: bool) -> bool {
-        if command.text.is_empty() {
+        if command.len == 0 {
             return false;
         }
         match &self.inside {
-            Some(inside) if command.is_cut => inside.starts_with(&command.text),
-            Some(inside) => *inside == command.text,
-            None => !is_exact && self.text.contains(&command.text),
+            Some(inside) if command.is_cut => command.begins(inside),
+            Some(inside) => command.is(inside),
+            None => !is_exact && command.is_in(&self.text),
         }
     }
 }

@@ -7,7 +7,6 @@ mod health;
 mod ops;
 pub mod project_logs;
 mod record;
-mod redact;
 mod render;
 mod schema;
 mod tick;
@@ -21,8 +20,6 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) use at_work::{running_at, who_named};
 pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
-pub use redact::{DOTENV, PATTERNS, Pattern};
-pub(crate) use redact::{names_dotenv, redacted};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "journal",

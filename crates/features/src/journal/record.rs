@@ -1,12 +1,12 @@
 //! One event, one row.
 
 use serde_json::{Value, json};
+use substrate_core::redact::{clean, names_dotenv, redacted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
 use super::ops::{self, Entry};
 use super::project_logs;
-use super::redact::{names_dotenv, redacted};
 
 /// Why an event was only recorded: its caller had gone.
 pub(super) const LATE: &str = "late";
@@ -42,7 +42,7 @@ pub(super) fn record(
         input: kept(input),
         output: kept(output),
         verdict: outcome.verdict.word(),
-        answer: answer(&outcome.verdict),
+        answer: answer(&outcome.verdict).map(|answer| clean(&answer).into_owned()),
         wishes: some_json(outcome.wishes.iter().map(|wished| told(wished, max)).collect()),
         undeliverable: some_json(
             outcome
@@ -56,7 +56,7 @@ pub(super) fn record(
             outcome
                 .failures
                 .iter()
-                .map(|failure| json!({"feature": failure.feature, "panicked": failure.panicked, "message": failure.message}))
+                .map(|failure| json!({"feature": failure.feature, "panicked": failure.panicked, "message": clean(&failure.message)}))
                 .collect(),
         ),
         costs: some_json(outcome.costs.iter().map(|(feature, us)| json!([feature, us])).collect()),

@@ -1,6 +1,7 @@
 //! The files that show leases to people and other tools: who has what, and a log of tools and decisions.
 
 use serde_json::{Map, Value, json};
+use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome};
 
@@ -8,7 +9,6 @@ use super::life::Lives;
 use super::ops::{self, Lease};
 use super::ops_history::What;
 use super::{files, words};
-use crate::journal::{names_dotenv, redacted};
 
 const LOCKS: &str = ".claude/coordination/file-locks.json";
 const LOG: &str = ".claude/coordination/hook-debug.log";

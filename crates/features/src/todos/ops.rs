@@ -1,5 +1,6 @@
 //! The SQL of stored lists.
 
+use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, SafeId, Timestamp};
 
 use super::list::{Todo, Unfinished};
@@ -16,12 +17,13 @@ pub(super) fn replace(
     }
     let entries = serde_json::to_string(&list.first)
         .map_err(|error| DbError::Other { detail: format!("a task list: {error}") })?;
+    let entries = clean(&entries);
     let n = i64::try_from(list.n).unwrap_or(i64::MAX);
     db.execute(
         "insert into todo_lists (session, entries, n_unfinished, at_ms) values ($1, $2, $3, $4)
          on conflict (session) do update
          set entries = excluded.entries, n_unfinished = excluded.n_unfinished, at_ms = excluded.at_ms",
-        &[session.as_str().into(), entries.as_str().into(), n.into(), now.0.into()],
+        &[session.as_str().into(), (&*entries).into(), n.into(), now.0.into()],
     )?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Command;
-use substrate_features::journal::{DOTENV, PATTERNS};
+use substrate_core::redact::{ABOUT, FORMS};
 
 use super::standing;
 use crate::error::Kind;
@@ -51,11 +51,18 @@ pub(super) fn markdown() -> String {
     }
     let _infallible = writeln!(
         out,
-        "\n`substrate-hook` exits 0, whatever happens, unless a verdict is delivered by exit code 2.\n\n## What the journal never stores\n"
+        "\n`substrate-hook` exits 0, whatever happens, unless a verdict is delivered by exit code 2.\n\n## What is never stored, mirrored or logged\n"
     );
-    for pattern in PATTERNS.iter().chain([&DOTENV]) {
-        let _infallible = writeln!(out, "* {}", pattern.name);
+    for about in ABOUT {
+        let _infallible = writeln!(out, "* {about}");
     }
+    let mut issuers: Vec<&str> = FORMS.iter().map(|form| form.issuer).collect();
+    issuers.dedup();
+    let _infallible = writeln!(out, "* tokens of {}", issuers.join(", "));
+    let _infallible = writeln!(
+        out,
+        "\nA message is delivered as it was sent, and an artifact that an agent writes itself is its own."
+    );
     out
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use substrate_clients::Exports;
 use substrate_core::engine::processed::{Group, Processed};
+use substrate_core::redact::clean;
 use substrate_core::{
     Caller, Db, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
 };
@@ -302,7 +303,7 @@ impl Run<'_> {
             return Ok(Done::Look(considered.look));
         }
         if considered.wait.is_none() {
-            self.group.add(decoded.request(), &considered.reply());
+            self.group.add(decoded.request(), &considered.kept_reply());
         }
         self.group.add_scope(digest, origin);
         Ok(Done::Hook(considered))
@@ -334,7 +335,9 @@ impl Run<'_> {
             Ok(Ran::Look(needs)) => Ok(Done::Look(needs)),
             Ok(Ran::Done(output, effects)) => {
                 if output.wait.is_none() {
-                    self.group.add(*request, &serde_json::to_vec(&output).unwrap_or_default());
+                    // Kept for a caller that asks again, so without secrets; the caller itself gets all.
+                    let kept = serde_json::to_string(&output).unwrap_or_default();
+                    self.group.add(*request, clean(&kept).as_bytes());
                 }
                 Ok(Done::Verb(Ok(*output), effects))
             }

@@ -1,8 +1,10 @@
 //! The daemon's log: `logs/daemon.<date>.log`, a file a day, a week of them.
 
+use std::io::{Result, Write};
 use std::panic;
 use std::sync::Mutex;
 
+use substrate_core::redact::clean;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::config::Home;
@@ -22,9 +24,23 @@ pub(super) fn begin(home: &Home) {
         let _only_once = tracing_subscriber::fmt()
             .with_ansi(false)
             .with_target(false)
-            .with_writer(Mutex::new(file))
+            .with_writer(Mutex::new(Gate(file)))
             .try_init();
     }
     // A feature's panic is contained; it must still leave a trace, and never go to a terminal.
     panic::set_hook(Box::new(|info| tracing::error!(%info, "panic")));
+}
+
+/// Every line without its secrets. The subscriber writes each whole.
+struct Gate(RollingFileAppender);
+
+impl Write for Gate {
+    fn write(&mut self, line: &[u8]) -> Result<usize> {
+        self.0.write_all(clean(&String::from_utf8_lossy(line)).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.0.flush()
+    }
 }

@@ -23,6 +23,8 @@ use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
+use substrate_core::redact::clean;
+
 use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
@@ -81,7 +83,7 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
         tracing::error!(error = %error.render(), "daemon ended");
         ipc::place::leave_trace(
             home.root(),
-            &format!("{} daemon: {}", clock::now().0, error.render()),
+            &clean(&format!("{} daemon: {}", clock::now().0, error.render())),
         );
     }
     result

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use substrate_core::engine::processed::Processed;
+use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, Seeded, Writer};
 
@@ -108,7 +109,7 @@ impl Storage {
         tracing::error!(error = %error.render(), "going on in memory");
         ipc::place::leave_trace(
             self.home.root(),
-            &format!("{} the database is not used: {}", clock::now().0, error.render()),
+            &clean(&format!("{} the database is not used: {}", clock::now().0, error.render())),
         );
         let trouble = Rc::new(Trouble { error, stays, told: RefCell::default() });
         self.memory = Some(Memory {

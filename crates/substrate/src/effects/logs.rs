@@ -6,6 +6,7 @@ use std::io::{Error, ErrorKind, Read as _, Result, Seek as _, SeekFrom, Write as
 
 use rustix::fs::FileType;
 use substrate_core::Timestamp;
+use substrate_core::redact::clean;
 use substrate_features::journal::project_logs::entry::{AGENT_FILES, SESSION_FILES};
 
 use crate::inside::Folder;
@@ -35,6 +36,7 @@ pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
     if line.len() > MAX_LINE || !line.ends_with('\n') {
         return Err(ErrorKind::InvalidInput.into());
     }
+    let line = clean(line);
     let (folder, name) = path.rsplit_once('/').ok_or(ErrorKind::InvalidInput)?;
     let (mut file, length) = made(root, folder)?.append(name, 0o644)?;
     if length > MAX_FILE {

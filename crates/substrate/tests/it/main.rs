@@ -85,6 +85,8 @@ mod same_file;
 #[cfg(test)]
 mod scratchpad;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod session_logs;
 #[cfg(test)]
 mod settings;

@@ -13,7 +13,7 @@ fn wrapped(command: &str) -> String {
 }
 
 fn call(sub: &str, command: &str) -> Call {
-    Call { sub: sub.to_owned(), command: command.to_owned(), is_open: true }
+    Call { sub: sub.to_owned(), mark: mark(command), is_open: true }
 }
 
 fn one(sub: &str) -> Runs {
