@@ -6,7 +6,7 @@ pub mod claude_code;
 pub mod install;
 
 use substrate_core::verdict::DeliveryTable;
-use substrate_core::{Event, Timestamp, Verdict};
+use substrate_core::{Activity, Event, SafeId, Timestamp, Verdict};
 use thiserror::Error;
 
 /// Every client, by name.
@@ -27,6 +27,38 @@ pub struct Client {
     pub encode: fn(&Event, &Verdict) -> Answer,
     /// What the client honours, and where.
     pub delivers: DeliveryTable,
+    /// Where it shows what its sessions do, if it does.
+    pub session_files: Option<SessionFiles>,
+    /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its
+    /// sessions nowhere else.
+    pub was_interrupted: fn(&[u8]) -> bool,
+    /// The command that opens a closed session again, in the folder where it ran.
+    pub resume: fn(&str) -> String,
+}
+
+/// Files that a client keeps of its running sessions, one per process.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionFiles {
+    /// Their folder, below the client's own (`Event::config_dir`).
+    pub folder: &'static str,
+    /// The process whose file has that name. Other files there are none of our business.
+    pub pid: fn(&str) -> Option<u32>,
+    /// What a file says. `None`: it does not parse, as when it is read while it is written.
+    pub read: fn(&[u8]) -> Option<SessionFile>,
+}
+
+/// What a client's file says about one of its processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionFile {
+    pub pid: u32,
+    /// When the process began, in the system's own unit (`World::process_began`), if the client says so.
+    pub began: Option<i64>,
+    pub session: SafeId,
+    pub cwd: String,
+    /// What the session does; nothing before the client has begun, or where it says something new.
+    pub activity: Option<Activity>,
+    /// Since when, by the client's clock.
+    pub since: Timestamp,
 }
 
 /// The client of that name.

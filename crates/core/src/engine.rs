@@ -4,6 +4,7 @@
 //! outcome, and the others still answer.
 
 use std::any::Any;
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contain::Contained;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::db::{Db, DbError};
 use crate::effect::Effect;
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::facts::{Facts, Need};
 use crate::feature::{Cx, Feature, FeatureError, Migration};
 use crate::ids::RequestId;
@@ -85,6 +86,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What the host brings, before any feature was asked.
+    fn begun(around: &Surroundings<'_>) -> Self {
+        Self {
+            wishes: of_host(around),
+            verdict: Verdict::default(),
+            costs: Vec::new(),
+            spent_us: 0,
+            failures: around.troubles.iter().map(|trouble| Failure::of_host(trouble)).collect(),
+            is_late: around.is_late,
+            request: around.request,
+            effects: Vec::new(),
+            look: Vec::new(),
+        }
+    }
+
     /// What that feature wished, and what became of it.
     pub fn of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Wished> {
         self.wishes.iter().filter(move |wished| wished.feature == feature)
@@ -148,23 +164,13 @@ fn considered(
     event: &Event,
     may_look: bool,
 ) -> Outcome {
-    let mut out = Outcome {
-        wishes: of_host(around),
-        verdict: Verdict::default(),
-        costs: Vec::new(),
-        spent_us: 0,
-        failures: Vec::new(),
-        is_late: around.is_late,
-        request: around.request,
-        effects: Vec::new(),
-        look: Vec::new(),
-    };
-    out.failures.extend(around.troubles.iter().map(|trouble| Failure::of_host(trouble)));
+    let mut out = Outcome::begun(around);
     let mut cycle = cycle::load(db, event).unwrap_or_else(|error| {
         out.failures.push(Failure::of_engine(&error));
         StopCycle { is_lost: true, ..StopCycle::default() }
     });
     let mut known = Known { who: None, n_held: cycle.n_in_row };
+    let (mut event, left) = (event, OnceCell::new());
     for feature in around.features {
         let begun = (around.micros)();
         if let Some(identify) = feature.identify {
@@ -174,6 +180,10 @@ fn considered(
                     out.effects.extend(effects);
                 }
                 Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
+            }
+            // Its session goes on, so for everybody else it has not ended.
+            if event.kind == EventKind::SessionEnd && known.is_shared() {
+                event = left.get_or_init(|| left_by_one(event));
             }
         }
         let Some(consider) = feature.consider else { continue };
@@ -229,6 +239,32 @@ fn considered(
         }
     }
     out
+}
+
+/// The end of one of several clients of a session.
+fn left_by_one(event: &Event) -> Event {
+    let kind = EventKind::ClientLeft;
+    Event { kind, name: kind.name().to_owned(), ..event.clone() }
+}
+
+/// Whether what a client showed changes anything for a feature. Nothing is written: the host asks readers.
+pub fn is_news(
+    features: &[&Feature],
+    cx: &mut Cx<'_>,
+    event: &Event,
+) -> Result<bool, FeatureError> {
+    for feature in features {
+        if let Some(identify) = feature.identify {
+            cx.who = identify(cx, Asking::Event(event))?;
+        }
+        if let Some(is_news) = feature.is_news
+            && cx.who.is_some()
+            && is_news(cx, event)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What the host itself has to say.
@@ -318,6 +354,12 @@ pub fn explain(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Map
 struct Known {
     who: Option<Who>,
     n_held: u32,
+}
+
+impl Known {
+    fn is_shared(&self) -> bool {
+        self.who.as_ref().is_some_and(|who| who.is_shared)
+    }
 }
 
 impl Failure {

@@ -118,6 +118,11 @@ macro_rules! event_kinds {
             $($kind,)+
             /// No event of the client's, but our own process beside a session that has stopped: a block starts a turn.
             Waiter,
+            /// No event of the client's, but what it shows beside its events: it sends none when a person interrupts a
+            /// turn, or answers a dialog with no.
+            Activity,
+            /// The `SessionEnd` of a client whose session goes on in another client process.
+            ClientLeft,
             /// Well-formed, but no event that we know.
             Unknown,
             /// Not even well-formed.
@@ -132,6 +137,8 @@ macro_rules! event_kinds {
                 match self {
                     $(Self::$kind => stringify!($kind),)+
                     Self::Waiter => "Waiter",
+                    Self::Activity => "Activity",
+                    Self::ClientLeft => "ClientLeft",
                     Self::Unknown => "Unknown",
                     Self::Malformed => "Malformed",
                 }
@@ -181,6 +188,44 @@ impl EventKind {
     pub fn named(name: &str) -> Self {
         Self::ALL.iter().copied().find(|kind| kind.name() == name).unwrap_or(Self::Unknown)
     }
+}
+
+/// What a session does, as its client shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// No turn runs. A shell command may go on `in_background`.
+    Idle { in_background: bool },
+    /// A turn or a background subagent runs, or a hook holds a turn.
+    Working,
+    /// A dialog waits for a person.
+    Asking(Dialog),
+}
+
+/// What a dialog is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialog {
+    /// May this tool be used?
+    Permission,
+    /// A question, or a form of a tool server.
+    Input,
+    /// A menu that the person may have opened.
+    Menu,
+    /// Something else that the client asks for.
+    Other,
+}
+
+impl Activity {
+    /// The name of its event, as the journal keeps it.
+    pub const fn event_name(self) -> &'static str {
+        match self {
+            Self::Idle { .. } => Self::IDLE,
+            Self::Working => "ActivityWorking",
+            Self::Asking(_) => "ActivityAsking",
+        }
+    }
+
+    /// The name of the event that says that no turn runs.
+    pub const IDLE: &'static str = "ActivityIdle";
 }
 
 /// How a session began.
@@ -239,6 +284,15 @@ pub enum Detail {
         n_background_tasks: usize,
         transcript: Option<String>,
     },
+    /// The waiter was started beside that event of its session: `SessionStart` or `Stop`.
+    Waiter {
+        beside: EventKind,
+    },
+    /// What the session does, and since when by the client's own clock.
+    Activity {
+        now: Activity,
+        since: Timestamp,
+    },
     StopFailure {
         error: String,
         last_message: Option<String>,
@@ -275,6 +329,14 @@ impl Event {
         matches!(self.kind, EventKind::Stop | EventKind::SubagentStop)
     }
 
+    /// What the client showed, where this is no event of its own.
+    pub fn activity(&self) -> Option<Activity> {
+        match self.detail {
+            Detail::Activity { now, .. } => Some(now),
+            _ => None,
+        }
+    }
+
     /// The tool call that the event is about, if any.
     pub fn tool(&self) -> Option<&ToolCall> {
         match &self.detail {
@@ -287,6 +349,8 @@ impl Event {
             | Detail::Prompt { .. }
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
+            | Detail::Waiter { .. }
+            | Detail::Activity { .. }
             | Detail::StopFailure { .. }
             | Detail::Notification { .. }
             | Detail::Task { .. }

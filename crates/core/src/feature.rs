@@ -42,6 +42,9 @@ pub struct Feature {
     pub if_unrecorded: Option<IfUnrecorded>,
     /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
     pub printed: Option<Printed>,
+    /// Whether what a client showed beside its events (`EventKind::Activity`) changes anything. Asked outside of the
+    /// writer, because mostly it does not: an event has said it already.
+    pub is_news: Option<IsNews>,
     /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
     pub explain: Option<Explain>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
@@ -54,6 +57,7 @@ pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
 pub type IfUnrecorded = fn(&mut Cx<'_>, &Event) -> Option<Wish>;
+pub type IsNews = fn(&mut Cx<'_>, &Event) -> Result<bool, FeatureError>;
 pub type Explain = fn(&mut Cx<'_>, &Event) -> Result<Value, FeatureError>;
 pub type Tick = fn(&mut Cx<'_>) -> Result<bool, FeatureError>;
 
@@ -71,6 +75,7 @@ impl Feature {
         record: None,
         if_unrecorded: None,
         printed: None,
+        is_news: None,
         explain: None,
         tick: None,
         verbs: &[],

@@ -26,7 +26,7 @@ pub mod world;
 pub use db::{Db, DbError, Param, Row};
 pub use effect::{Effect, Look};
 pub use engine::{Failure, Outcome};
-pub use event::{Actor, Detail, Event, EventKind, Pane, StartSource};
+pub use event::{Activity, Actor, Detail, Dialog, Event, EventKind, Pane, StartSource};
 pub use facts::{Facts, Need};
 pub use feature::{Cx, Feature, FeatureError, Migration};
 pub use ids::{RequestId, SafeId};

@@ -16,6 +16,8 @@ pub struct Who {
     pub session: Option<SafeId>,
     /// The session's main thread has ended its turn, and nothing was heard of it since.
     pub has_stopped: bool,
+    /// Another client process that lives has the same session. Looked up only where a client begins or ends.
+    pub is_shared: bool,
 }
 
 impl Who {

@@ -16,6 +16,11 @@ pub trait World {
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 
+    /// The command that opens a closed session of that client again, in the folder where it ran.
+    fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
+        None
+    }
+
     /// The folder in which we keep our own state and settings; `None` where it is the usual one.
     fn state_home(&self) -> Option<&str> {
         None

@@ -168,6 +168,7 @@ mod tests {
         ("reminders.validate", ProjectMay::Set, "words, told as the project's"),
         ("reminders.reflexion", ProjectMay::Set, "words, told as the project's"),
         ("fleet.on", ProjectMay::Nothing, "of the machine"),
+        ("fleet.idle_is_attention", ProjectMay::Nothing, "what the user is called for"),
         ("fleet.pane_colours", ProjectMay::Nothing, "of the user's terminal"),
         ("fleet.tab_colours", ProjectMay::Nothing, "of the user's terminal"),
         ("work.lease", ProjectMay::Nothing, "it could take work from others"),

@@ -10,8 +10,8 @@ use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Caller, Cx, Delivery, Effect, Event, EventKind, Facts, Lineage, Need, Outcome, Output,
-    RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
+    Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
+    Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
 };
 use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
@@ -99,6 +99,10 @@ impl World for Machine {
         self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
     }
 
+    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
+        Some(format!("{client} --again {session}"))
+    }
+
     fn state_home(&self) -> Option<&str> {
         self.state_home.as_deref()
     }
@@ -153,6 +157,19 @@ impl Stage {
             cwd: "/repo".to_owned(),
             ..Event::bare("claude-code", kind, self.now)
         }
+    }
+
+    /// What a session's client shows beside its events, since that long.
+    pub(crate) fn shows(&self, session: &str, now: Activity, for_ms: i64) -> Event {
+        let since = self.now.plus_ms(-for_ms);
+        let name = now.event_name().to_owned();
+        let detail = Detail::Activity { now, since };
+        Event { name, detail, ..self.event(EventKind::Activity, session) }
+    }
+
+    /// Whether that changes anything, as the host asks before it is an event.
+    pub(crate) fn is_news(&mut self, event: &Event) -> bool {
+        self.with(|cx| engine::is_news(crate::ALL, cx, event).unwrap())
     }
 
     /// One event through the engine, with all features. No feature may fail.

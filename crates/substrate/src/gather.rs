@@ -205,7 +205,8 @@ fn line_begin(file: &mut File, end: u64, step: u64) -> Option<u64> {
     (at == 0).then_some(0)
 }
 
-fn part(file: &mut File, from: u64, to: u64) -> Option<Vec<u8>> {
+/// The bytes between two places.
+pub(crate) fn part(file: &mut File, from: u64, to: u64) -> Option<Vec<u8>> {
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
     file.take(to.saturating_sub(from)).read_to_end(&mut bytes).ok()?;

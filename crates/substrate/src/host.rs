@@ -206,6 +206,14 @@ impl Decoded {
         Self { event, client, request, scope, begun_us, is_repeated: false, is_unjudged: false }
     }
 
+    /// An event that no hook brought.
+    pub(crate) fn of_our_own(mut event: Event, client: &'static Client, begun_us: u64) -> Self {
+        event.hide_keys();
+        let said = format!("{} {:?} {}", event.name, event.session, event.at.0);
+        let (request, scope) = (RequestId::of(&said), Scope { digest: 0, origin: 0 });
+        Self::join(event, Route { client: Some(client), request, scope }, begun_us)
+    }
+
     /// The folder whose settings count.
     pub(crate) fn dir(&self) -> &Path {
         Path::new(self.event.project_dir.as_deref().unwrap_or(&self.event.cwd))

@@ -72,6 +72,10 @@ impl World for Machine {
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
     }
 
+    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
+        substrate_clients::named(client).map(|client| (client.resume)(session))
+    }
+
     fn state_home(&self) -> Option<&str> {
         self.state_home.as_deref()
     }

@@ -24,11 +24,13 @@ const TASK_NOTIFICATION: &str = "<task-notification>";
 pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
     let text = std::str::from_utf8(input.stdin).map_err(|_| DecodeError::NotText)?;
     let payload = if text.trim().is_empty() { Payload::default() } else { parse(text)? };
-    let (kind, name) = match named(&payload, input.event) {
-        (EventKind::Stop | EventKind::SessionStart, _) if input.waits => {
-            (EventKind::Waiter, EventKind::Waiter.name().to_owned())
-        }
-        named => named,
+    let (named, name) = named(&payload, input.event);
+    let is_waiter = input.waits && matches!(named, EventKind::Stop | EventKind::SessionStart);
+    let (kind, name, detail) = if is_waiter {
+        let kind = EventKind::Waiter;
+        (kind, kind.name().to_owned(), Detail::Waiter { beside: named })
+    } else {
+        (named, name, detail(named, &payload))
     };
     Ok(Event {
         client: super::CLIENT.name,
@@ -63,7 +65,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
             .and_then(|(server, id)| Pane::of(server, id)),
         project: String::new(),
         waiting_since: None,
-        detail: detail(kind, &payload),
+        detail,
         n_bytes: input.stdin.len(),
         n_unknown_fields: payload.n_unknown,
     })
@@ -159,7 +161,7 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
             source: start_source(payload.source),
             model: payload.model.some_text(),
         }),
-        K::Stop | K::SubagentStop | K::Waiter => Some(Detail::Stop {
+        K::Stop | K::SubagentStop => Some(Detail::Stop {
             again: payload.stop_hook_active.is_true(),
             last_message: payload.last_assistant_message.some_text(),
             n_background_tasks: payload.background_tasks.n_items().unwrap_or(0),
@@ -207,6 +209,8 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
         K::WorktreeRemove => about(payload.worktree_path, Raw::default()),
         // The actor says it all.
         K::SubagentStart | K::TeammateIdle => None,
+        // No payload makes these.
+        K::Waiter | K::Activity | K::ClientLeft => None,
         K::MessageDisplay | K::Unknown | K::Malformed => None,
     };
     found.unwrap_or(Detail::Plain)

@@ -9,6 +9,7 @@ mod deliver;
 mod encode;
 pub mod install;
 pub mod relaunch;
+mod sessions;
 mod tools;
 mod wire;
 
@@ -21,6 +22,9 @@ pub const CLIENT: Client = Client {
     decode: decode::decode,
     encode: encode::encode,
     delivers: deliver::delivers,
+    session_files: Some(sessions::FILES),
+    was_interrupted: sessions::was_interrupted,
+    resume: |session| format!("claude --resume {session}"),
 };
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ impl Event {
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
             | Detail::StopFailure { .. }
+            | Detail::Waiter { .. }
+            | Detail::Activity { .. }
             | Detail::Malformed { .. } => {}
         }
     }

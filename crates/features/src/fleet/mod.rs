@@ -3,6 +3,7 @@
 //! The status of an actor is written only when it changes. Whether somebody is still there is not written at all, but
 //! looked up when somebody asks: a client that died is never shown as working.
 
+mod activity;
 mod explain;
 mod ops;
 mod paint;
@@ -35,6 +36,14 @@ pub(crate) const FEATURE: Feature = Feature {
             profiles: &[],
         },
         Key {
+            name: "fleet.idle_is_attention",
+            kind: Kind::Bool,
+            default: "false",
+            about: "An agent that finished its turn needs you when its client has waited a minute for the next prompt.",
+            project: ProjectMay::Nothing,
+            profiles: &[("engine", "true")],
+        },
+        Key {
             name: "fleet.pane_colours",
             kind: Kind::Texts,
             default: "[\"error:#3a1418\", \"attention:#3a3010\", \"checked:#262626\", \"done:#12301c\"]",
@@ -52,6 +61,7 @@ pub(crate) const FEATURE: Feature = Feature {
         },
     ],
     record: Some(record::record),
+    is_news: Some(activity::is_news),
     explain: Some(explain::explain),
     tick: Some(tick::tick),
     verbs: &[

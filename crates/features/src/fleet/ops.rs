@@ -32,6 +32,7 @@ impl Kept {
             status: self.status,
             is_checked: self.checked.is_some(),
             asks: self.asks.clone(),
+            why: self.why.clone(),
             for_ms: now.since(self.since),
         }
     }
@@ -65,6 +66,11 @@ const PANES: &str = concat!(
     columns!(),
     " from fleet_status where pane is not null order by since_ms desc limit $1"
 );
+pub(super) const IN_ATTENTION: &str = concat!(
+    "select ",
+    columns!(),
+    " from fleet_status where session = $1 and status = 'attention' limit 200"
+);
 const ASKING: &str =
     "select 1 from fleet_status where session = $1 and status = 'attention' and asks <> '' limit 1";
 
@@ -89,6 +95,11 @@ pub(super) fn with_panes(db: &mut dyn Db, limit: i64) -> Result<Vec<Kept>, DbErr
 /// Whether a person is asked about a call of that session already.
 pub(super) fn is_asking(db: &mut dyn Db, session: &str) -> Result<bool, DbError> {
     Ok(db.first(ASKING, &[session.into()], |row| row.int(0))?.is_some())
+}
+
+/// Everybody of that session who waits for a person.
+pub(super) fn in_attention(db: &mut dyn Db, session: &str) -> Result<Vec<Kept>, DbError> {
+    db.rows(IN_ATTENTION, &[session.into()], kept)
 }
 
 /// Where a pane is not known, what was known of it stays.

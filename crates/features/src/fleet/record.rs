@@ -6,8 +6,8 @@ use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome};
 
-use super::status::{self, Next, Status};
-use super::{ops, paint};
+use super::status::{self, IDLE_PROMPT, Next, Status};
+use super::{activity, ops, paint};
 use crate::identity::book::MAIN;
 
 pub(super) fn record(
@@ -26,7 +26,13 @@ pub(super) fn record(
         ops::set_task(cx.db, session, event.actor.key(), &subject)?;
         return Ok(());
     }
-    if !status::matters(event.kind) {
+    if event.kind == EventKind::Activity {
+        return Ok(activity::record(cx, event)?);
+    }
+    if event.kind == EventKind::ClientLeft {
+        return Ok(client_left(cx, event, session)?);
+    }
+    if !status::matters(event.kind) || is_nothing_new(cx, event) {
         return Ok(());
     }
     let actor = event.actor.key();
@@ -49,6 +55,29 @@ pub(super) fn record(
         paint::pane(cx, &pane)?;
     }
     Ok(())
+}
+
+/// The pane of a terminal that was closed is its own again. The other terminal's next event says where that one is.
+fn client_left(cx: &mut Cx<'_>, event: &Event, session: &str) -> Result<(), DbError> {
+    let kept = ops::one(cx.db, session, event.actor.key())?;
+    let Some(pane) = event.pane.as_ref().filter(|_| kept.is_some_and(|it| it.pane == event.pane))
+    else {
+        return Ok(());
+    };
+    ops::leave_pane(cx.db, session)?;
+    paint::pane(cx, pane)
+}
+
+/// An agent that has finished does not need anybody because time passes, unless settings say so. A second terminal says
+/// nothing about the turn in the first.
+fn is_nothing_new(cx: &Cx<'_>, event: &Event) -> bool {
+    match &event.detail {
+        Detail::Notification { kind, .. } => {
+            kind == IDLE_PROMPT && !cx.settings.on("fleet.idle_is_attention")
+        }
+        Detail::SessionStart { .. } => cx.who.as_ref().is_some_and(|who| who.is_shared),
+        _ => false,
+    }
 }
 
 /// A subagent that is done is gone; so is everybody with its session.

@@ -40,7 +40,7 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
     let parts = [
         format!("{yours}{mail}"),
         part("At work", &is(&[Some(Status::Working)])),
-        part("Done", &is(&[Some(Status::Done), Some(Status::Checked)])),
+        part("Idle", &is(&[Some(Status::Done), Some(Status::Checked)])),
         part("Gone", &is(&[None])),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -84,7 +84,7 @@ fn one(line: &Line, wide: usize, now: Timestamp) -> String {
     let since = Ago(now.since(line.since)).to_string();
     let mut out = format!(
         "  {:<9}  {:<wide$}  {since:>4}  {:<16}",
-        line.word(),
+        line.shown(),
         line.address(),
         one_line(project, 16)
     );
@@ -111,7 +111,12 @@ fn words(line: &Line) -> Vec<String> {
         out.push(format!("(silent {})", Ago(silent)));
     }
     if line.seat.is_waiting {
-        out.push("(waits for mail)".to_owned());
+        // A held turn waits by itself; otherwise a waiter beside the session starts the next one.
+        let words = if line.seat.has_stopped { "(mail wakes it)" } else { "(polling for mail)" };
+        out.push(words.to_owned());
+    }
+    if let Some(resume) = &line.resume {
+        out.push(format!("`{resume}`"));
     }
     let counted = [(line.n_unread, "unread"), (line.n_held, "held")];
     let counted: Vec<String> =
@@ -138,6 +143,7 @@ pub(super) fn one_json(line: &Line) -> Value {
         "actor": line.seat.actor,
         "project": line.seat.project,
         "status": line.word(),
+        "idle": line.is_idle(),
         "needs_you": line.needs_you(),
         "why": line.why,
         "tool": line.tool,
@@ -149,6 +155,7 @@ pub(super) fn one_json(line: &Line) -> Value {
         "unread": line.n_unread,
         "held_files": line.n_held,
         "effort": line.effort.as_ref().map(|effort| json!({"id": effort.id, "skill": effort.skill, "phase": effort.phase})),
+        "resume": line.resume,
         "pane": line.pane.as_ref().map(|pane| &pane.id),
     })
 }

@@ -49,6 +49,8 @@ pub(super) struct Before {
     pub(super) is_checked: bool,
     /// The call that a person is asked about, as `call_key` says it; empty otherwise.
     pub(super) asks: String,
+    /// In a few words.
+    pub(super) why: String,
     /// For how long it has been so.
     pub(super) for_ms: i64,
 }
@@ -68,8 +70,18 @@ const SIDE_BY_SIDE_MS: i64 = 1_000;
 /// How the reason of a turn that failed begins. Anything else that went wrong is a single call.
 pub(super) const TURN_FAILED: &str = "the turn failed";
 
+/// How the reason begins where a person has stopped a turn.
+pub(super) const INTERRUPTED: &str = "interrupted by a person";
+
+/// Why somebody is done who has not done anything yet, by how the session began.
+pub(super) const READY: [&str; 3] =
+    ["ready for a first prompt", "resumed, ready for a prompt", "cleared, ready for a prompt"];
+
 /// The longest reason that is kept, in characters.
 const MAX_WHY: usize = 160;
+
+/// The client has waited a minute for the next prompt.
+pub(super) const IDLE_PROMPT: &str = "idle_prompt";
 
 /// Whether an event of that kind can change anything: the others are not looked at.
 pub(super) const fn matters(kind: EventKind) -> bool {
@@ -101,10 +113,15 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
     match (event.kind, &event.detail) {
         // A prompt that was refused never reached anybody.
         (K::UserPromptSubmit, _) if verdict.block.is_some() => None,
-        (
-            K::UserPromptSubmit | K::SubagentStart | K::PermissionDenied | K::ElicitationResult,
-            _,
-        ) => Some(working()),
+        (K::UserPromptSubmit | K::SubagentStart | K::ElicitationResult, _) => Some(working()),
+        // The client refused a call by itself. Where a person watches, that one may want to know.
+        (K::PermissionDenied, Detail::ToolFailed { call, error, .. })
+            if event.attended != Some(false) =>
+        {
+            let what = call_words(call);
+            Some(be(Status::Attention, &format!("was refused {what}: {error}")))
+        }
+        (K::PermissionDenied, _) => Some(working()),
         (K::PreToolUse | K::PostToolUse, _) => match before {
             // Another call goes on beside the one that a dialog is about.
             Some(before) if is_still_asked(before, event) => None,
@@ -113,7 +130,7 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
         (K::PostToolUseFailure, Detail::ToolFailed { call, error, interrupted, .. }) => {
             // Whoever interrupts a call knows why it ended: nothing is wrong, and nothing is asked.
             if *interrupted {
-                return Some(be(Status::Done, "interrupted by a person"));
+                return Some(be(Status::Done, INTERRUPTED));
             }
             let (name, error) = (said(&call.name, 60), said(error, MAX_WHY));
             Some(be(Status::Error, &format!("{name} failed: {error}")))
@@ -138,7 +155,10 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
             notified(before, kind, message)
         }
         (K::SessionStart, Detail::SessionStart { source: StartSource::Compact, .. }) => None,
-        (K::SessionStart, _) => Some(be(Status::Done, "ready for a first prompt")),
+        (K::SessionStart, Detail::SessionStart { source, .. }) => {
+            Some(be(Status::Done, ready(*source)))
+        }
+        (K::SessionStart, _) => Some(be(Status::Done, READY[0])),
         (K::SessionEnd, _) => Some(be(Status::Done, "session ended")),
         (K::Stop | K::SubagentStop, detail) => stopped(before, event, detail, verdict),
         (K::TeammateIdle, _) if verdict.block.is_some() => Some(working()),
@@ -166,13 +186,24 @@ fn stopped(
     };
     Some(match n_background_tasks {
         0 => be(Status::Done, last_message.as_deref().unwrap_or_default()),
-        n => be(Status::Done, &format!("{n} in the background go on")),
+        1 => be(Status::Done, "1 background task is running"),
+        n => be(Status::Done, &format!("{n} background tasks are running")),
     })
+}
+
+const fn ready(source: StartSource) -> &'static str {
+    match source {
+        StartSource::Resume => READY[1],
+        StartSource::Clear => READY[2],
+        StartSource::Startup | StartSource::Fork | StartSource::Compact | StartSource::Other => {
+            READY[0]
+        }
+    }
 }
 
 /// The client asks for a person. It says so some time after the fact, and nothing new to whoever has looked already.
 fn notified(before: Option<&Before>, kind: &str, message: &str) -> Option<Next> {
-    let asks = matches!(kind, "permission_prompt" | "idle_prompt")
+    let asks = matches!(kind, "permission_prompt" | IDLE_PROMPT | "agent_needs_input")
         || (kind.starts_with("elicitation") && kind != "elicitation_response");
     let is_known =
         before.is_some_and(|before| before.is_checked || before.status == Status::Attention);
@@ -204,11 +235,11 @@ fn call_words(call: &ToolCall) -> String {
     what.map_or_else(|| call.name.clone(), |what| format!("{} {what}", call.name))
 }
 
-fn working() -> Next {
+pub(super) fn working() -> Next {
     Next { status: Status::Working, why: String::new(), asks: String::new() }
 }
 
-fn be(status: Status, why: &str) -> Next {
+pub(super) fn be(status: Status, why: &str) -> Next {
     Next { status, why: said(why, MAX_WHY), asks: String::new() }
 }
 

@@ -18,7 +18,7 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(super) struct List {
-    /// Also those whose session has ended
+    /// Also those whose session has ended, and how to resume them
     #[arg(long)]
     all: bool,
     /// Show it anew whenever something changes, in a terminal; Ctrl+C ends it

@@ -1,9 +1,10 @@
 //! The fleet as it is: what the events said, and what is true now.
 
+use substrate_core::text::shell_word;
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
 use super::ops::{self, Kept};
-use super::status::{Status, TURN_FAILED};
+use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
 use crate::identity::roster::{self, Seat};
@@ -35,12 +36,29 @@ pub(super) struct Line {
     pub(super) pane: Option<Pane>,
     /// What it works on.
     pub(super) effort: Option<Effort>,
+    /// The command that opens it again, where its session is closed.
+    pub(super) resume: Option<String>,
 }
 
 impl Line {
     /// `working`, or `gone`.
     pub(super) fn word(&self) -> &'static str {
         self.status.map_or("gone", Status::name)
+    }
+
+    /// The same for people: an agent that has done nothing yet, or whose turn a person stopped, is not `done`.
+    pub(super) fn shown(&self) -> &'static str {
+        match self.status {
+            None if self.seat.has_ended => "closed",
+            Some(Status::Done) if self.is_idle() => "idle",
+            _ => self.word(),
+        }
+    }
+
+    /// It waits for a prompt, and has no result to show.
+    pub(super) fn is_idle(&self) -> bool {
+        self.status == Some(Status::Done)
+            && (self.why.starts_with(INTERRUPTED) || READY.contains(&self.why.as_str()))
     }
 
     /// As mail is addressed.
@@ -94,6 +112,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         Some(kept) => (kept.why, kept.task, kept.since, kept.pane),
         None => (String::new(), String::new(), seat.last, None),
     };
+    let resume = resume(cx, &seat);
     let effort = efforts::face::current(cx.db, &seat.session, &seat.actor)?;
     Ok(Line {
         status,
@@ -106,7 +125,20 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
         pane,
         effort,
+        resume,
         seat,
+    })
+}
+
+/// How a person opens a closed session again. The client looks for it in the folder where it ran.
+fn resume(cx: &Cx<'_>, seat: &Seat) -> Option<String> {
+    if seat.is_there || seat.actor != book::MAIN {
+        return None;
+    }
+    let command = cx.world.resume_command(&seat.client, &seat.session)?;
+    Some(match seat.cwd.as_str() {
+        "" => command,
+        cwd => format!("cd {} && {command}", shell_word(cwd)),
     })
 }
 

@@ -99,6 +99,17 @@ pub(super) fn end(
         "update agent_actors set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
         &params,
     )?;
+    end_calls(db, session, actor, now)
+}
+
+/// The calls of an actor are over; commands may go on in the background.
+pub(super) fn end_calls(
+    db: &mut dyn Db,
+    session: &SafeId,
+    actor: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let params = [session.as_str().into(), actor.into(), now.0.into()];
     db.execute(
         "update shell_calls set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
         &params,

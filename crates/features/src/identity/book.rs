@@ -4,7 +4,7 @@
 
 use substrate_core::{Db, DbError, Timestamp, Who, World};
 
-use super::{near, presence};
+use super::{near, presence, processes};
 
 /// The person at the keyboard.
 pub(crate) const USER: i64 = 1;
@@ -140,12 +140,14 @@ pub(crate) fn pulse(
         let process = presence::Process { pid: row.opt_int(2)?, began: row.opt_int(3)? };
         let last = if actor == MAIN { row.opt_int(0)? } else { row.opt_int(4)? };
         let has_ended = row.opt_int(1)?.is_some() || row.opt_int(5)?.is_some();
-        Ok(last.map(|last| Pulse {
-            last: Timestamp(last),
-            is_over: has_ended || process.is_gone(world),
-        }))
+        let is_gone = !has_ended && process.is_gone(world);
+        Ok(last.map(|last| (Pulse { last: Timestamp(last), is_over: has_ended }, is_gone)))
     })?;
-    Ok(found.flatten())
+    let Some((mut pulse, is_gone)) = found.flatten() else { return Ok(None) };
+    if is_gone {
+        pulse.is_over = processes::living(db, world, session, None)?.is_none();
+    }
+    Ok(Some(pulse))
 }
 
 /// When a subagent began; `None` for the main thread, and when nobody remembers it.

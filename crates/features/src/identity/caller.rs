@@ -174,6 +174,7 @@ fn by_session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Who>, DbError>
         sub: String::new(),
         session: Some(session.clone()),
         has_stopped: known.has_stopped,
+        is_shared: false,
     }))
 }
 
@@ -190,7 +191,7 @@ fn by_name(cx: &mut Cx<'_>, name: &str, inside_client: bool) -> Result<Option<Ad
 
 fn without_session(address: Address) -> Who {
     let Address { agent, name, sub } = address;
-    Who { agent, name, sub, session: None, has_stopped: false }
+    Who { agent, name, sub, session: None, has_stopped: false, is_shared: false }
 }
 
 fn ambiguous(who: &Who, subs: &[String]) -> String {

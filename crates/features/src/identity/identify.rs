@@ -4,12 +4,13 @@
 //! changed or a quarter of a minute has passed.
 
 use substrate_core::{
-    Actor, Asking, Cx, DbError, Detail, Event, EventKind, FeatureError, SafeId, StartSource, Who,
+    Activity, Actor, Asking, Cx, DbError, Detail, Event, EventKind, FeatureError, SafeId,
+    StartSource, Timestamp, Who,
 };
 
 use super::ops::{self, Known, NewSession};
 use super::presence::Process;
-use super::{actors, caller, choose, names};
+use super::{actors, caller, choose, names, processes};
 
 /// How fresh the time of the last event is kept.
 const FRESH_MS: i64 = 15_000;
@@ -26,13 +27,20 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
     if event.actor.is_compaction_fork() {
         return Ok(None);
     }
+    if let Detail::Activity { now, since } = event.detail {
+        return shown(cx, session, event.client_pid, now, since);
+    }
     // Our own waiter may come before the event that makes its session known, and outlive the session: it is nobody then.
     let is_waiter = event.kind == EventKind::Waiter;
+    let is_shared = is_shared(cx, event, session)?;
+    if let (EventKind::SessionStart, Some(pid)) = (event.kind, event.client_pid) {
+        processes::leave_others(cx.db, session, pid, cx.now)?;
+    }
     let (agent, name, has_stopped) = match ops::session(cx.db, session)? {
         Some(known) if is_waiter && known.has_ended => return Ok(None),
         None if is_waiter => return Ok(None),
         Some(known) => {
-            let has_stopped = heard_again(cx, event, session, &known)?;
+            let has_stopped = heard_again(cx, event, session, &known, is_shared)?;
             let (agent, name) = match event.detail {
                 Detail::SessionStart { source: StartSource::Resume, .. } => {
                     let new = new_session(cx, event, session);
@@ -51,7 +59,41 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
         Actor::Main { .. } => String::new(),
         Actor::Subagent { id, kind } => subagent(cx, session, agent, id.as_str(), kind)?,
     };
-    Ok(Some(Who { agent, name, sub, session: Some(session.clone()), has_stopped }))
+    Ok(Some(Who { agent, name, sub, session: Some(session.clone()), has_stopped, is_shared }))
+}
+
+/// Whose file it is. Nobody's where it says less than the events have said since, or is of a process whose hooks never spoke
+/// of the session.
+fn shown(
+    cx: &mut Cx<'_>,
+    session: &SafeId,
+    pid: Option<u32>,
+    now: Activity,
+    since: Timestamp,
+) -> Result<Option<Who>, DbError> {
+    let Some(known) = ops::session(cx.db, session)?.filter(|known| !known.has_ended) else {
+        return Ok(None);
+    };
+    if pid.is_some() && !processes::has_open(cx.db, session, Process::now(cx.world, pid))? {
+        return Ok(None);
+    }
+    let is_idle = matches!(now, Activity::Idle { .. });
+    if is_idle && known.turn.is_some_and(|turn| turn > since) {
+        return Ok(None);
+    }
+    let Known { agent, name, has_stopped, .. } = known;
+    let (sub, session) = (String::new(), Some(session.clone()));
+    Ok(Some(Who { agent, name, sub, session, has_stopped, is_shared: false }))
+}
+
+/// Whether another client that lives has the session open, where one begins or ends.
+fn is_shared(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<bool, DbError> {
+    if !matches!(event.kind, EventKind::SessionStart | EventKind::SessionEnd) {
+        return Ok(false);
+    }
+    let Some(pid) = event.client_pid else { return Ok(false) };
+    let other = processes::living(cx.db, cx.world, session.as_str(), Some(i64::from(pid)))?;
+    Ok(other.is_some())
 }
 
 fn new_session<'a>(cx: &Cx<'_>, event: &'a Event, session: &'a SafeId) -> NewSession<'a> {
@@ -71,10 +113,14 @@ fn heard_again(
     event: &Event,
     session: &SafeId,
     known: &Known,
+    is_shared: bool,
 ) -> Result<bool, DbError> {
     let is_start = event.kind == EventKind::SessionStart;
     let pid = event.client_pid.map(i64::from);
-    if is_start || (pid.is_some() && pid != known.pid) {
+    // A process that leaves a session is not where it runs. All processes left one that had ended.
+    let is_elsewhere = pid.is_some() && (pid != known.pid || known.has_ended);
+    let has_moved = is_elsewhere && event.kind != EventKind::SessionEnd;
+    if is_start || has_moved {
         let mut new = new_session(cx, event, session);
         if pid.is_none() {
             // The client does not say: what was known of its process still holds.
@@ -91,9 +137,10 @@ fn heard_again(
     if is_start || (is_alive && cx.now.since(known.last) > FRESH_MS) {
         ops::renew(cx.db, session, cx.now)?;
     }
-    let works = works_again(event);
+    // A second terminal says nothing about the turn in the first.
+    let works = works_again(event) && !(is_start && is_shared);
     if known.has_stopped && works {
-        ops::set_stopped(cx.db, session, None)?;
+        ops::begin_turn(cx.db, session, cx.now)?;
     }
     Ok(known.has_stopped && !works)
 }

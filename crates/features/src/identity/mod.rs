@@ -48,6 +48,7 @@ pub(crate) const FEATURE: Feature = Feature {
     identify: Some(identify::identify),
     consider: Some(policy::consider),
     record: Some(record::record),
+    is_news: Some(record::is_news),
     tick: Some(tick::tick),
     verbs: &[
         Verb::of::<verbs_identity::Current>(),

@@ -14,11 +14,13 @@ pub(super) struct Known {
     pub(super) has_stopped: bool,
     pub(super) has_ended: bool,
     pub(super) pid: Option<i64>,
+    /// When its latest turn began, if it was seen to begin.
+    pub(super) turn: Option<Timestamp>,
 }
 
 pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Known>, DbError> {
     db.first(
-        "select s.agent, a.name, s.last_ms, s.stopped_ms, s.ended_ms, s.client_pid
+        "select s.agent, a.name, s.last_ms, s.stopped_ms, s.ended_ms, s.client_pid, s.turn_ms
          from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
         &[session.as_str().into()],
         |row| {
@@ -29,6 +31,7 @@ pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Known>
                 has_stopped: row.opt_int(3)?.is_some(),
                 has_ended: row.opt_int(4)?.is_some(),
                 pid: row.opt_int(5)?,
+                turn: row.opt_int(6)?.map(Timestamp),
             })
         },
     )
@@ -95,6 +98,15 @@ pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>, now: Timestamp) -> Re
     processes::note(db, new.session, new.process, now)
 }
 
+/// The process that the session runs in from now on.
+pub(super) fn moved_to(db: &mut dyn Db, session: &SafeId, process: Process) -> Result<(), DbError> {
+    db.execute(
+        "update agent_sessions set client_pid = $2, client_began = $3 where session = $1",
+        &[session.as_str().into(), process.pid.into(), process.began.into()],
+    )?;
+    Ok(())
+}
+
 /// The session is another agent from now on.
 pub(super) fn set_agent(db: &mut dyn Db, session: &SafeId, agent: i64) -> Result<(), DbError> {
     db.execute(
@@ -104,14 +116,20 @@ pub(super) fn set_agent(db: &mut dyn Db, session: &SafeId, agent: i64) -> Result
     Ok(())
 }
 
-/// The main thread's turn has ended, or goes on (`None`).
-pub(super) fn set_stopped(
-    db: &mut dyn Db,
-    session: &SafeId,
-    at: Option<Timestamp>,
-) -> Result<(), DbError> {
-    let params = [session.as_str().into(), at.map(|at| at.0).into()];
+/// The main thread's turn has ended.
+pub(super) fn set_stopped(db: &mut dyn Db, session: &SafeId, at: Timestamp) -> Result<(), DbError> {
+    let params = [session.as_str().into(), at.0.into()];
     db.execute("update agent_sessions set stopped_ms = $2 where session = $1", &params)?;
+    Ok(())
+}
+
+/// The main thread is in a turn that was not known before.
+pub(super) fn begin_turn(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
+    let params = [session.as_str().into(), now.0.into()];
+    db.execute(
+        "update agent_sessions set stopped_ms = null, turn_ms = $2 where session = $1",
+        &params,
+    )?;
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use substrate_core::{Db, DbError, Timestamp, World};
 
+use super::processes;
+
 const ACTIVE_MS: i64 = 5 * 60_000;
 
 /// After so long without a sign somebody is offline.
@@ -32,6 +34,7 @@ pub(super) struct Present {
     pub(super) session: String,
     pub(super) project: String,
     pub(super) cwd: String,
+    pub(super) client: String,
     pub(super) started: Timestamp,
     pub(super) last: Timestamp,
     pub(super) has_stopped: bool,
@@ -90,11 +93,11 @@ fn sessions(
 ) -> Result<Vec<Present>, DbError> {
     let sql = format!(
         "select s.agent, a.name, s.session, s.project, s.cwd, s.started_ms, s.last_ms, s.stopped_ms,
-           s.ended_ms, s.client_pid, s.client_began
+           s.ended_ms, s.client_pid, s.client_began, s.client
          from agent_sessions s join agents a on a.id = s.agent
          where {condition} and a.deleted_ms is null order by s.last_ms desc limit 500"
     );
-    db.rows(&sql, &[param], |row| {
+    let mut out = db.rows(&sql, &[param], |row| {
         let session = row.text(2)?;
         let last = Timestamp(row.int(6)?);
         let has_stopped = row.opt_int(7)?.is_some();
@@ -106,6 +109,7 @@ fn sessions(
             name: row.text(1)?,
             project: row.text(3)?,
             cwd: row.text(4)?,
+            client: row.text(11)?,
             started: Timestamp(row.int(5)?),
             last,
             has_stopped,
@@ -116,7 +120,16 @@ fn sessions(
             status: status(now, last, ended, is_waiting, process.is_gone(world)),
             session,
         })
-    })
+    })?;
+    for one in out.iter_mut().filter(|one| !one.has_ended && one.process.is_gone(world)) {
+        // It may be open in a second terminal, which was silent since.
+        if let Some(process) = processes::living(db, world, &one.session, None)? {
+            one.process = process;
+            one.is_running = true;
+            one.status = status(now, one.last, false, one.is_waiting, false);
+        }
+    }
+    Ok(out)
 }
 
 /// The client's process as it was when the session was heard of.

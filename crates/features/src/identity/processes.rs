@@ -1,6 +1,9 @@
-//! The client processes that hooks spoke of, and which of them is above a caller.
+//! The client processes that hooks spoke of: which of them is above a caller, and which have a session open.
+//!
+//! Mostly one process has a session open. `--resume` in a second terminal opens the same session once more, without a word to
+//! the first. A process that has left a session is still remembered: what runs below it is not the user's.
 
-use substrate_core::{Cx, Db, DbError, Lineage, ProcessId, SafeId, Timestamp};
+use substrate_core::{Cx, Db, DbError, Lineage, ProcessId, SafeId, Timestamp, World};
 
 use super::presence::Process;
 
@@ -42,7 +45,7 @@ fn shells(lineage: &Lineage, end: usize) -> Vec<String> {
     between.map(|one| one.line.clone()).filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// A session runs in that process.
+/// A session is open in that process.
 pub(super) fn note(
     db: &mut dyn Db,
     session: &SafeId,
@@ -52,10 +55,79 @@ pub(super) fn note(
     let Process { pid: Some(pid), began: Some(began) } = process else { return Ok(()) };
     db.execute(
         "insert into client_processes (pid, began, session, seen_ms) values ($1, $2, $3, $4)
-         on conflict (pid, began, session) do update set seen_ms = excluded.seen_ms",
+         on conflict (pid, began, session) do update set seen_ms = excluded.seen_ms, left_ms = null",
         &[pid.into(), began.into(), session.as_str().into(), now.0.into()],
     )?;
     Ok(())
+}
+
+/// That process has left the session.
+pub(super) fn leave(
+    db: &mut dyn Db,
+    session: &SafeId,
+    pid: u32,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update client_processes set left_ms = $3 where session = $1 and pid = $2 and left_ms is null",
+        &[session.as_str().into(), i64::from(pid).into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// A process has one session open at a time: with this one it has left all others.
+pub(super) fn leave_others(
+    db: &mut dyn Db,
+    session: &SafeId,
+    pid: u32,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update client_processes set left_ms = $3 where pid = $2 and session <> $1 and left_ms is null",
+        &[session.as_str().into(), i64::from(pid).into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Every process has left the session.
+pub(super) fn leave_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update client_processes set left_ms = $2 where session = $1 and left_ms is null",
+        &[session.as_str().into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Whether that very process has the session open.
+pub(super) fn has_open(
+    db: &mut dyn Db,
+    session: &SafeId,
+    process: Process,
+) -> Result<bool, DbError> {
+    let found = db.first(
+        "select 1 from client_processes
+         where pid = $1 and began = $2 and session = $3 and left_ms is null",
+        &[process.pid.into(), process.began.into(), session.as_str().into()],
+        |row| row.int(0),
+    )?;
+    Ok(found.is_some())
+}
+
+/// A process that lives and has the session open, other than that one.
+pub(super) fn living(
+    db: &mut dyn Db,
+    world: &dyn World,
+    session: &str,
+    except: Option<i64>,
+) -> Result<Option<Process>, DbError> {
+    let all = db.rows(
+        "select pid, began from client_processes where session = $1 and left_ms is null
+         order by seen_ms desc, pid limit 100",
+        &[session.into()],
+        |row| Ok(Process { pid: Some(row.int(0)?), began: Some(row.int(1)?) }),
+    )?;
+    let is_it = |one: &Process| one.pid != except && one.is_there(world);
+    Ok(all.into_iter().find(is_it))
 }
 
 fn is_known(db: &mut dyn Db, id: ProcessId) -> Result<bool, DbError> {

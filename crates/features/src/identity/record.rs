@@ -3,12 +3,12 @@
 use substrate_core::text::cut;
 use substrate_core::verdict::Permission;
 use substrate_core::{
-    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, SafeId, StartSource,
-    ToolCall, ToolClass, Who,
+    Activity, Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, SafeId,
+    StartSource, ToolCall, ToolClass, Who,
 };
 
 use super::shells::{self, MAX_COMMAND};
-use super::{actors, ops};
+use super::{actors, ops, processes};
 
 pub(super) fn record(
     cx: &mut Cx<'_>,
@@ -18,15 +18,17 @@ pub(super) fn record(
     let Some(session) = &event.session else { return Ok(()) };
     match event.kind {
         EventKind::Stop => stopped(cx, event, session, outcome)?,
-        EventKind::SessionStart if !is_compaction(event) => {
+        EventKind::SessionStart if !is_compaction(event) && !is_shared(cx) => {
             // Nobody has asked for anything yet.
-            ops::set_stopped(cx.db, session, Some(cx.now))?;
+            ops::set_stopped(cx.db, session, cx.now)?;
         }
         EventKind::SubagentStop if outcome.verdict.block.is_none() => {
             actors::end(cx.db, session, event.actor.key(), cx.now)?;
         }
         EventKind::Notification => idle(cx, event, session)?,
+        EventKind::Activity => turn_ended(cx, event, session)?,
         EventKind::SessionEnd => ended(cx, event, session)?,
+        EventKind::ClientLeft => client_left(cx, event, session)?,
         EventKind::PreToolUse | EventKind::PostToolUse | EventKind::PostToolUseFailure => {
             shell_call(cx, event, session, outcome)?;
         }
@@ -48,8 +50,8 @@ fn stopped(
     }
     let is_held = outcome.verdict.block.is_some() || outcome.verdict.wait.is_some();
     match (is_held, has_stopped) {
-        (false, _) => ops::set_stopped(cx.db, session, Some(cx.now)),
-        (true, true) => ops::set_stopped(cx.db, session, None),
+        (false, _) => ops::set_stopped(cx.db, session, cx.now),
+        (true, true) => ops::begin_turn(cx.db, session, cx.now),
         (true, false) => Ok(()),
     }
 }
@@ -65,9 +67,40 @@ fn idle(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError>
     let Some(Who { agent, has_stopped, .. }) = cx.who else { return Ok(()) };
     if is_idle {
         if !has_stopped {
-            ops::set_stopped(cx.db, session, Some(cx.now))?;
+            ops::set_stopped(cx.db, session, cx.now)?;
         }
         cx.wake(agent);
+    }
+    Ok(())
+}
+
+/// A turn that ended without a Stop: a person interrupted it, or refused what it asked for. It can be woken now.
+fn turn_ended(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError> {
+    let Some(Who { agent, has_stopped: false, .. }) = cx.who else { return Ok(()) };
+    if matches!(event.activity(), Some(Activity::Idle { .. })) {
+        ops::set_stopped(cx.db, session, cx.now)?;
+        actors::end_calls(cx.db, session, event.actor.key(), cx.now)?;
+        cx.wake(agent);
+    }
+    Ok(())
+}
+
+/// Whether no event has said that the turn is over.
+pub(super) fn is_news(cx: &mut Cx<'_>, event: &Event) -> Result<bool, FeatureError> {
+    let is_idle = matches!(event.activity(), Some(Activity::Idle { .. }));
+    Ok(is_idle && cx.who.as_ref().is_some_and(|who| !who.has_stopped))
+}
+
+fn is_shared(cx: &Cx<'_>) -> bool {
+    cx.who.as_ref().is_some_and(|who| who.is_shared)
+}
+
+/// One of several clients is gone; the session is where the others are.
+fn client_left(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError> {
+    let Some(pid) = event.client_pid else { return Ok(()) };
+    processes::leave(cx.db, session, pid, cx.now)?;
+    if let Some(process) = processes::living(cx.db, cx.world, session.as_str(), None)? {
+        ops::moved_to(cx.db, session, process)?;
     }
     Ok(())
 }
@@ -78,6 +111,7 @@ fn ended(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError
         _ => "",
     };
     ops::set_ended(cx.db, session, Some((cx.now, why)))?;
+    processes::leave_all(cx.db, session, cx.now)?;
     actors::end_all(cx.db, session, cx.now)
 }
 

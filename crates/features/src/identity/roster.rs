@@ -15,6 +15,9 @@ pub(crate) struct Seat {
     pub(crate) session: String,
     pub(crate) actor: String,
     pub(crate) project: String,
+    /// The folder and the client that it ran in.
+    pub(crate) cwd: String,
+    pub(crate) client: String,
     pub(crate) last: Timestamp,
     /// Its turn has ended.
     pub(crate) has_stopped: bool,
@@ -41,6 +44,8 @@ pub(crate) fn roster(
             session: one.session,
             actor: MAIN.to_owned(),
             project: one.project,
+            cwd: one.cwd,
+            client: one.client,
             last: one.last,
             has_stopped: one.has_stopped,
             has_ended: one.has_ended,

@@ -2,7 +2,16 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, MARKS];
+pub(super) const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, MARKS, TURNS];
+
+const TURNS: Migration = Migration {
+    about: "when a turn began, and which client processes have left a session",
+    sql: "alter table agent_sessions add column turn_ms bigint;
+          alter table client_processes add column left_ms bigint;
+          update client_processes set left_ms = seen_ms
+            where session in (select session from agent_sessions where ended_ms is not null);
+          create index client_processes_open on client_processes (session) where left_ms is null;",
+};
 
 /// A session may run in two processes at once, and a process in several sessions one after the other.
 const PROCESSES: Migration = Migration {

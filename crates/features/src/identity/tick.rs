@@ -18,7 +18,10 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let mut n_forgotten = 0;
     for (session, process) in ops::silent_since(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)? {
         // Silent for long, but somebody may still speak to it.
-        if !cx.world.is_waiting(&session, true) && !process.is_there(cx.world) {
+        if !cx.world.is_waiting(&session, true)
+            && !process.is_there(cx.world)
+            && processes::living(cx.db, cx.world, &session, None)?.is_none()
+        {
             files::forget(cx, &session)?;
             n_forgotten += 1;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use substrate_core::{Db, DbError, EventKind, Timestamp};
+use substrate_core::{Activity, Db, DbError, EventKind, Timestamp};
 
 /// How far back a session's rows are searched, from its newest one.
 const MAX_ROWS: i64 = 2_000;
@@ -122,6 +122,7 @@ fn open_calls(steps: Vec<Step>, at: i64, except: &[String]) -> Vec<Running> {
             | EventKind::UserPromptSubmit
             | EventKind::SessionStart
             | EventKind::SessionEnd => all_over = Some(step.at),
+            _ if step.event == Activity::IDLE => all_over = Some(step.at),
             _ => {}
         }
     }
@@ -161,6 +162,7 @@ mod tests {
     #[case::refused(&["Denied a 100"], 500, false)]
     #[case::waits_for_a_subagent(&["Pre agent 100"], 500, false)]
     #[case::broken_off(&["Pre a 100", "UserPromptSubmit - 300"], 500, false)]
+    #[case::interrupted(&["Pre a 100", "ActivityIdle - 300"], 500, false)]
     #[case::broken_off_later(&["Pre a 100", "UserPromptSubmit - 600"], 500, true)]
     #[case::coarse_clock(&["Pre a 510", "Post a 900"], 500, true)]
     #[case::nothing(&[], 500, false)]

@@ -73,7 +73,10 @@ pub(super) fn record(
 /// What went in, and what came out, in the event's own words.
 fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
     match &event.detail {
-        Detail::Plain | Detail::ToolBatch { .. } => (None, None),
+        Detail::Plain
+        | Detail::ToolBatch { .. }
+        | Detail::Waiter { .. }
+        | Detail::Activity { .. } => (None, None),
         Detail::SessionStart { model, .. } => (None, model.as_deref()),
         Detail::Because { word } => (Some(word), None),
         Detail::Prompt { text, .. } => (Some(text), None),

@@ -7,6 +7,7 @@ use substrate_core::{
 };
 
 use super::owner::Owner;
+use super::record::is_interrupted;
 use crate::identity::book;
 
 /// Notes which calls of subagents are open. One that runs in the background ends at once, and so never counts.
@@ -29,8 +30,12 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Resul
             end(cx.db, session, use_id)?;
         }
         // Whoever broke a call off has told nobody of its end.
-        EventKind::UserPromptSubmit | EventKind::Stop | EventKind::SubagentStop
-            if !open(cx.db, session, actor)?.is_empty() =>
+        EventKind::UserPromptSubmit
+        | EventKind::Stop
+        | EventKind::SubagentStop
+        | EventKind::Activity
+            if (event.kind != EventKind::Activity || is_interrupted(cx, event))
+                && !open(cx.db, session, actor)?.is_empty() =>
         {
             end_of_actor(cx.db, session, actor)?;
         }

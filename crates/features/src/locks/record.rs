@@ -1,7 +1,7 @@
 //! What came of an event: files taken by edits that may happen, and let go by turns that have ended.
 
 use substrate_core::verdict::Permission;
-use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Outcome, ToolClass};
+use substrate_core::{Activity, Cx, DbError, Event, EventKind, FeatureError, Outcome, ToolClass};
 
 use super::life::PROVISIONAL_MS;
 use super::ops_history::{self, What};
@@ -9,6 +9,9 @@ use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
 use super::{files, lending, mirror, notes, ops, policy, release, shell_writes, words};
 use crate::mail::face;
+
+/// Leases that are looked at when one of several clients ends; what is left over ends with its process.
+const MAX_OF_ONE: i64 = 1_000;
 
 pub(super) fn record(
     cx: &mut Cx<'_>,
@@ -27,6 +30,8 @@ pub(super) fn record(
             (EventKind::Stop | EventKind::SubagentStop, _) if outcome.verdict.block.is_none() => {
                 stopped(cx, event)?;
             }
+            (EventKind::Activity, _) if is_interrupted(cx, event) => stopped(cx, event)?,
+            (EventKind::ClientLeft, _) => client_left(cx, event)?,
             (EventKind::SessionEnd, _) => {
                 if let Some(session) = &event.session {
                     release::of_session(cx, session.as_str())?;
@@ -122,6 +127,22 @@ fn failed_edit(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
             release::these(cx, &[lease], &[], What::Released)?;
         }
     }
+    Ok(())
+}
+
+/// A turn is over that no Stop has ended.
+pub(super) fn is_interrupted(cx: &Cx<'_>, event: &Event) -> bool {
+    matches!(event.activity(), Some(Activity::Idle { .. }))
+        && cx.who.as_ref().is_some_and(|who| !who.has_stopped)
+}
+
+/// What the closed terminal held goes; the other one keeps its own.
+fn client_left(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
+    let (Some(session), Some(pid)) = (&event.session, event.client_pid) else { return Ok(()) };
+    let leases = ops::of_owner(cx.db, session.as_str(), event.actor.key(), MAX_OF_ONE)?;
+    let is_its = |lease: &ops::Lease| lease.claim.owner.pid == Some(i64::from(pid));
+    let its: Vec<ops::Lease> = leases.into_iter().filter(is_its).collect();
+    release::these(cx, &its, &[], What::Released)?;
     Ok(())
 }
 

@@ -91,14 +91,13 @@ pub(super) fn mode(setting: &str, event: &Event) -> Mode {
 
 /// What to do at this event.
 pub(super) fn plan(mode: Mode, poll_ms: i64, has_client: bool, event: &Event) -> Plan {
-    let Detail::Stop { n_background_tasks, .. } = event.detail else { return Plan::Nothing };
     if !matches!(event.actor, Actor::Main { .. }) {
         return Plan::Nothing;
     }
     let since = event.waiting_since.unwrap_or(event.at);
     match (event.kind, mode) {
         // While something runs in the background the turn must end, or its result could not come in.
-        (EventKind::Stop, Mode::Poll) if n_background_tasks > 0 => Plan::Nothing,
+        (EventKind::Stop, Mode::Poll) if !has_all_ended(event) => Plan::Nothing,
         (EventKind::Stop, Mode::Poll) => {
             let until = since.plus_ms(poll_ms.clamp(0, LONGEST_POLL_MS));
             // Without a client somebody tries the hook by hand, and shall not have to wait.
@@ -114,6 +113,11 @@ pub(super) fn plan(mode: Mode, poll_ms: i64, has_client: bool, event: &Event) ->
         }
         _ => Plan::Nothing,
     }
+}
+
+/// Nothing that the turn started runs in the background.
+fn has_all_ended(event: &Event) -> bool {
+    matches!(event.detail, Detail::Stop { n_background_tasks: 0, .. })
 }
 
 /// The seed of the next round; near the client's cap with a request that begins its count anew.

@@ -207,6 +207,9 @@ async fn prepare(
     } else {
         decode(&body)?
     };
+    if !state.is_brief {
+        state.activities.heard(&decoded);
+    }
     Some(surround(state, decoded).await)
 }
 

@@ -36,6 +36,10 @@ pub(super) enum Job {
         caller: Rc<UnixStream>,
         reply: oneshot::Sender<(Box<Prepared>, Considered)>,
     },
+    /// What a client showed. Nobody waits for an answer.
+    Shown {
+        prepared: Box<Prepared>,
+    },
     Verb {
         call: Box<VerbCall>,
         reply: oneshot::Sender<Result<Output, AppError>>,
@@ -73,7 +77,7 @@ impl Job {
     /// What is acknowledged must be on disk; what nobody was promised need not.
     const fn durability(&self) -> Durability {
         match self {
-            Self::Hook { .. } | Self::Printed { .. } => Durability::Normal,
+            Self::Hook { .. } | Self::Shown { .. } | Self::Printed { .. } => Durability::Normal,
             Self::Verb { .. } => Durability::Full,
         }
     }
@@ -157,7 +161,7 @@ fn heard(group: &[Job]) -> Vec<bool> {
         .iter()
         .filter_map(|job| match job {
             Job::Hook { caller, .. } => Some(caller.as_ref()),
-            Job::Verb { .. } | Job::Printed { .. } => None,
+            Job::Shown { .. } | Job::Verb { .. } | Job::Printed { .. } => None,
         })
         .collect();
     let mut gone = waiters::have_hung_up(&callers).into_iter();
@@ -243,7 +247,7 @@ fn try_commit(
 
 fn panic_in(job: &Job) -> Done {
     match job {
-        Job::Hook { .. } => Done::Hook(Considered::default()),
+        Job::Hook { .. } | Job::Shown { .. } => Done::Hook(Considered::default()),
         Job::Printed { .. } => Done::Printed(Vec::new()),
         Job::Verb { .. } => {
             let error = "the command panicked; the daemon's log says where";
@@ -264,6 +268,7 @@ impl Run<'_> {
     fn job(&mut self, tx: &mut dyn Db, job: &Job, is_heard: bool) -> Result<Done, DbError> {
         match job {
             Job::Hook { prepared, .. } => self.hook(tx, prepared, is_heard),
+            Job::Shown { prepared } => Ok(self.shown(tx, prepared)),
             Job::Verb { call, .. } => self.verb(tx, call),
             Job::Printed { request, reached, .. } => self.printed(tx, *request, *reached),
         }
@@ -302,6 +307,15 @@ impl Run<'_> {
         }
         self.group.add_scope(digest, origin);
         Ok(Done::Hook(considered))
+    }
+
+    fn shown(&self, tx: &mut dyn Db, prepared: &Prepared) -> Done {
+        let considered = host::consider(tx, prepared, &self.state.machine, self.place.host(&[]));
+        if considered.look.is_empty() {
+            Done::Hook(considered)
+        } else {
+            Done::Look(considered.look)
+        }
     }
 
     fn verb(&mut self, tx: &mut dyn Db, call: &VerbCall) -> Result<Done, DbError> {

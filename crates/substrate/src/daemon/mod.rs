@@ -3,6 +3,7 @@
 //! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
 //! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
 
+mod activity;
 mod carry;
 mod conn;
 mod control;

@@ -119,6 +119,14 @@ impl ParkedEvent {
         self.kind
     }
 
+    /// The event that a waiter was started beside.
+    pub(super) const fn beside(&self) -> Option<EventKind> {
+        match self.detail {
+            Detail::Waiter { beside } => Some(beside),
+            _ => None,
+        }
+    }
+
     pub(super) const fn client_pid(&self) -> Option<u32> {
         self.client_pid
     }

@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{LocalSet, spawn_local};
 
+use super::activity::{Activities, tell_all};
 use super::carry::Carrier;
 use super::large::Large;
 use super::lock::Lock;
@@ -129,6 +130,7 @@ fn serve_all(
     let listener = listener(home, options)?;
     let (jobs, queue) = mpsc::unbounded_channel();
     let machine = Machine::with_state(home.root());
+    let (activities, seen) = Activities::new();
     let state = Rc::new(State {
         painter: Painter::new(&env),
         env,
@@ -149,6 +151,7 @@ fn serve_all(
         waiters: RefCell::new(Waiters::new(machine.clone())),
         looked_us: Cell::new(0),
         machine,
+        activities,
         threads: Threads::default(),
         carrier: Carrier::default(),
         known: RefCell::default(),
@@ -175,6 +178,7 @@ fn serve_all(
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
+        let telling = spawn_local(tell_all(Rc::clone(&state), seen));
         let awake = spawn_local(stay_awake(Rc::clone(&state)));
         let signals = spawn_local(obey_signals(Rc::clone(&state)));
         let ends_itself =
@@ -184,6 +188,7 @@ fn serve_all(
         keeping_up.abort();
         looking_after.abort();
         awake.abort();
+        telling.abort();
         // Those who wait are not answered but left: they ask whoever comes after us.
         drop(state.waiters.borrow_mut().all());
         signals.abort();

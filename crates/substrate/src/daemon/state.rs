@@ -13,6 +13,7 @@ use substrate_core::{Settings, Timestamp};
 use substrate_store::Readers;
 use tokio::sync::{Notify, mpsc};
 
+use super::activity::Activities;
 use super::carry::Carrier;
 use super::control::Status;
 use super::group::Job;
@@ -56,6 +57,7 @@ pub(super) struct State {
     pub(super) twins: RefCell<Twins>,
     pub(super) notices: RefCell<Notices>,
     pub(super) machine: Machine,
+    pub(super) activities: Activities,
     pub(super) painter: Painter,
     pub(super) threads: Threads,
     pub(super) carrier: Carrier,

@@ -49,7 +49,7 @@ pub(super) fn from_memory(state: &State, mut decoded: Decoded) -> Result<Prepare
 /// Looks up what a job's transaction asked for.
 pub(super) async fn look_up(state: &Rc<State>, job: &mut Job, needs: Vec<Need>) {
     let (dir, who, gathered) = match job {
-        Job::Hook { prepared, .. } => {
+        Job::Hook { prepared, .. } | Job::Shown { prepared } => {
             let dir = prepared.decoded.dir().to_owned();
             (dir, who(&prepared.decoded), &mut prepared.gathered)
         }

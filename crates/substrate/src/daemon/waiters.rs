@@ -56,6 +56,19 @@ impl Waiting {
         }
     }
 
+    /// Who a hook is among those of its class: each client process has its own, and the waiter of its start stays beside
+    /// those of its turns. A turn that a person interrupts starts none, so it may be the last one.
+    pub(super) fn by(&self) -> Box<str> {
+        let Self::Hook { event, .. } = self else { return "".into() };
+        let beside = event.beside().map_or("", EventKind::name);
+        format!("{beside} {}", event.client_pid().unwrap_or(0)).into()
+    }
+
+    /// The waiter of a start is there for when no other is.
+    fn is_reserve(&self) -> bool {
+        matches!(self, Self::Hook { event, .. } if event.beside() == Some(EventKind::SessionStart))
+    }
+
     /// A turn that is held, the waiter beside its session and a command don't replace each other.
     fn class(&self) -> Option<EventKind> {
         match self {
@@ -112,7 +125,8 @@ impl Waiters {
         if self.recent.len() > MAX_RECENT {
             self.recent.pop_front();
         }
-        let ids = self.by_key.get(key).cloned().unwrap_or_default();
+        let mut ids = self.by_key.get(key).cloned().unwrap_or_default();
+        self.reserves_last(&mut ids);
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
@@ -121,9 +135,15 @@ impl Waiters {
         let is_waiter = |id: &u64| {
             self.parked.get(id).is_some_and(|one| one.what.class() == Some(EventKind::Waiter))
         };
-        let ids: Vec<u64> =
+        let mut ids: Vec<u64> =
             self.by_key.get(key).into_iter().flatten().copied().filter(is_waiter).collect();
+        self.reserves_last(&mut ids);
         ids.into_iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Those asked first get what there is.
+    fn reserves_last(&self, ids: &mut [u64]) {
+        ids.sort_by_key(|id| self.parked.get(id).is_some_and(|one| one.what.is_reserve()));
     }
 
     /// Everybody, because anything may have happened.

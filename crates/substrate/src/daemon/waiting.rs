@@ -32,7 +32,9 @@ pub(super) async fn park_hook(
     wait: substrate_core::verdict::Wait,
     n_wakes: u64,
 ) {
-    park(state, stream, waits(state, decoded), (&wait.key, "", wait.until), n_wakes).await;
+    let what = waits(state, decoded);
+    let by = what.by();
+    park(state, stream, what, (&wait.key, &by, wait.until), n_wakes).await;
 }
 
 /// Parks a command until that time, or until the key is woken.
@@ -181,7 +183,7 @@ pub(super) fn put_back(state: &State, woken: Woken) {
 
 fn back(state: &State, stream: StdStream, decoded: Decoded, key: &str, until: Timestamp) {
     let what = waits(state, decoded);
-    let parked = Parked { stream, what, key: key.into(), by: "".into(), until };
+    let parked = Parked { stream, by: what.by(), what, key: key.into(), until };
     drop(state.waiters.borrow_mut().park(parked));
 }
 

@@ -1,7 +1,7 @@
 //! What a person sees of agents that are at work, with real processes.
 
 use serde_json::{Value, json};
-use substrate_testkit::{Running, TestEnv, wait_until};
+use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
 
 use crate::house::{SOON, signal};
 
@@ -21,6 +21,18 @@ impl<'a> Agent<'a> {
         name: &str,
         vars: &[(&str, &str)],
     ) -> Self {
+        let agent = Self::quiet(env, session, name, vars);
+        agent.event("SessionStart", json!({"source": "startup"}));
+        agent
+    }
+
+    /// The same, of which nobody has heard yet.
+    pub(crate) fn quiet(
+        env: &'a TestEnv,
+        session: &str,
+        name: &str,
+        vars: &[(&str, &str)],
+    ) -> Self {
         let mut command = env.command("/bin/sleep");
         command.arg("600");
         let client = Running::start(command, Vec::new());
@@ -29,19 +41,44 @@ impl<'a> Agent<'a> {
         vars.push(("CLAUDE_PID".to_owned(), client.pid().to_string()));
         vars.push(("CLAUDE_CODE_SESSION_ATTENDED".to_owned(), "1".to_owned()));
         vars.push(("AGENT_ID".to_owned(), name.to_owned()));
-        let agent = Self { env, client, session: session.to_owned(), vars };
-        agent.event("SessionStart", json!({"source": "startup"}));
-        agent
+        Self { env, client, session: session.to_owned(), vars }
     }
 
     /// One event of the session.
-    pub(crate) fn event(&self, event: &str, mut payload: Value) {
+    pub(crate) fn event(&self, event: &str, payload: Value) {
+        self.start(event, &[], payload).finish(SOON).success();
+    }
+
+    /// The waiter beside an event.
+    pub(crate) fn waiter(&self, event: &str) -> Running {
+        self.start(event, &["--wake"], json!({"source": "startup"}))
+    }
+
+    fn start(&self, event: &str, flags: &[&str], mut payload: Value) -> Running {
         payload["session_id"] = json!(self.session);
         payload["cwd"] = json!(self.env.project());
         payload["hook_event_name"] = json!(event);
-        let vars: Vec<(&str, &str)> =
-            self.vars.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        self.env.hook_with(event, payload, &vars).success();
+        let mut command = self.env.command(bin("substrate-hook"));
+        command.args(["claude-code", event]).args(flags);
+        command.envs(self.vars.iter().map(|(name, value)| (name, value)));
+        Running::start(command, format!("{payload}\n").into_bytes())
+    }
+
+    /// The client's own file says what the session does, as the real one writes it.
+    pub(crate) fn shows(&self, status: &str, waiting_for: Option<&str>) {
+        self.shows_as(&began(self.client.pid()), status, waiting_for);
+    }
+
+    /// The same, by a process that began then.
+    pub(crate) fn shows_as(&self, began: &str, status: &str, waiting_for: Option<&str>) {
+        let pid = self.client.pid();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+        let file = json!({
+            "pid": pid, "sessionId": self.session, "cwd": self.env.project(), "procStart": began,
+            "status": status, "waitingFor": waiting_for, "statusUpdatedAt": u64::try_from(now).unwrap(),
+        });
+        let path = self.env.config().join(format!("sessions/{pid}.json"));
+        write_file(&path, file.to_string());
     }
 
     pub(crate) fn bash(&self, event: &str, command: &str) {
@@ -58,6 +95,12 @@ impl<'a> Agent<'a> {
     pub(crate) fn dies(&self) {
         signal(self.env, "-KILL", self.client.pid());
     }
+}
+
+/// When a process began, as the client writes it.
+fn began(pid: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned()
 }
 
 /// `NobleLion working`, in the order of the list.

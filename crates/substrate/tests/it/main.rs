@@ -1,6 +1,8 @@
 //! The whole house: real binaries, a real daemon, a real database; and the real client.
 
 #[cfg(test)]
+mod activity;
+#[cfg(test)]
 mod bypass;
 #[cfg(test)]
 mod callers;
@@ -46,6 +48,8 @@ mod once;
 mod pane;
 #[cfg(test)]
 mod real_client;
+#[cfg(test)]
+mod real_client_activity;
 #[cfg(test)]
 mod real_client_callers;
 #[cfg(test)]

@@ -156,11 +156,11 @@ fn an_idle_session_is_woken_again_and_again_and_its_terminal_stays_free() {
     tui.type_line("begin");
     tui.wait_for("the first answer", SOON);
     let name = agent(&env);
-    wait_until(SOON, "a waiter", || waiters(&env) == 1);
+    wait_until(SOON, "the waiters of its start and of its turn", || waiters(&env) == 2);
     let first = send(&env, &name, "wake up", "normal");
     tui.wait_for("woken once", SOON);
     wait_until(SOON, "the next waiter", || {
-        waiters(&env) == 1 && ledger(&env, first)["seen_ms"].is_i64()
+        waiters(&env) == 2 && ledger(&env, first)["seen_ms"].is_i64()
     });
     signal(&env, "-KILL", daemon_pid(&env));
     let second = send(&env, &name, "wake up again", "normal");
@@ -196,7 +196,8 @@ fn a_session_without_a_prompt_is_woken_too_and_a_cleared_one_keeps_its_agent() {
         journal(&env).iter().filter(|entry| entry["event"] == "SessionStart").count() == 2
     });
     assert_eq!(agent(&env), name);
-    wait_until(SOON, "its waiter", || waiters(&env) == 1);
+    // That of the old session is let go when it is woken.
+    wait_until(SOON, "its waiter", || waiters(&env) == 2);
     send(&env, &name, "after the clear", "normal");
     model.wait_for_request("\"after the clear\"", SOON);
     tui.stop();

@@ -226,11 +226,11 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
         |what: &str| wait_until(SOON, what, || tmux.run(&["capture-pane", "-p"]).contains(what));
     shows("Nobody is there.");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
-    shows("done       NobleLion");
+    shows("idle       NobleLion");
     lion.bash("PreToolUse", "make");
     shows("working    NobleLion");
     let screen = tmux.run(&["capture-pane", "-p"]);
-    assert!(!screen.contains("Nobody") && !screen.contains("done "), "{screen}");
+    assert!(!screen.contains("Nobody") && !screen.contains("idle "), "{screen}");
     // What needs a person stays in sight, also where not everything fits.
     for n in 2..9 {
         let name = format!("Otter{n}");

@@ -5,6 +5,7 @@ mod delivery;
 mod encoding;
 mod hostile;
 mod samples;
+mod sessions;
 
 use std::path::Path;
 
@@ -33,7 +34,7 @@ fn all_samples() -> Vec<(String, Vec<u8>)> {
         .unwrap()
         .map(|entry| entry.unwrap())
         .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
-        // `_…` are no hook payloads: the environment of hooks, and the status line's input.
+        // `_…` are no hook payloads: the environment of hooks, the status line's input, session files, transcripts.
         .filter(|(name, _)| !name.starts_with('_'))
         .map(|(name, path)| (name, std::fs::read(path).unwrap()))
         .collect();

@@ -1,5 +1,6 @@
 //! The status of agents: every row of its table, and stories on a real database with all features.
 
+mod activity;
 mod colours;
 mod plans;
 mod stories;

@@ -11,6 +11,10 @@ use substrate_core::Param;
     "fleet_status USING INDEX sqlite_autoindex_fleet_status_1 (session=? AND actor=?)"
 )]
 #[case::in_pane(ops::IN_PANE, "fleet_status USING INDEX fleet_status_pane (pane=? AND socket=?)")]
+#[case::in_attention(
+    ops::IN_ATTENTION,
+    "fleet_status USING INDEX sqlite_autoindex_fleet_status_1 (session=?)"
+)]
 #[case::held(crate::locks::face::N_HELD, "leases USING INDEX leases_owner (session=? AND actor=?)")]
 fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();

@@ -28,12 +28,16 @@ fn a_turn_from_its_prompt_to_its_end() {
     assert_eq!(status(&mut stage, "NobleLion"), "done");
     stage.pass(MINUTE);
     happens(&mut stage, "lion", EventKind::Notification, notice("idle_prompt"));
+    assert_eq!(fleet(&mut stage), ["CalmOtter done", "NobleLion done"], "nothing is needed");
+    stage.set("profile = \"engine\"\n");
+    happens(&mut stage, "lion", EventKind::Notification, notice("idle_prompt"));
     assert_eq!(fleet(&mut stage), ["NobleLion attention", "CalmOtter done"]);
     let ended = Detail::Because { word: "prompt_input_exit".to_owned() };
     happens(&mut stage, "lion", EventKind::SessionEnd, ended);
     assert_eq!(fleet(&mut stage), ["CalmOtter done"]);
     let all = call(&mut stage, &["fleet", "list"], json!({"all": true})).unwrap().text;
-    assert!(all.contains("gone       NobleLion"), "{all}");
+    assert!(all.contains("closed     NobleLion"), "{all}");
+    assert!(all.contains("`cd /repo && claude-code --again lion`"), "{all}");
 }
 
 #[test]

@@ -28,11 +28,11 @@ fn stop_failure() -> Detail {
 fn asks_for(command: &str) -> Before {
     let asked = next(None, &event(K::PermissionRequest, before(command)), &Verdict::default());
     let Next { status, asks, .. } = asked.unwrap();
-    Before { status, is_checked: false, asks, for_ms: 0 }
+    Before { status, is_checked: false, asks, why: String::new(), for_ms: 0 }
 }
 
 fn was(status: Status) -> Before {
-    Before { status, is_checked: false, asks: String::new(), for_ms: 60_000 }
+    Before { status, is_checked: false, asks: String::new(), why: String::new(), for_ms: 60_000 }
 }
 
 #[rstest]
@@ -70,7 +70,18 @@ fn was(status: Status) -> Before {
     Attention,
     "asks for permission: Bash rm x"
 )]
-#[case::permission_denied(K::PermissionDenied, failed("rm x", false), Working, "")]
+#[case::refused_by_the_client(
+    K::PermissionDenied,
+    failed("rm x", false),
+    Attention,
+    "was refused Bash rm x: Exit code 3 bad"
+)]
+#[case::notification_auto_mode(
+    K::Notification,
+    notice("agent_needs_input"),
+    Attention,
+    "a person is needed"
+)]
 #[case::elicitation(K::Elicitation, because("mini"), Attention, "mini asks for something")]
 #[case::elicitation_result(K::ElicitationResult, because("accept"), Working, "")]
 #[case::teammate_idle(K::TeammateIdle, Detail::Plain, Done, "idle")]
@@ -87,6 +98,8 @@ fn was(status: Status) -> Before {
     Done,
     "ready for a first prompt"
 )]
+#[case::resumed(K::SessionStart, start(StartSource::Resume), Done, "resumed, ready for a prompt")]
+#[case::cleared(K::SessionStart, start(StartSource::Clear), Done, "cleared, ready for a prompt")]
 #[case::session_end(K::SessionEnd, because("other"), Done, "session ended")]
 #[case::subagent_start(K::SubagentStart, Detail::Plain, Working, "")]
 #[case::subagent_stop(K::SubagentStop, stop("Reviewed."), Done, "Reviewed.")]
@@ -117,7 +130,7 @@ fn an_event_says_nothing(#[case] kind: K, #[case] detail: Detail) {
 #[rstest]
 #[case::the_call_itself_ends(K::PostToolUse, after("rm x"), 9, Some(Working))]
 #[case::the_call_itself_fails(K::PostToolUseFailure, failed("rm x", false), 9, Some(Error))]
-#[case::it_is_refused(K::PermissionDenied, failed("rm x", false), 9, Some(Working))]
+#[case::it_is_refused(K::PermissionDenied, failed("rm x", false), 9, Some(Attention))]
 #[case::another_call_ends_beside_it(K::PostToolUse, after("ls"), 90_000, None)]
 #[case::another_call_begins_beside_it(K::PreToolUse, before("ls"), 50, None)]
 #[case::another_call_begins_later(K::PreToolUse, before("ls"), 5_000, Some(Working))]
@@ -172,6 +185,10 @@ fn a_stop_that_is_held_goes_on_and_one_that_waits_for_mail_is_done() {
 fn where_nobody_watches_nobody_is_asked() {
     let unattended = Event { attended: Some(false), ..event(K::PermissionRequest, before("rm x")) };
     assert_eq!(next(Some(&was(Working)), &unattended, &Verdict::default()), None);
+    let refused = event(K::PermissionDenied, failed("rm x", false));
+    let refused = Event { attended: Some(false), ..refused };
+    let next = next(Some(&was(Working)), &refused, &Verdict::default()).unwrap();
+    assert_eq!(next.status, Working);
 }
 
 #[test]
@@ -181,7 +198,7 @@ fn background_tasks_are_told_and_words_are_one_line_without_secrets() {
         *n_background_tasks = 2;
     }
     let found = next(None, &event(K::Stop, detail), &Verdict::default()).unwrap();
-    assert_eq!(found.why, "2 in the background go on");
+    assert_eq!(found.why, "2 background tasks are running");
     let key = format!("sk-ant-api03-{}", "a1B2".repeat(20));
     let words = format!("line\u{1b}[31m one\nkey {key} {}", "y".repeat(900));
     let found = next(None, &event(K::Stop, stop(&words)), &Verdict::default()).unwrap();

@@ -301,3 +301,17 @@ fn client_processes_are_forgotten_when_they_are_gone_for_long() {
     stage.with(|cx| tick::tick(cx).unwrap());
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "User");
 }
+
+#[test]
+fn a_client_that_has_left_a_session_is_still_above_its_commands() {
+    let mut stage = two_clients();
+    stage.machine.processes.insert(30, 30);
+    let second = Event { client_pid: Some(30), ..start(&stage, "s1", StartSource::Resume) };
+    stage.happen(&second);
+    let leaves = Event { client_pid: Some(10), ..stage.event(EventKind::SessionEnd, "s1") };
+    stage.happen(&leaves);
+    assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead");
+    let leaves = Event { client_pid: Some(30), ..stage.event(EventKind::SessionEnd, "s1") };
+    stage.happen(&leaves);
+    assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead");
+}

@@ -130,7 +130,7 @@ fn an_event_costs(
         let mut db = Counting { db: &mut *cx.db, n: 0 };
         let session = event.session.clone();
         let (name, sub) = ("CalmOtter".to_owned(), String::new());
-        let who = Some(Who { agent: 4, name, sub, session, has_stopped: false });
+        let who = Some(Who { agent: 4, name, sub, session, has_stopped: false, is_shared: false });
         let (facts, world) = (cx.facts, cx.world);
         let mut counted = Cx { facts, world, who, ..Cx::new(cx.now, &mut db, cx.settings) };
         crate::locks::policy::consider(&mut counted, &event).unwrap();

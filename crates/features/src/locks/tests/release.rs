@@ -1,5 +1,7 @@
 //! When leases are let go.
 
+use substrate_core::{Activity, Dialog};
+
 use super::*;
 use crate::locks::tick::tick;
 
@@ -81,4 +83,60 @@ fn many_living_leases_do_not_hide_a_dead_one_from_the_tick() {
     while stage.with(|cx| tick(cx).unwrap()) {}
     let n_rows = stage.with(|cx| cx.db.first("select count(*) from leases", &[], |row| row.int(0)));
     assert_eq!(n_rows.unwrap(), Some(250));
+}
+
+#[test]
+fn a_turn_that_a_person_interrupts_frees_the_files_of_its_main_thread() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    edits(&mut stage, CODER, "b.rs");
+    stage.pass(SECOND);
+    let idle = Activity::Idle { in_background: false };
+    for works_on in [Activity::Working, Activity::Asking(Dialog::Permission)] {
+        let event = stage.shows("lion", works_on, SECOND);
+        stage.happen(&event);
+        assert_eq!(held(&mut stage).len(), 2, "{works_on:?}");
+    }
+    let event = stage.shows("lion", idle, SECOND / 2);
+    stage.happen(&event);
+    assert_eq!(woken(&stage), ["/repo/a.rs"]);
+    assert_eq!(held(&mut stage), ["b.rs NobleLion/coder-1 held"], "a subagent may go on");
+    // Between turns nothing is taken away: a person may have taken it for the agent.
+    let acquire = json!({"paths": ["c.rs"]});
+    let caller = Caller {
+        session: Some("lion".to_owned()),
+        inside_client: true,
+        project: "/repo".to_owned(),
+        cwd: "/repo".to_owned(),
+        ..Caller::default()
+    };
+    let taken = stage.call(&caller, &["locks", "acquire"], acquire);
+    assert!(taken.is_ok(), "{taken:?}");
+    let event = stage.shows("lion", idle, SECOND / 2);
+    assert!(!stage.is_news(&event));
+    stage.happen(&event);
+    assert_eq!(held(&mut stage).len(), 2);
+}
+
+#[test]
+fn a_closed_terminal_gives_back_what_it_took_and_the_other_keeps_its_own() {
+    let mut stage = two();
+    edits(&mut stage, LION, "a.rs");
+    stage.machine.processes.insert(11, 1);
+    let second = |stage: &Stage, kind, detail| Event {
+        client_pid: Some(11),
+        ..event(stage, LION, kind, detail)
+    };
+    let start = Detail::SessionStart { source: StartSource::Resume, model: None };
+    let begun = second(&stage, EventKind::SessionStart, start);
+    stage.told(&begun);
+    let call = Detail::ToolBefore { call: edit_call("b.rs") };
+    let edit = second(&stage, EventKind::PreToolUse, call);
+    stage.told(&edit);
+    assert_eq!(held(&mut stage).len(), 2);
+    let end = Detail::Because { word: "prompt_input_exit".to_owned() };
+    let left = second(&stage, EventKind::SessionEnd, end);
+    stage.told(&left);
+    assert_eq!(woken(&stage), ["/repo/b.rs"]);
+    assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
 }

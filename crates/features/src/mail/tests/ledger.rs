@@ -320,6 +320,25 @@ fn what_went_with_a_tools_result_is_told_again_to_a_session_that_broke_off() {
     assert!(said(&stage.told(&event).verdict).unwrap().contains("\"now\" [#1]"));
 }
 
+#[test]
+fn mail_that_came_while_a_turn_ran_reaches_the_waiter_when_a_person_interrupts_it() {
+    let mut stage = two();
+    let event = prompt(&stage, "otter");
+    stage.told(&event);
+    send(&mut stage, &person(), "CalmOtter", "hello");
+    let waiter = stage.event(EventKind::Waiter, "otter");
+    assert!(stage.told(&waiter).verdict.block.is_none(), "it works");
+    stage.pass(SECOND);
+    let idle = substrate_core::Activity::Idle { in_background: false };
+    let event = stage.shows("otter", idle, SECOND / 2);
+    assert!(stage.is_news(&event));
+    stage.told(&event);
+    assert!(!stage.effects.is_empty(), "its waiter is woken");
+    let waiter = stage.event(EventKind::Waiter, "otter");
+    assert!(stage.told(&waiter).verdict.block.is_some());
+    assert_eq!(state(&mut stage, 1), "injected");
+}
+
 /// The cut may come between the line of a message and the end of its body: then it was only announced.
 #[test]
 fn a_body_that_was_cut_is_not_read() {

@@ -1,0 +1,233 @@
+//! What has lasted. Between two turns a client shows for a moment that it is idle, and two clients may have one session
+//! open: only what all of them show for half a second counts, and it is told once.
+
+use std::collections::{HashMap, HashSet};
+
+use substrate_clients::SessionFile;
+use substrate_core::{Activity, SafeId, Timestamp};
+
+/// How long something has to be shown. Measured: what is not meant lasts up to 0.3 s.
+const LASTS_US: u64 = 500_000;
+
+/// The sessions of one folder.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    /// By process.
+    files: HashMap<u32, SessionFile>,
+    shown: HashMap<SafeId, Shown>,
+    /// Those of which something was shown that was not told.
+    open: HashSet<SafeId>,
+}
+
+/// What a session shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) session: SafeId,
+    pub(super) pid: u32,
+    pub(super) cwd: String,
+    pub(super) now: Activity,
+    /// By the client's clock.
+    pub(super) since: Timestamp,
+    /// When it was first seen, by ours.
+    seen_us: u64,
+}
+
+impl Sessions {
+    /// A process has this file now.
+    pub(super) fn saw(&mut self, file: SessionFile, now_us: u64) {
+        let (pid, session) = (file.pid, file.session.clone());
+        let before = self.files.insert(pid, file).map(|before| before.session);
+        // `/clear` goes on with another session in the same file.
+        for session in before.into_iter().chain([session]) {
+            self.look_at(&session, now_us);
+        }
+    }
+
+    /// A process has no file any more.
+    pub(super) fn lost(&mut self, pid: u32, now_us: u64) {
+        if let Some(file) = self.files.remove(&pid) {
+            self.look_at(&file.session, now_us);
+        }
+    }
+
+    /// Whether a process has a file.
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.files.contains_key(&pid)
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.files.keys().copied().collect()
+    }
+
+    /// What has lasted and was not told yet. A file outlives a process that was killed, so each is looked at once more.
+    pub(super) fn settled(
+        &mut self,
+        now_us: u64,
+        is_alive: impl Fn(u32, Option<i64>) -> bool,
+    ) -> Vec<Shown> {
+        let is_due = |session: &&SafeId| self.due(session).is_some_and(|due| due <= now_us);
+        let due: Vec<SafeId> = self.open.iter().filter(is_due).cloned().collect();
+        let is_dead =
+            |file: &&SessionFile| due.contains(&file.session) && !is_alive(file.pid, file.began);
+        let dead: Vec<u32> = self.files.values().filter(is_dead).map(|file| file.pid).collect();
+        for pid in dead {
+            self.lost(pid, now_us);
+        }
+        let mut out = Vec::new();
+        for session in due {
+            // With a process that is gone, what is shown may be something new.
+            if self.due(&session).is_some_and(|due| due <= now_us) {
+                self.open.remove(&session);
+                out.extend(self.shown.get(&session).cloned());
+            }
+        }
+        out
+    }
+
+    /// When something will have lasted.
+    pub(super) fn next_us(&self) -> Option<u64> {
+        self.open.iter().filter_map(|session| self.due(session)).min()
+    }
+
+    fn due(&self, session: &SafeId) -> Option<u64> {
+        Some(self.shown.get(session)?.seen_us + LASTS_US)
+    }
+
+    /// What all processes of a session show together: the strongest.
+    fn look_at(&mut self, session: &SafeId, now_us: u64) {
+        let files = self.files.values().filter(|file| file.session == *session);
+        let shown = files.filter_map(|file| Some((file, file.activity?)));
+        let strongest = shown.max_by_key(|(file, now)| (rank(*now), file.since));
+        let Some((file, now)) = strongest else {
+            self.shown.remove(session);
+            self.open.remove(session);
+            return;
+        };
+        let before = self.shown.get(session);
+        if before.is_some_and(|before| (before.now, before.since) == (now, file.since)) {
+            return;
+        }
+        let shown = Shown {
+            session: session.clone(),
+            pid: file.pid,
+            cwd: file.cwd.clone(),
+            now,
+            since: file.since,
+            seen_us: now_us,
+        };
+        self.shown.insert(session.clone(), shown);
+        self.open.insert(session.clone());
+    }
+}
+
+const fn rank(activity: Activity) -> u8 {
+    match activity {
+        Activity::Idle { in_background: false } => 0,
+        Activity::Idle { in_background: true } => 1,
+        Activity::Working => 2,
+        Activity::Asking(_) => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use substrate_core::Dialog;
+
+    use super::*;
+
+    const IDLE: Activity = Activity::Idle { in_background: false };
+    const SHELL: Activity = Activity::Idle { in_background: true };
+    const ASKS: Activity = Activity::Asking(Dialog::Permission);
+
+    fn file(pid: u32, session: &str, activity: Option<Activity>, since: i64) -> SessionFile {
+        SessionFile {
+            pid,
+            began: Some(7),
+            session: SafeId::new(session).unwrap(),
+            cwd: "/repo".to_owned(),
+            activity,
+            since: Timestamp(since),
+        }
+    }
+
+    fn activity(word: &str) -> Option<Activity> {
+        Some(match word {
+            "idle" => IDLE,
+            "shell" => SHELL,
+            "busy" => Activity::Working,
+            "asks" => ASKS,
+            _ => return None,
+        })
+    }
+
+    fn word(activity: Activity) -> &'static str {
+        match activity {
+            Activity::Idle { in_background: false } => "idle",
+            Activity::Idle { in_background: true } => "shell",
+            Activity::Working => "busy",
+            Activity::Asking(_) => "asks",
+        }
+    }
+
+    /// Steps like `0 10 s1 idle` (time in ms, process, session, what it shows; `gone`: its file is removed, `killed`: it
+    /// is not) lead to what is told, like `500 s1 idle`. Time is looked at every 50 ms.
+    fn told(steps: &[&str]) -> Vec<String> {
+        let mut sessions = Sessions::default();
+        let (mut out, mut killed) = (Vec::new(), Vec::new());
+        let steps: Vec<Vec<&str>> = steps.iter().map(|step| step.split(' ').collect()).collect();
+        let time = |step: &[&str]| step[0].parse::<u64>().unwrap();
+        for now in (0..4_000).step_by(50) {
+            for step in steps.iter().filter(|step| time(step) == now) {
+                let pid: u32 = step[1].parse().unwrap();
+                match step[3] {
+                    "gone" => sessions.lost(pid, now * 1_000),
+                    "killed" => killed.push(pid),
+                    shows => {
+                        let since = i64::try_from(now).unwrap();
+                        sessions.saw(file(pid, step[2], activity(shows), since), now * 1_000);
+                    }
+                }
+            }
+            let is_due = sessions.next_us().is_some_and(|due| due <= now * 1_000);
+            let settled = sessions.settled(now * 1_000, |pid, _| !killed.contains(&pid));
+            assert!(settled.is_empty() || is_due, "nothing is told that nobody would wake for");
+            for one in settled {
+                out.push(format!("{now} {} {}", one.session, word(one.now)));
+            }
+        }
+        assert_eq!(sessions.next_us(), None, "nothing is left to wake for");
+        out
+    }
+
+    #[rstest]
+    #[case::what_lasts_is_told_once(&["0 10 s1 idle"], &["500 s1 idle"])]
+    #[case::esc(&["0 10 s1 busy", "1000 10 s1 idle"], &["500 s1 busy", "1500 s1 idle"])]
+    #[case::a_blink(&["0 10 s1 busy", "1000 10 s1 idle", "1300 10 s1 busy"], &["500 s1 busy", "1800 s1 busy"])]
+    #[case::no_then_idle(&["0 10 s1 asks", "1000 10 s1 busy", "1100 10 s1 idle"], &["500 s1 asks", "1600 s1 idle"])]
+    #[case::nothing_yet(&["0 10 s1 -", "200 10 s1 idle"], &["700 s1 idle"])]
+    #[case::cleared(&["0 10 s1 idle", "1000 10 s1 busy", "1100 10 s2 idle"], &["500 s1 idle", "1600 s2 idle"])]
+    #[case::closed_before_it_lasted(&["0 10 s1 idle", "200 10 s1 gone"], &[])]
+    #[case::a_short_turn_between_two_looks(&["0 10 s1 idle", "1000 10 s1 idle"], &["500 s1 idle", "1500 s1 idle"])]
+    #[case::two_sessions(&["0 10 s1 idle", "0 11 s2 busy"], &["500 s1 idle", "500 s2 busy"])]
+    #[case::two_terminals_one_works(&["0 10 s1 busy", "100 11 s1 idle"], &["500 s1 busy"])]
+    #[case::two_terminals_both_idle(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 shell"], &["500 s1 busy", "1500 s1 shell"])]
+    #[case::the_one_that_works_is_closed(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 gone"], &["500 s1 busy", "1500 s1 idle"])]
+    #[case::killed(&["0 10 s1 busy", "0 10 s1 killed"], &[])]
+    #[case::a_killed_one_holds_nobody_up(&["0 10 s1 busy", "0 10 s1 killed", "0 11 s1 idle"], &["1000 s1 idle"])]
+    fn it_is_told(#[case] steps: &[&str], #[case] expected: &[&str]) {
+        let mut found = told(steps);
+        found.sort_by_key(|line| (line.len(), line.clone()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_rewritten_file_that_says_the_same_is_nothing_new() {
+        let mut sessions = Sessions::default();
+        sessions.saw(file(10, "s1", Some(IDLE), 1), 0);
+        sessions.saw(file(10, "s1", Some(IDLE), 1), 400_000);
+        assert_eq!(sessions.settled(500_000, |_, _| true).len(), 1);
+        sessions.saw(file(10, "s1", Some(IDLE), 1), 600_000);
+        assert_eq!(sessions.next_us(), None);
+    }
+}

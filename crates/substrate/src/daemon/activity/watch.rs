@@ -1,0 +1,249 @@
+//! The thread that watches one folder of session files. A folder that hangs costs this thread, and nobody else anything.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use substrate_clients::{Client, SessionFiles};
+use substrate_core::{Activity, SafeId, Timestamp, World as _};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::notify::{Change, Notify};
+use super::settle::{Sessions, Shown};
+use super::transcripts::{Transcripts, Turn};
+use crate::machine::Machine;
+use crate::{clock, gather};
+
+/// The longest file that is read; they have about 1 KB.
+const MAX_FILE: usize = 64 << 10;
+
+/// Files of one folder that are looked at.
+const MAX_FILES: usize = 10_000;
+
+/// A file that does not parse was read while it was written: it is read again so soon, and so often.
+const AGAIN_US: u64 = 50_000;
+const MAX_AGAIN: u8 = 20;
+
+/// How often transcripts, and folders that can't be watched, are looked at while a turn runs.
+const LOOK_US: u64 = 1_000_000;
+
+/// What the loop tells the thread, for clients without session files.
+pub(super) enum Said {
+    Began(Turn),
+    Ended(SafeId),
+}
+
+/// Something a client has shown for long enough.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Observed {
+    pub(super) client: &'static Client,
+    pub(super) session: SafeId,
+    pub(super) pid: u32,
+    pub(super) cwd: String,
+    pub(super) config_dir: Box<str>,
+    pub(super) now: Activity,
+    pub(super) since: Timestamp,
+}
+
+/// What the thread is given.
+pub(super) struct Task {
+    pub(super) client: &'static Client,
+    pub(super) config_dir: Box<str>,
+    pub(super) said: mpsc::Receiver<Said>,
+    /// A byte here: there is something in `said`. Its end: the daemon ends.
+    pub(super) bell: UnixStream,
+    pub(super) out: UnboundedSender<Observed>,
+    /// The processes whose files are watched.
+    pub(super) watched: Watched,
+}
+
+/// Processes of whose turns nothing has to be said: their files tell.
+pub(super) type Watched = Arc<RwLock<HashSet<u32>>>;
+
+/// Watches until the daemon ends.
+pub(super) fn watch(task: Task) {
+    let Some(files) = task.client.session_files else { return };
+    let folder = PathBuf::from(&*task.config_dir).join(files.folder);
+    let watch = Watch {
+        task,
+        files,
+        folder,
+        notify: None,
+        sessions: Sessions::default(),
+        again: HashMap::new(),
+        transcripts: Transcripts::default(),
+        machine: Machine::default(),
+    };
+    watch.run();
+}
+
+struct Watch {
+    task: Task,
+    files: SessionFiles,
+    folder: PathBuf,
+    notify: Option<Notify>,
+    sessions: Sessions,
+    /// Files that did not parse: when they are read again, and how often they were.
+    again: HashMap<u32, (u64, u8)>,
+    transcripts: Transcripts,
+    machine: Machine,
+}
+
+impl Watch {
+    fn run(mut self) {
+        self.begin();
+        while self.tell() {
+            self.note_watched();
+            if !self.wait() {
+                return;
+            }
+            let changes = self.notify.as_ref().map_or_else(Vec::new, Notify::changes);
+            for change in changes {
+                match change {
+                    Change::File(name) => {
+                        if let Some(pid) = (self.files.pid)(&name) {
+                            self.read(pid);
+                        }
+                    }
+                    Change::Anything => self.scan(),
+                    Change::Folder => self.notify = None,
+                }
+            }
+            self.listen();
+            let now = clock::micros();
+            let due = self.again.iter().filter(|(_, (at, _))| *at <= now);
+            let due: Vec<u32> = due.map(|(pid, _)| *pid).collect();
+            due.into_iter().for_each(|pid| self.read(pid));
+            if !self.transcripts.is_empty() {
+                self.look();
+            }
+        }
+    }
+
+    /// Watches the folder if it can be watched, and looks at what is there.
+    fn begin(&mut self) {
+        self.notify = Notify::new(&self.folder);
+        self.scan();
+    }
+
+    /// Says whose files are watched, where that changed.
+    fn note_watched(&self) {
+        let is_watching = self.notify.is_some();
+        let now: HashSet<u32> = self.sessions.pids().into_iter().filter(|_| is_watching).collect();
+        let mut noted = self.task.watched.write().unwrap_or_else(PoisonError::into_inner);
+        if *noted != now {
+            *noted = now;
+        }
+    }
+
+    fn scan(&mut self) {
+        let found = std::fs::read_dir(&self.folder).into_iter().flatten().take(MAX_FILES);
+        let names = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut pids: Vec<u32> = names.filter_map(|name| (self.files.pid)(&name)).collect();
+        // Those that are gone are read in vain.
+        pids.extend(self.sessions.pids());
+        pids.sort_unstable();
+        pids.dedup();
+        pids.into_iter().for_each(|pid| self.read(pid));
+    }
+
+    /// Reads the file of a process. Files of processes that are gone count for nothing.
+    fn read(&mut self, pid: u32) {
+        let now = clock::micros();
+        let n_reads = self.again.remove(&pid).map_or(0, |(_, n)| n);
+        let Some(text) = gather::beginning(self.folder.join(format!("{pid}.json")), MAX_FILE)
+        else {
+            return self.sessions.lost(pid, now);
+        };
+        match (self.files.read)(text.as_bytes()) {
+            Some(file) if file.pid == pid && is_alive(&self.machine, pid, file.began) => {
+                self.sessions.saw(file, now);
+            }
+            Some(_) => self.sessions.lost(pid, now),
+            None if n_reads < MAX_AGAIN => {
+                self.again.insert(pid, (now + AGAIN_US, n_reads + 1));
+            }
+            None => {}
+        }
+    }
+
+    /// Hears what the loop says. A folder that was not there may be there by now.
+    fn listen(&mut self) {
+        let mut rung = [0; 256];
+        while matches!(self.task.bell.read(&mut rung), Ok(n) if n == rung.len()) {}
+        let mut heard = false;
+        while let Ok(said) = self.task.said.try_recv() {
+            heard = true;
+            match said {
+                Said::Began(turn) => self.transcripts.begin(turn),
+                Said::Ended(session) => self.transcripts.end(&session),
+            }
+        }
+        if heard && self.notify.is_none() {
+            self.begin();
+        }
+    }
+
+    /// What the system does not tell: a folder that is there by now, or can't be watched; and the transcripts of clients without files.
+    fn look(&mut self) {
+        if self.notify.is_none() {
+            self.begin();
+        }
+        // Where there is a file, and it is watched, that is all.
+        let Self { transcripts, sessions, machine, notify, .. } = self;
+        let is_told = |pid: u32| notify.is_some() && sessions.has(pid);
+        transcripts.retain(|pid| machine.process_began(pid).is_some() && !is_told(pid));
+        for turn in self.transcripts.interrupted(self.task.client.was_interrupted) {
+            let now = Activity::Idle { in_background: false };
+            self.send(turn.session, turn.pid, turn.cwd, now, clock::now());
+        }
+    }
+
+    /// Tells what has lasted. `false`: nobody listens any more.
+    fn tell(&mut self) -> bool {
+        let Self { sessions, machine, .. } = self;
+        let is_alive = |pid: u32, began: Option<i64>| is_alive(machine, pid, began);
+        let settled = sessions.settled(clock::micros(), is_alive);
+        for Shown { session, pid, cwd, now, since, .. } in settled {
+            self.send(session, pid, cwd, now, since);
+        }
+        !self.task.out.is_closed()
+    }
+
+    fn send(&self, session: SafeId, pid: u32, cwd: String, now: Activity, since: Timestamp) {
+        let Task { client, config_dir, .. } = &self.task;
+        let config_dir = config_dir.clone();
+        let observed = Observed { client, session, pid, cwd, config_dir, now, since };
+        let _the_daemon_ends = self.task.out.send(observed);
+    }
+
+    /// Waits for a change, for what has lasted by then, or for the loop. `false`: the daemon ends.
+    fn wait(&self) -> bool {
+        let now = clock::micros();
+        let again = self.again.values().map(|(at, _)| *at).min();
+        let look = (!self.transcripts.is_empty()).then_some(now + LOOK_US);
+        let next = [self.sessions.next_us(), again, look].into_iter().flatten().min();
+        let pause = next.map(|at| {
+            // A little later, so that it is due when we wake.
+            let us = at.saturating_sub(now) + 1_000;
+            let (s, ns) = (us / 1_000_000, us % 1_000_000 * 1_000);
+            Timespec { tv_sec: s.try_into().unwrap_or(1), tv_nsec: ns.try_into().unwrap_or(0) }
+        });
+        let bell = PollFd::from_borrowed_fd(self.task.bell.as_fd(), PollFlags::IN);
+        let mut fds = vec![bell];
+        let watched = self.notify.as_ref().and_then(Notify::fd);
+        fds.extend(watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let _interrupted = poll(&mut fds, pause.as_ref());
+        !fds[0].revents().contains(PollFlags::HUP)
+    }
+}
+
+/// Whether it is that very process, and not another that was given its number.
+fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
+    let found = machine.process_began(pid);
+    found.is_some() && (began.is_none() || cfg!(not(target_os = "linux")) || found == began)
+}
