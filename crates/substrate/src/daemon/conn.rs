@@ -235,21 +235,23 @@ impl Peer {
             Self::Process(pid) => *pid,
         };
         let _working = working(state);
-        let (mut task, progress) = threads::spawn(move || processes::above(pid));
-        let lineage = match threads::patiently(&mut task, &progress).await {
-            Ok(Some(processes::Above::Found(lineage))) => Some(lineage),
-            Ok(Some(processes::Above::Unknown)) => None,
-            Ok(Some(processes::Above::Gone) | None) | Err(threads::Hung) => {
-                return Err(AppError::new(
-                    ErrorKindOfOurs::User,
-                    "can't tell which process runs this command",
-                )
-                .hint("run it again, and let it wait for its answer"));
-            }
+        // It holds up nobody but this caller, so it is waited for even while it is blocked.
+        let (task, _progress) = threads::spawn(move || processes::above(pid));
+        let lineage = match timeout(PATIENCE, task).await {
+            Ok(Ok(processes::Above::Found(lineage))) => Some(lineage),
+            Ok(Ok(processes::Above::Unknown)) => None,
+            Ok(Ok(processes::Above::Gone)) => return Err(unknown_caller("it has ended")),
+            Ok(Err(_)) | Err(_) => return Err(unknown_caller("the system does not say in time")),
         };
         *self = Self::Known(lineage.clone());
         Ok(lineage)
     }
+}
+
+fn unknown_caller(why: &str) -> AppError {
+    let message = format!("can't tell which process runs this command: {why}");
+    AppError::new(ErrorKindOfOurs::User, message)
+        .hint("run it again, and let it wait for its answer")
 }
 
 /// Finds out which processes a command comes from, and runs it.
