@@ -18,7 +18,7 @@ fn of_client(event: Event) -> Event {
 
 #[rstest]
 #[case::state("/home/dev/.subtrate/config.toml", true)]
-#[case::state_of_another_home("/root/.subtrate/subtrate.db", true)]
+#[case::state_of_another_home("/home/other/.subtrate/subtrate.db", true)]
 #[case::settings("/home/dev/.client/settings.json", true)]
 #[case::a_script("/home/dev/.client/hooks/stop.sh", true)]
 #[case::of_the_project("/repo/.client/settings.json", true)]
