@@ -193,7 +193,7 @@ pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<
 }
 
 /// How many characters must be changed, added or removed.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().take(64).enumerate() {

@@ -285,24 +285,8 @@ pub(super) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
         return None;
     }
     names
-        .map(|name| (distance(word, name), name))
+        .map(|name| (crate::text::distance(word, name), name))
         .filter(|(distance, name)| *distance <= name.len() / 3)
         .min()
         .map(|(_, name)| name)
-}
-
-/// Edit distance (Levenshtein), by rows.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

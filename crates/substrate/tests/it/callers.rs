@@ -173,6 +173,8 @@ fn no_agent_acts_for_another(#[case] command: &str) {
 #[case::daemon_restart("daemon restart")]
 #[case::db_restore("db restore")]
 #[case::db_backup("db backup opened")]
+#[case::settings("config set guards.on false")]
+#[case::settings_by_hand("config edit")]
 #[case::git_guard("locks guard install")]
 #[case::an_event_by_hand("hook Stop")]
 #[case::colours("tmux on --socket /tmp/none")]
