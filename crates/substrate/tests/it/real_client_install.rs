@@ -13,19 +13,19 @@ fn script() -> Script {
     ])
 }
 
-/// The journal's words, in which every usual event is there once.
+/// The journal's words, in which every usual event is there once. The client ends without waiting long for the hooks of its
+/// end, so on a busy machine these may be late, and a late event is noted and does nothing.
 fn each_once(env: &TestEnv) -> Vec<String> {
-    let words = told(&journal(env));
-    for event in [
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse Bash",
-        "PostToolUse Bash",
-        "Stop",
-        "SessionEnd",
-    ] {
+    let all = journal(env);
+    let (late, acted): (Vec<_>, Vec<_>) = all.into_iter().partition(|entry| entry["why"] == "late");
+    assert!(late.iter().all(|entry| entry["event"] == "SessionEnd"), "{late:?}");
+    let words = told(&acted);
+    for event in ["SessionStart", "UserPromptSubmit", "PreToolUse Bash", "PostToolUse Bash", "Stop"]
+    {
         assert_eq!(words.iter().filter(|word| *word == event).count(), 1, "{event} in {words:?}");
     }
+    let n_ends = words.iter().filter(|word| *word == "SessionEnd").count();
+    assert!(n_ends == 1 || (n_ends == 0 && !late.is_empty()), "{words:?}");
     words
 }
 
