@@ -4,7 +4,7 @@
 
 use substrate_core::{Event, ToolClass};
 
-use super::paths::{at_home, normal, target, targets};
+use super::paths::{at_home, may_be_within, normal, target, targets};
 use super::scene::Scene;
 use crate::shell::{Simple, Word};
 
@@ -41,7 +41,11 @@ impl<'e> Own<'e> {
                 .any(|file| text.contains(name(file)))
         };
         match call.class {
-            ToolClass::Shell => call.command.as_deref().is_some_and(is_in),
+            // A pattern may mean them without their names: `~/.sub*`.
+            ToolClass::Shell => call
+                .command
+                .as_deref()
+                .is_some_and(|line| is_in(line) || line.contains(['*', '?', '[', '{'])),
             ToolClass::Edit => call.files.iter().any(|file| is_in(file)),
             ToolClass::Read | ToolClass::Agent | ToolClass::Todo | ToolClass::Other => false,
         }
@@ -85,12 +89,15 @@ fn plain(path: &str) -> String {
 pub(super) fn are_changed(scene: &Scene) -> bool {
     let is_own = |path: &str| {
         let path = at_home(path);
-        let path = path.strip_suffix("/*").unwrap_or(&path);
+        let base = path.strip_suffix("/*").unwrap_or(&path);
+        let is_pattern = path.contains(['*', '?', '[']);
         scene.own.iter().any(|own| match own.strip_suffix('/') {
-            Some(folder) => path
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-            None => path == own,
+            Some(folder) => {
+                base.strip_prefix(folder)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    || (is_pattern && may_be_within(&path, folder))
+            }
+            None => base == own || (is_pattern && may_be_within(&path, own)),
         })
     };
     if scene.is_edit {
