@@ -11,7 +11,7 @@ use substrate_core::text::nearest;
 use super::{Context, call, verbs};
 use crate::config::root_of;
 use crate::error::{AppError, Kind, Result};
-use crate::{fsx, proc, ui};
+use crate::{fsx, hooks, proc, ui};
 
 pub(super) fn commands() -> [Command; 2] {
     let project = |help: &'static str| {
@@ -69,6 +69,7 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
         AppError::new(Kind::User, format!("there is no setting `{name}`")).hint(hint)
     })?;
     let (scope, path) = file(context, flags);
+    refuse_link(scope, &path)?;
     let before = read(&path)?;
     let changed = with(&before, key, text).ok_or_else(|| {
         AppError::new(Kind::State, format!("`{}` does not parse", path.display()))
@@ -133,6 +134,7 @@ fn with(toml: &str, key: &Key, text: &str) -> Option<String> {
 
 pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let (scope, path) = file(context, flags);
+    refuse_link(scope, &path)?;
     if !path.exists() {
         write(context, &path, b"# `substrate config` lists every key.\n".as_slice())?;
     }
@@ -161,6 +163,14 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
         }
         n => Err(AppError::new(Kind::State, format!("{n} lines are not in force"))
             .hint("mend them: `substrate config edit`")),
+    }
+}
+
+/// A repository could make its settings file a link to one of the user's.
+fn refuse_link(scope: Scope, path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(root) if scope != Scope::User => hooks::refuse_link(root, path),
+        _ => Ok(()),
     }
 }
 

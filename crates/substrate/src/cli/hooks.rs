@@ -1,10 +1,12 @@
 //! `substrate hooks install|status|uninstall`
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use substrate_clients::claude_code::install::plan;
+use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
 use substrate_core::settings::Kind as ValueKind;
 
@@ -41,6 +43,10 @@ pub(super) fn command() -> Command {
                     "Register shell scripts, which you can edit, in place of the program",
                 )
                 .conflicts_with_all(["project", "local"]),
+            )
+            .arg(
+                switch("no-scripts", "Register the program again, and remove the scripts")
+                    .conflicts_with_all(["scripts", "project", "local"]),
             )
             .arg(switch(
                 "allow-commands",
@@ -94,12 +100,15 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
             let request = Request {
                 scope: scope(flags),
                 profile: flags.get_one::<String>("profile").map(String::as_str),
-                scripts: flags.get_flag("scripts"),
+                scripts: match (flags.get_flag("scripts"), flags.get_flag("no-scripts")) {
+                    (false, false) => None,
+                    (wanted, _) => Some(wanted),
+                },
                 allow: flags.get_flag("allow-commands"),
                 rules: rules(),
                 dir: call::dir(context),
             };
-            install(context, request, flags.get_flag("dry-run"), flags.get_flag("yes"))
+            install(context, &request, flags.get_flag("dry-run"), flags.get_flag("yes"))
         }
         Some(("uninstall", flags)) => uninstall(context, scope(flags), flags.get_flag("dry-run")),
         _ => status(context),
@@ -115,28 +124,23 @@ pub(super) fn rules() -> Vec<String> {
 /// Plans, shows, asks, and does it.
 pub(super) fn install(
     context: &Context,
-    mut request: Request<'_>,
+    request: &Request<'_>,
     dry_run: bool,
     yes: bool,
 ) -> Result<()> {
-    let first = hooks::plan(&context.env, &context.home, &request)?;
+    let first = hooks::plan(&context.env, &context.home, request)?;
     if dry_run {
         ui::data(&shown(&first));
         return Ok(());
     }
     if !yes && ask::is_possible() {
-        ui::talk(&shown(&first));
+        ui::talk(&summary(context, &first));
         if !ask::yes("Install?") {
             return Err(AppError::new(Kind::User, "nothing was changed"));
         }
-        if !request.allow {
-            request.allow = ask::yes(
-                "May agents run the `substrate` commands that are meant for them without asking you each time?",
-            );
-        }
     }
     for _ in 0..TRIES {
-        let plan = hooks::plan(&context.env, &context.home, &request)?;
+        let plan = hooks::plan(&context.env, &context.home, request)?;
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
         if plan.is_broad {
             ui::talk(&format!(
@@ -174,6 +178,79 @@ pub(super) fn install(
         .hint("nothing was changed; close the program that writes it, and try again"))
 }
 
+/// What a plan would do, in a few lines: files, events, profile, how to undo it, how to see all of it.
+pub(super) fn summary(context: &Context, plan: &Plan) -> String {
+    let home = context.env.text("HOME").unwrap_or_default();
+    let short = |path: &Path| match path.strip_prefix(home) {
+        Ok(below) if home.len() > 1 => format!("~/{}", below.display()),
+        Ok(_) | Err(_) => path.display().to_string(),
+    };
+    let list = |files: Vec<String>| match files.len() {
+        0 => None,
+        1..=3 => Some(files.join(", ")),
+        n => Some(format!("{} and {} more", files[n - 2..].join(", "), n - 2)),
+    };
+    let changed = |is_new: bool| {
+        let is_meant =
+            |change: &&hooks::Change| !change.is_none() && change.before.is_none() == is_new;
+        list(plan.changes.iter().filter(is_meant).map(|change| short(&change.path)).collect())
+    };
+    let mut events: Vec<&str> = plan.entries.iter().map(|entry| entry.event).collect();
+    events.sort_unstable();
+    events.dedup();
+    let is_script = |entry: &&Entry| matches!(&entry.what, What::Shell { command, .. } if command.contains("/hooks/substrate/"));
+    let n_scripts = plan.entries.iter().filter(is_script).count();
+    let by = match n_scripts {
+        0 => String::new(),
+        n => format!("; {n} hooks are scripts that you can edit"),
+    };
+    let scope = plan.scope.name();
+    let mut out = String::new();
+    let mut line = |name: &str, text: &str| {
+        let _infallible = writeln!(out, "  {name:<8} {text}");
+    };
+    if let Some(files) = changed(true) {
+        line("new", &files);
+    }
+    if let Some(files) = changed(false) {
+        line("edited", &format!("{files} (only added to; a copy is kept)"));
+    }
+    let n = plan.retired.iter().filter(|retired| !retired.is_needed).count();
+    if n > 0 {
+        line("removed", &format!("{n} scripts or skills of ours that are not used any more"));
+    }
+    line("events", &format!("{} events of a session are told to Substrate{by}", events.len()));
+    line("profile", &profile(&plan.profiles));
+    line(
+        "undo",
+        &format!(
+            "`substrate hooks uninstall --{scope}`; `substrate uninstall` takes out everything"
+        ),
+    );
+    line("see all", &format!("`substrate hooks install --{scope} --dry-run`"));
+    format!("Substrate for Claude Code, {scope} scope ({}):\n{out}", short(&plan.settings))
+}
+
+/// What profiles mean, in words.
+fn profile(names: &[String]) -> String {
+    let mut words =
+        vec!["standard (mail, file leases, guards, journal; silent until something happens)"];
+    let all = names.iter().any(|name| name == "all");
+    let known = [
+        ("persistent", "persistent (agents wait for mail after each turn)"),
+        ("scratchpad", "scratchpad (subagents write down what they did)"),
+        ("engine", "engine (work that outlives a context window)"),
+        ("locks", "locks (leases mirrored into the project, a first look at it)"),
+        ("reminders", "reminders (a look back at the end of a turn, session logs)"),
+    ];
+    let is_named = |name: &str| all || names.iter().any(|given| given == name);
+    words.extend(known.iter().filter(|(name, _)| is_named(name)).map(|(_, text)| *text));
+    words.join(", ")
+}
+
+/// What can be chosen later, and by which command.
+pub(super) const LATER: &str = "Later: `substrate hooks install --allow-commands` lets agents run their own `substrate` commands without a dialog,\n       `--profile NAME` adds to the settings, `--scripts` makes the hooks scripts; `substrate config set KEY VALUE` changes one setting.\n";
+
 /// What a plan would do, file by file.
 fn shown(plan: &Plan) -> String {
     let mut out = String::new();
@@ -181,6 +258,10 @@ fn shown(plan: &Plan) -> String {
         for path in paths {
             let _infallible = writeln!(out, "{:<7} {} ({why})", "stays", path.display());
         }
+    }
+    for retired in plan.retired.iter().filter(|retired| !retired.is_needed) {
+        let _infallible =
+            writeln!(out, "{:<7} {} (not used any more)", "gone", retired.path.display());
     }
     for path in &plan.without_library {
         let why = "not written: `lib/hook-utils.sh` is not ours";
@@ -240,18 +321,21 @@ fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
     Ok(())
 }
 
-/// Says what an uninstall did.
+/// Says what an uninstall did, file by file.
 pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) {
-    ui::talk(&format!(
-        "{}: our hooks are gone ({} files changed)\n",
-        manifest.settings.display(),
-        removed.changed.len()
-    ));
-    for path in &removed.left {
-        ui::talk(&format!(
-            "{}: you edited it, so it stays; remove it if you don't need it\n",
-            path.display()
-        ));
+    let word = if removed.is_nothing() { "nothing of ours was left" } else { "our hooks are gone" };
+    ui::talk(&format!("{}: {word}\n", manifest.settings.display()));
+    let lists = [
+        (&removed.restored, "as it was before"),
+        (&removed.cleaned, "only what was ours is taken out"),
+        (&removed.deleted, "deleted"),
+        (&removed.left, "you edited it, so it stays; remove it if you don't need it"),
+        (&removed.linked, "it is behind a link now, so it stays; look at it yourself"),
+    ];
+    for (paths, what) in lists {
+        for path in paths {
+            ui::talk(&format!("{}: {what}\n", path.display()));
+        }
     }
 }
 

@@ -99,6 +99,16 @@ fn excused(format: Format, verb: &Verb, error: AppError) -> Result<()> {
     }
 }
 
+/// What a client's settings or a tmux server runs without a person: it must not bring back a daemon, or a state home, that
+/// the user has removed.
+fn runs_by_itself(context: &Context, verb: &Verb, body: &Value) -> bool {
+    match verb.path {
+        ["statusline"] => !context.home.root().is_dir(),
+        ["fleet", "check"] => body["pane"].is_string(),
+        _ => false,
+    }
+}
+
 pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
     let (verb, matches) = typed(name, matches);
     let verb =
@@ -109,7 +119,11 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     if let Some(source) = (verb.streams)(&body) {
         return lines::run(context, verb, &source);
     }
-    let mut line = Line::new(context, verb);
+    let mut line = if runs_by_itself(context, verb, &body) {
+        Line::quiet(context, verb)
+    } else {
+        Line::new(context, verb)
+    };
     let mut pause = FOLLOW.0;
     loop {
         let output = match line.call(body, &context.caller.request) {

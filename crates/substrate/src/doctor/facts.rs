@@ -14,12 +14,14 @@ use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::programs::{self, Programs};
 use super::registered;
+use super::remnants;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
 use super::trace::{self, Trace};
 use crate::config::{Env, Home, SettingsFiles, common_dir, root_of};
 use crate::daemon::Status;
 use crate::gather::ignored;
+use crate::remnants::Remnants;
 
 /// Whom the doctor looks at.
 pub(crate) struct Patient<'a> {
@@ -46,6 +48,8 @@ pub(crate) struct Facts {
     pub(super) unread_rules: Vec<PathBuf>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
+    /// `None`: the hooks are installed.
+    pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
     pub(super) sessions: Vec<Session>,
     pub(super) trace: Option<Trace>,
@@ -67,6 +71,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         trace: trace::look(patient.home),
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
+        remnants: remnants::look(patient, &scopes),
         programs,
         daemon,
         database,
@@ -87,6 +92,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     judge_rules(&facts.unread_rules, &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, &mut out);
+    remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);

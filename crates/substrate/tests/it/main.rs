@@ -39,6 +39,8 @@ mod house;
 #[cfg(test)]
 mod input;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod leases;
 #[cfg(test)]
 mod limits;

@@ -198,3 +198,27 @@ fn trace(age: i64) -> Option<Trace> {
     let (path, lines) = (PathBuf::from("/x/hook-trace.log"), vec!["hand-over failed".to_owned()]);
     Some(Trace { path, at: NOW.plus_ms(age), lines })
 }
+
+#[test]
+fn remnants() {
+    assert_each(&[
+        ("left-in-tmux", Warning, |f| {
+            let tmux = vec!["/tmp/tmux/x".to_owned()];
+            f.remnants = Some(Remnants { tmux, ..Remnants::default() });
+        }),
+        ("left-in-git", Warning, |f| {
+            let guards = vec![PathBuf::from("/repo/.git/hooks")];
+            f.remnants = Some(Remnants { guards, ..Remnants::default() });
+        }),
+        ("left-status-line", Warning, |f| {
+            let status_lines = vec![PathBuf::from("/home/dev/settings.json")];
+            f.remnants = Some(Remnants { status_lines, ..Remnants::default() });
+        }),
+        ("left-files", Warning, |f| {
+            let files = vec![PathBuf::from("/home/dev/skills/x"); 9];
+            f.remnants = Some(Remnants { files, ..Remnants::default() });
+        }),
+    ]);
+    let none = found(|f| f.remnants = Some(Remnants::default()));
+    assert!(none.iter().all(|finding| !finding.id.starts_with("left-")));
+}

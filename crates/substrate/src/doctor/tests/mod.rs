@@ -19,6 +19,7 @@ use super::programs::{Found, Program, Programs, Works};
 use super::sessions::Session;
 use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
 use crate::daemon::Status;
+use crate::remnants::Remnants;
 
 const NOW: Timestamp = Timestamp(1_000_000_000_000);
 const MINUTE: i64 = 60_000;
@@ -74,6 +75,7 @@ fn healthy() -> Facts {
             plan: vec!["Stop", "Stop", "PreToolUse"],
             all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
         },
+        remnants: None,
         journal: Journal::Read(Health {
             n_events: 10_000,
             p50_us: 900,

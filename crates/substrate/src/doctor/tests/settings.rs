@@ -15,6 +15,7 @@ use crate::config::Env;
 const LINES: SettingsFormat = SettingsFormat {
     add: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
     remove: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
+    without_status_line: |_| Ok(None),
     registered: |text| {
         if text.contains('!') {
             let [message, advice] = ["broken", "mend it"].map(str::to_owned);
