@@ -16,7 +16,7 @@ mod status;
 
 pub(crate) use apply::apply;
 pub(crate) use manifest::Manifest;
-pub(crate) use plan::{Plan, Request, plan};
+pub(crate) use plan::{Change, Plan, Request, plan};
 pub(crate) use remove::{Removed, recognised, remove};
-pub(crate) use scope::{Scope, client_home};
+pub(crate) use scope::{Scope, client_home, is_client_here};
 pub(crate) use status::{State, status};

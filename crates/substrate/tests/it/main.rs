@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod guards;
@@ -96,6 +98,8 @@ mod start;
 mod tmux;
 #[cfg(test)]
 mod unusable;
+#[cfg(test)]
+mod up;
 #[cfg(test)]
 mod waiting;
 #[cfg(test)]
