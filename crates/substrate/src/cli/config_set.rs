@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
-use substrate_core::Format;
 use substrate_core::settings::{Key, Kind as Shape, Layer, Scope};
 use substrate_core::text::nearest;
 
-use super::{Context, call, verbs};
+use super::{Context, call, config, say};
 use crate::config::root_of;
 use crate::error::{AppError, Kind, Result};
 use crate::{fsx, hooks, proc, ui};
@@ -83,12 +82,8 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
         return Err(AppError::new(Kind::User, new.message).hint("nothing was changed"));
     }
     write(context, &path, &changed)?;
-    if context.format == Format::Json {
-        let json = json!({"key": name, "value": text, "file": path});
-        ui::data(&format!("{}\n", verbs::pretty(&json)));
-    } else {
-        ui::data(&format!("{name} = {text} in {}\n", path.display()));
-    }
+    let json = json!({"key": name, "value": text, "file": path});
+    say::result(context, &json, || format!("{name} = {text} in {}\n", path.display()));
     Ok(())
 }
 
@@ -153,6 +148,10 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let text = read(&path)?;
     let name = path.display().to_string();
     let layer = Layer::read(scope, &name, &text, &substrate_features::keys());
+    say::to_programs(
+        context,
+        &json!({"file": path, "problems": config::problems(&layer.problems)}),
+    );
     for problem in &layer.problems {
         ui::talk(&format!("{problem}\n  {}\n", problem.hint));
     }

@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
+use substrate_core::Verb;
 use substrate_core::text::{one_line, shell_word};
-use substrate_core::{Format, Verb};
 
 use self::repository::Repository;
 use self::script::Standing;
 use super::call::{self, Line};
 use super::local::ThisProcess;
-use super::{Context, verbs};
+use super::{Context, say};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
@@ -99,11 +99,7 @@ fn report(context: &Context, hooks: &Path, word: &str, standing: Standing) {
         "installed": standing.is_ours(),
         "chained": standing == Standing::OursWithAnother,
     });
-    ui::data(&if context.format == Format::Json {
-        format!("{}\n", verbs::pretty(&json))
-    } else {
-        format!("{text}: {}\n", file.display())
-    });
+    say::result(context, &json, || format!("{text}: {}\n", file.display()));
 }
 
 /// Refuses when a staged file is held by somebody else; anything that fails lets the commit pass.
@@ -113,10 +109,13 @@ fn check(context: &Context) -> Result<()> {
         return Ok(());
     }
     match held(context) {
-        Ok(held) if held.is_empty() => Ok(()),
-        Ok(held) => Err(refusal(&held)),
+        Ok(held) => {
+            say::to_programs(context, &json!({"held": held}));
+            if held.is_empty() { Ok(()) } else { Err(refusal(&held)) }
+        }
         Err(error) => {
             let why = one_line(&error.message, 300);
+            say::to_programs(context, &json!({"held": [], "unchecked": why}));
             ui::talk(&format!("substrate locks guard: not checked, the commit goes on: {why}\n"));
             Ok(())
         }

@@ -1,19 +1,19 @@
 //! `substrate hooks install|status|uninstall`
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use serde_json::{Value, json};
 use substrate_clients::claude_code::install::plan;
 use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
 use substrate_core::settings::Kind as ValueKind;
 
 use super::standing::{self, Fits};
-use super::{Context, ask, call, verbs};
+use super::{Context, ask, call, say};
 use crate::error::{AppError, Kind, Result};
-use crate::hooks::{self, Manifest, Plan, Request, Scope, State};
+use crate::hooks::{self, Change, Manifest, Plan, Request, Scope, State};
 use crate::ui;
 
 /// How often an installation begins anew because somebody else wrote the file meanwhile.
@@ -108,9 +108,15 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 rules: rules(),
                 dir: call::dir(context),
             };
-            install(context, &request, flags.get_flag("dry-run"), flags.get_flag("yes"))
+            let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
+            say::to_programs(context, &install(context, &request, dry_run, yes)?);
+            Ok(())
         }
-        Some(("uninstall", flags)) => uninstall(context, scope(flags), flags.get_flag("dry-run")),
+        Some(("uninstall", flags)) => {
+            let done = uninstall(context, scope(flags), flags.get_flag("dry-run"))?;
+            say::to_programs(context, &done);
+            Ok(())
+        }
         _ => status(context),
     }
 }
@@ -127,11 +133,13 @@ pub(super) fn install(
     request: &Request<'_>,
     dry_run: bool,
     yes: bool,
-) -> Result<()> {
+) -> Result<Value> {
     let first = hooks::plan(&context.env, &context.home, request)?;
     if dry_run {
-        ui::data(&shown(&first));
-        return Ok(());
+        if context.format != Format::Json {
+            ui::data(&shown(&first));
+        }
+        return Ok(planned(&first, 0));
     }
     if !yes && ask::is_possible() {
         ui::talk(&summary(context, &first));
@@ -172,7 +180,7 @@ pub(super) fn install(
                 "the hooks are registered; sessions that run pick them up"
             },
         ));
-        return Ok(());
+        return Ok(planned(&plan, n));
     }
     Err(AppError::new(Kind::User, format!("`{}` changes all the time", first.settings.display()))
         .hint("nothing was changed; close the program that writes it, and try again"))
@@ -192,7 +200,7 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
     };
     let changed = |is_new: bool| {
         let is_meant =
-            |change: &&hooks::Change| !change.is_none() && change.before.is_none() == is_new;
+            |change: &&Change| !change.is_none() && change.before.is_none() == is_new;
         list(plan.changes.iter().filter(is_meant).map(|change| short(&change.path)).collect())
     };
     let mut events: Vec<&str> = plan.entries.iter().map(|entry| entry.event).collect();
@@ -251,6 +259,14 @@ fn profile(names: &[String]) -> String {
 /// What can be chosen later, and by which command.
 pub(super) const LATER: &str = "Later: `substrate hooks install --allow-commands` lets agents run their own `substrate` commands without a dialog,\n       `--profile NAME` adds to the settings, `--scripts` makes the hooks scripts; `substrate config set KEY VALUE` changes one setting.\n";
 
+/// What a plan does, for programs, and how many files have been changed.
+fn planned(plan: &Plan, n_changed: usize) -> Value {
+    let file = |change: &Change| json!({"path": change.path, "change": change.word()});
+    let files: Vec<Value> = plan.changes.iter().map(file).collect();
+    let kept: Vec<&PathBuf> = plan.edited.iter().chain(&plan.foreign).collect();
+    json!({"settings": plan.settings, "files": files, "kept": kept, "n_changed": n_changed})
+}
+
 /// What a plan would do, file by file.
 fn shown(plan: &Plan) -> String {
     let mut out = String::new();
@@ -268,12 +284,7 @@ fn shown(plan: &Plan) -> String {
         let _infallible = writeln!(out, "{:<7} {} ({why})", "none", path.display());
     }
     for change in &plan.changes {
-        let what = match (&change.before, change.is_none()) {
-            (_, true) => "stays",
-            (None, _) => "new",
-            (Some(_), _) => "edited",
-        };
-        let _infallible = writeln!(out, "{what:<7} {}", change.path.display());
+        let _infallible = writeln!(out, "{:<7} {}", change.word(), change.path.display());
         if change.path == plan.settings && !change.is_none() {
             out.push_str(&added_lines(change.before.as_deref().unwrap_or(""), &change.after));
         }
@@ -297,7 +308,7 @@ fn added_lines(before: &str, after: &str) -> String {
     out
 }
 
-fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
+fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<Value> {
     let settings = scope.settings(&context.env, call::dir(context))?;
     let manifest = match Manifest::load(&context.home, &settings)? {
         Some(manifest) => manifest,
@@ -306,23 +317,23 @@ fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
             Some(manifest) => manifest,
             None => {
                 ui::talk(&format!("{}: nothing of ours is there\n", settings.display()));
-                return Ok(());
+                return Ok(json!({"settings": settings, "files": []}));
             }
         },
     };
     if dry_run {
-        for file in &manifest.files {
-            ui::data(&format!("{}\n", file.path.display()));
+        let files: Vec<_> = manifest.files.iter().map(|file| &file.path).collect();
+        if context.format != Format::Json {
+            ui::data(&files.iter().map(|path| format!("{}\n", path.display())).collect::<String>());
         }
-        return Ok(());
+        return Ok(json!({"settings": manifest.settings, "files": files}));
     }
     context.home.ensure()?;
-    report(&manifest, &hooks::remove(&context.home, &manifest)?);
-    Ok(())
+    Ok(report(&manifest, &hooks::remove(&context.home, &manifest)?))
 }
 
 /// Says what an uninstall did, file by file.
-pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) {
+pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
     let word = if removed.is_nothing() { "nothing of ours was left" } else { "our hooks are gone" };
     ui::talk(&format!("{}: {word}\n", manifest.settings.display()));
     let lists = [
@@ -337,17 +348,19 @@ pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) {
             ui::talk(&format!("{}: {what}\n", path.display()));
         }
     }
+    let kept: Vec<&PathBuf> = removed.left.iter().chain(&removed.linked).collect();
+    json!({
+        "settings": manifest.settings,
+        "restored": removed.restored,
+        "cleaned": removed.cleaned,
+        "deleted": removed.deleted,
+        "kept": kept,
+    })
 }
 
 fn status(context: &Context) -> Result<()> {
     let states = hooks::status(&context.env, &context.home, call::dir(context))?;
-    if context.format == Format::Json {
-        ui::data(&format!("{}\n", verbs::pretty(&json!(states))));
-    } else {
-        for state in &states {
-            ui::data(&line(state));
-        }
-    }
+    say::result(context, &json!(states), || states.iter().map(line).collect());
     Ok(())
 }
 

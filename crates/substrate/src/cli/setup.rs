@@ -1,8 +1,9 @@
 //! `substrate up|down|uninstall`: everything at once.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
 
-use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, tmux};
+use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, say, tmux};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
 use crate::{remnants, ui};
@@ -26,7 +27,7 @@ pub(super) fn commands() -> [Command; 3] {
 }
 
 pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
-    daemon::start(context)?;
+    let daemon = daemon::start(context)?;
     let request = Request {
         scope: Scope::User,
         profile: None,
@@ -39,9 +40,10 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
         .iter()
         .any(|state| state.scope == "user" && state.is_whole());
     let yes = flags.get_flag("yes");
+    let mut installed = Value::Null;
     if whole {
         ui::talk("claude-code: the hooks are registered\n");
-    } else if !is_client_here(context)? {
+    } else if !hooks::is_client_here(&context.env) {
         ui::talk(
             "no client that we know was found (no `claude` on the PATH, no folder of its own); `substrate hooks install` registers the hooks all the same\n",
         );
@@ -50,16 +52,22 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
             let plan = hooks::plan(&context.env, &context.home, &request)?;
             ui::talk(&hooks_command::summary(context, &plan));
         }
-        hooks_command::install(context, &request, false, yes)?;
+        installed = hooks_command::install(context, &request, false, yes)?;
         ui::talk(hooks_command::LATER);
     } else {
-        ui::talk(
-            "claude-code: the hooks are not registered; `substrate up --yes` or `substrate hooks install` does it\n",
-        );
+        return Err(AppError::new(
+            Kind::User,
+            "the hooks were not registered: `up` asks first, and this is no terminal",
+        )
+        .hint("`substrate up --yes` registers them without asking"));
     }
-    let healthy = doctor::quick(context);
+    let report = doctor::quick(context);
+    let mut json = report.json();
+    json["daemon"] = daemon;
+    json["installed"] = installed;
+    say::to_programs(context, &json);
     ui::talk(TRY_FIRST);
-    if healthy {
+    if report.is_healthy() {
         Ok(())
     } else {
         Err(AppError::new(Kind::User, "something is not as it should be")
@@ -67,23 +75,14 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     }
 }
 
-/// Whether the client is on this machine: its program, or its folder.
-fn is_client_here(context: &Context) -> Result<bool> {
-    let on_path = context
-        .env
-        .get("PATH")
-        .into_iter()
-        .flat_map(std::env::split_paths)
-        .any(|folder| folder.join("claude").is_file());
-    Ok(on_path || hooks::client_home(&context.env)?.is_dir())
-}
-
 pub(super) fn down(context: &Context) -> Result<()> {
-    daemon::stop(&context.home)
+    say::to_programs(context, &daemon::stop(&context.home)?);
+    Ok(())
 }
 
 pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     let mut failed = None;
+    let mut undone = Vec::new();
     // What fails does not keep the rest.
     let mut note = |done: Result<()>| {
         if let Err(error) = done {
@@ -106,7 +105,9 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         Ok(manifests) => {
             for manifest in manifests {
                 let removed = hooks::remove(&context.home, &manifest);
-                note(removed.map(|removed| hooks_command::report(&manifest, &removed)));
+                note(removed.map(|removed| {
+                    undone.push(hooks_command::report(&manifest, &removed));
+                }));
             }
         }
         Err(error) => note(Err(error)),
@@ -135,7 +136,9 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
             )
         });
     }
-    if delete && failed.is_none() {
+    let delete = delete && failed.is_none();
+    say::to_programs(context, &json!({"uninstalled": undone, "data_deleted": delete}));
+    if delete {
         delete_data(context);
     } else {
         ui::talk(&format!("your data stays in `{}`\n", context.home.root().display()));

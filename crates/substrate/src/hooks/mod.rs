@@ -21,5 +21,5 @@ pub(crate) use manifest::Manifest;
 pub(crate) use own::own_files_there;
 pub(crate) use plan::{Change, Plan, Request, plan, refused};
 pub(crate) use remove::{Removed, recognised, remove};
-pub(crate) use scope::{Scope, client_home, refuse_link};
+pub(crate) use scope::{Scope, client_home, is_client_here, refuse_link};
 pub(crate) use status::{State, status};

@@ -75,6 +75,15 @@ impl Change {
         self.before.as_deref() == Some(&self.after)
     }
 
+    /// What becomes of the file, in a word.
+    pub(crate) fn word(&self) -> &'static str {
+        match (&self.before, self.is_none()) {
+            (_, true) => "stays",
+            (None, _) => "new",
+            (Some(_), _) => "edited",
+        }
+    }
+
     /// A file of somebody's with entries of ours in it.
     pub(super) fn has_ours(&self, text: &str) -> bool {
         self.kind == Kept::Settings

@@ -64,3 +64,10 @@ pub(crate) fn client_home(env: &Env) -> Result<PathBuf> {
         })?;
     Ok(std::path::absolute(&found).unwrap_or(found))
 }
+
+/// Whether the client is on this machine: its program, or its folder.
+pub(crate) fn is_client_here(env: &Env) -> bool {
+    let folders = env.get("PATH").into_iter().flat_map(std::env::split_paths);
+    let on_path = folders.into_iter().any(|folder| folder.join("claude").is_file());
+    on_path || client_home(env).is_ok_and(|home| home.is_dir())
+}

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod guards;
@@ -98,6 +100,8 @@ mod start;
 mod tmux;
 #[cfg(test)]
 mod unusable;
+#[cfg(test)]
+mod up;
 #[cfg(test)]
 mod waiting;
 #[cfg(test)]

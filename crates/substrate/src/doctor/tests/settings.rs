@@ -61,6 +61,9 @@ fn registration() {
         ("client-settings-fine", Severity::Ok, |f| f.scopes.all = all_run("/bin/sh")),
         ("hooks-not-installed", Warning, |f| f.scopes.all = user("")),
         ("hooks-not-installed", Warning, |f| f.scopes.all[0].content = Content::Absent),
+        ("hooks-not-installed", Info, |f| {
+            (f.client.is_here, f.scopes.all[0].content) = (false, Content::Absent);
+        }),
         ("client-settings-unreadable", Error, |f| {
             f.scopes.all.push(scope("project", &[]));
             f.scopes.all[1].content = Content::Unreadable("no".to_owned());
