@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use substrate_testkit::{TestEnv, bin, write_file};
 
 /// Longer than anything here takes on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(10);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// The user's settings.
 pub(crate) fn configure(env: &TestEnv, toml: &str) {
