@@ -45,8 +45,10 @@ fn wrong(words: &[&str], settings: &Settings) -> Option<String> {
         let known: Vec<&str> = known.split(' ').collect();
         words.starts_with(&known)
     });
+    // What there is can always be looked at.
+    let is_look = matches!(words, ["effort", "list", ..] | ["task" | "session", ..]);
     match feature(words) {
-        Some("efforts") if !settings.on("efforts.on") => Some("it is off".to_owned()),
+        Some("efforts") if !settings.on("efforts.on") && !is_look => Some("it is off".to_owned()),
         Some(_) => None,
         None if is_of_the_program => None,
         None => Some("it is not there".to_owned()),

@@ -1,6 +1,7 @@
 //! Asking the daemon; starting it if there is none, and replacing it if it is frozen.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipc::{Conn, ConnError, Kind as Frame, Reply, frame};
@@ -98,7 +99,7 @@ impl<'a> Line<'a> {
     }
 }
 
-fn settings(context: &Context) -> Settings {
+fn settings(context: &Context) -> Arc<Settings> {
     SettingsFiles::new(context.home.config()).at(dir(context))
 }
 
