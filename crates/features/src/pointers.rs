@@ -127,6 +127,9 @@ fn a_wrong_pointer_is_seen() {
     };
     let is_off = Some("it is off".to_owned());
     let is_missing = Some("it is not there".to_owned());
-    let text = "`substrate effort show 3`, `substrate inbox --all`, `substrate efort`, substrate, `substrate COMMAND`";
-    assert_eq!(reasons(text), [is_off, None, is_missing]);
+    let wrong = "efort";
+    let text = format!(
+        "`substrate effort show 3`, `substrate inbox --all`, `substrate {wrong}`, substrate, `substrate COMMAND`"
+    );
+    assert_eq!(reasons(&text), [is_off, None, is_missing]);
 }

@@ -318,7 +318,10 @@ mod tests {
 
         /// Goes on until it would sleep until something changes, but not for ever.
         fn is_quiet_soon(&mut self) -> bool {
-            (0..20).any(|_| self.watch.next_us(clock::micros()).is_none() || !self.watch.round())
+            (0..20).any(|_| {
+                self.watch.tell();
+                self.watch.next_us(clock::micros()).is_none() || !self.watch.round()
+            })
         }
     }
 
