@@ -8,8 +8,8 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::ops::{self, Task};
-use super::render;
 use super::verbs_start::root;
+use super::{render, words};
 
 /// Rows of a list at the most.
 const MAX_LISTED: i64 = 200;
@@ -38,7 +38,7 @@ impl VerbArgs for List {
         let json = |(task, n, active): &(Task, i64, i64)| render::task_json(task, *n, *active);
         let list: Vec<_> = tasks.iter().map(json).collect();
         let text = match text.is_empty() {
-            true => "No tasks here. `substrate effort start SKILL` makes one.\n".to_owned(),
+            true => format!("No tasks here. {}\n", words::how_to_begin(cx.settings)),
             false => text,
         };
         Ok(Output::new(text, json!({"tasks": list})))

@@ -199,8 +199,7 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
         n => Some(format!("{} and {} more", files[n - 2..].join(", "), n - 2)),
     };
     let changed = |is_new: bool| {
-        let is_meant =
-            |change: &&Change| !change.is_none() && change.before.is_none() == is_new;
+        let is_meant = |change: &&Change| !change.is_none() && change.before.is_none() == is_new;
         list(plan.changes.iter().filter(is_meant).map(|change| short(&change.path)).collect())
     };
     let mut events: Vec<&str> = plan.entries.iter().map(|entry| entry.event).collect();
