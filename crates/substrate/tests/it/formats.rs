@@ -237,5 +237,6 @@ fn a_program_is_told_what_an_installation_would_change() {
     assert!(files.as_array().unwrap().contains(&json!(settings)), "{files}");
     let away = json(&["uninstall"]);
     assert_eq!(away["data_deleted"], false);
-    assert!(away["uninstalled"][0]["files"].as_array().unwrap().contains(&json!(settings)));
+    let undone = &away["uninstalled"][0];
+    assert!(undone["deleted"].as_array().unwrap().contains(&json!(settings)), "{away:#}");
 }
