@@ -25,7 +25,7 @@ pub(crate) const FEATURE: Feature = Feature {
         about: "What happens when a client under `substrate run` wants to compact by itself: `compact` lets it, `restart` ends it and starts it anew with a fresh context. Without `substrate run` it always compacts.",
         // It ends the client: that is the user's to say.
         project: ProjectMay::Nothing,
-        profiles: &[("engine", "\"restart\""), ("all", "\"restart\"")],
+        profiles: &[("engine", "\"restart\"")],
     }],
     consider: Some(policy::consider),
     tick: Some(policy::tick),

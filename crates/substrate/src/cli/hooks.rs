@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use substrate_clients::claude_code::install::plan;
 use substrate_core::Format;
-use substrate_core::settings::Kind as ValueKind;
 
 use super::standing::{self, Fits};
 use super::{Context, ask, call, verbs};
 use crate::error::{AppError, Kind, Result};
-use crate::hooks::{self, Manifest, Plan, Request, Scope, State};
+use crate::hooks::{self, Manifest, Plan, Profiles, Request, Scope, State};
 use crate::ui;
 
 /// How often an installation begins anew because somebody else wrote the file meanwhile.
@@ -33,7 +33,18 @@ pub(super) fn command() -> Command {
                     .long("profile")
                     .value_name("PROFILE")
                     .value_parser(profiles())
-                    .help("A named set of settings, kept in the scope's settings file"),
+                    .action(ArgAction::Append)
+                    .value_delimiter(',')
+                    .help(
+                        "Add a named set of settings to the scope's settings file; several add up",
+                    ),
+            )
+            .arg(
+                switch(
+                    "only",
+                    "With these profiles in place of those in the scope's settings file",
+                )
+                .requires("profile"),
             )
             .arg(
                 switch(
@@ -72,12 +83,10 @@ fn scoped(command: Command) -> Command {
         .arg(Arg::new("client").long("client").value_name("CLIENT").default_value("claude-code").value_parser(["claude-code"]).help("Which client"))
 }
 
-fn profiles() -> Vec<&'static str> {
-    let key = substrate_features::COMMON_KEYS.iter().find(|key| key.name == "profile");
-    match key.map(|key| key.kind) {
-        Some(ValueKind::Word(words)) => words.to_vec(),
-        _ => Vec::new(),
-    }
+fn profiles() -> PossibleValuesParser {
+    let value =
+        |(name, about): &(&'static str, &'static str)| PossibleValue::new(*name).help(*about);
+    PossibleValuesParser::new(substrate_features::PROFILES.iter().map(value))
 }
 
 fn scope(flags: &ArgMatches) -> Scope {
@@ -93,7 +102,10 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         Some(("install", flags)) => {
             let request = Request {
                 scope: scope(flags),
-                profile: flags.get_one::<String>("profile").map(String::as_str),
+                profiles: Profiles {
+                    names: flags.get_many("profile").into_iter().flatten().cloned().collect(),
+                    only: flags.get_flag("only"),
+                },
                 scripts: flags.get_flag("scripts"),
                 allow: flags.get_flag("allow-commands"),
                 rules: rules(),

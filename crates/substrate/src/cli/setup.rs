@@ -23,7 +23,7 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     daemon::start(context)?;
     let request = Request {
         scope: Scope::User,
-        profile: None,
+        profiles: hooks::Profiles::default(),
         scripts: false,
         allow: false,
         rules: hooks_command::rules(),

@@ -21,6 +21,9 @@ pub(crate) struct Manifest {
     /// The permission rules that were added. Earlier versions added one at the most.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) allow: Vec<String>,
+    /// The profiles that were added to our own settings. Earlier versions did not say, and had one at the most.
+    #[serde(default)]
+    pub(crate) profiles: Option<Vec<String>>,
     pub(crate) files: Vec<Touched>,
     /// Folders that did not exist before, outermost first.
     pub(crate) folders: Vec<PathBuf>,
@@ -52,7 +55,7 @@ pub(crate) enum Before {
 pub(crate) enum Kept {
     /// The client's settings: only our entries go.
     Settings,
-    /// Our own settings: only the profile goes.
+    /// Our own settings: only the profiles go that were added.
     Profile,
     /// A script or skill of ours.
     Own,

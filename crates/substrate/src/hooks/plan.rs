@@ -10,6 +10,7 @@ use substrate_core::ids::checksum;
 use super::library;
 use super::manifest::{Kept, Manifest};
 use super::own::own_files;
+use super::profiles::{self, Profiles};
 use super::scope::{Scope, client_home};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
@@ -22,7 +23,7 @@ const BROAD: &str = "Bash(substrate:*)";
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) scope: Scope,
-    pub(crate) profile: Option<&'a str>,
+    pub(crate) profiles: Profiles,
     /// Register the scripts, which a user can edit, in place of the program.
     pub(crate) scripts: bool,
     /// Let agents run commands without a dialog.
@@ -42,6 +43,8 @@ pub(crate) struct Plan {
     /// The user's own rule lets agents run every command.
     pub(crate) is_broad: bool,
     pub(crate) changes: Vec<Change>,
+    /// The profiles that are new in the scope's settings file.
+    pub(crate) profiles: Vec<String>,
     /// Files of ours that the user edited; they stay as they are.
     pub(crate) edited: Vec<PathBuf>,
     /// Files of somebody else where ours would be; they stay as they are.
@@ -96,8 +99,8 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             }
         }
     }
-    if request.scope == Scope::Project && reminds(request)? {
-        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
+    if request.scope == Scope::Project && profiles::in_force(home, request)?.has("reminders") {
+        // The project itself asks for it: what one of its people has in their own settings is nothing to the others. The model is asked at the end of a turn; this works for colleagues who have nothing installed.
         entries.extend(wanted::prompts());
     }
     if request.scope != Scope::Project {
@@ -111,9 +114,9 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
             }
         }
     }
-    if let Some(profile) = request.profile {
-        changes.push(profile_change(home, request, profile)?);
-    }
+    let profiles = profiles::change(home, request)?;
+    let added = profiles.as_ref().map_or_else(Vec::new, |(_, added)| added.clone());
+    changes.extend(profiles.map(|(change, _)| change));
     let before = read(&settings)?;
     let rules = Rules::of(request, Manifest::load(home, &settings)?, before.as_deref());
     let all = Wanted { entries, allow: rules.allow, retired: rules.retired };
@@ -148,6 +151,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         settings,
         allow: rules.ours,
         is_broad: rules.is_broad,
+        profiles: added,
         changes,
         edited,
         foreign,
@@ -183,22 +187,6 @@ fn check(changes: &[Change]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether the project itself wants the prompts: its own profile says so, or the one that it is given now. What one of its
-/// people has in their own settings is nothing to the others.
-fn reminds(request: &Request<'_>) -> Result<bool> {
-    let file = crate::config::root_of(request.dir).join(".substrate.toml");
-    let of_project = || -> Result<Option<String>> {
-        let toml = read(&file)?.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
-        let profile = toml.as_ref().and_then(|toml| toml.get("profile")?.as_str());
-        Ok(profile.map(str::to_owned))
-    };
-    let profile = match request.profile {
-        Some(profile) => Some(profile.to_owned()),
-        None => of_project()?,
-    };
-    Ok(profile.is_some_and(|profile| matches!(profile.as_str(), "reminders" | "all")))
 }
 
 /// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
@@ -287,39 +275,6 @@ pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
     Ok(client_home(env)?.join("hooks/substrate"))
 }
 
-/// The profile in the settings file of the scope.
-fn profile_change(home: &Home, request: &Request<'_>, profile: &str) -> Result<Change> {
-    let root = crate::config::root_of(request.dir);
-    let path = match request.scope {
-        Scope::User => home.config(),
-        Scope::Project => root.join(".substrate.toml"),
-        Scope::Local => root.join(".substrate.local.toml"),
-    };
-    let before = read(&path)?;
-    let after = with_profile(before.as_deref().unwrap_or(""), profile).ok_or_else(|| {
-        AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
-            .hint("`substrate config check` says where; nothing was changed")
-    })?;
-    Ok(Change { path, before, after, mode: 0o600, kind: Kept::Profile, is_ours: false })
-}
-
-/// The same TOML with that profile. `None`: it does not parse.
-pub(super) fn with_profile(toml: &str, profile: &str) -> Option<String> {
-    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
-    if document.get("profile").and_then(toml_edit::Item::as_str) == Some(profile) {
-        return Some(toml.to_owned());
-    }
-    document.insert("profile", toml_edit::value(profile));
-    Some(document.to_string())
-}
-
-/// The same TOML without a profile.
-pub(super) fn without_profile(toml: &str) -> Option<String> {
-    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
-    document.remove("profile");
-    Some(document.to_string())
-}
-
 /// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.
 pub(crate) fn program(env: &Env) -> Result<String> {
     let beside = daemon::this_program()?.with_file_name("substrate-hook");
@@ -342,28 +297,4 @@ fn text(path: &Path) -> Result<String> {
     path.to_str()
         .map(str::to_owned)
         .ok_or_else(|| AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_profile_is_one_line_and_the_rest_stays() {
-        let toml = "# mine\n[journal]\nmax_age = \"1d\" # short\n";
-        let with = with_profile(toml, "locks").unwrap();
-        assert!(
-            with.contains("profile = \"locks\"")
-                && with.contains("# short")
-                && with.contains("# mine"),
-            "{with}"
-        );
-        assert!(
-            with.find("profile").unwrap() < with.find("[journal]").unwrap(),
-            "a key before the tables: {with}"
-        );
-        assert_eq!(with_profile(&with, "locks").unwrap(), with);
-        assert_eq!(without_profile(&with).unwrap(), toml);
-        assert_eq!(with_profile("= broken", "all"), None);
-    }
 }
