@@ -13,6 +13,7 @@ use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::programs::{self, Programs};
+use super::project::{self, Unwritten};
 use super::registered;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
@@ -44,6 +45,7 @@ pub(crate) struct Facts {
     pub(super) problems: Vec<Problem>,
     /// Lists of ignored files of the project that are too long to be used.
     pub(super) unread_rules: Vec<PathBuf>,
+    pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
     pub(super) journal: Journal,
@@ -67,6 +69,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         trace: trace::look(patient.home),
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
+        unwritten: project::look(&settings, patient.dir),
         programs,
         daemon,
         database,
@@ -85,6 +88,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     database::judge(&facts.database, &mut out);
     judge_problems(&facts.problems, &mut out);
     judge_rules(&facts.unread_rules, &mut out);
+    project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);

@@ -66,6 +66,7 @@ fn healthy() -> Facts {
         },
         problems: vec![],
         unread_rules: vec![],
+        unwritten: None,
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             cap: None,
