@@ -15,6 +15,8 @@ mod local;
 mod reference;
 mod run;
 mod scratchpad;
+#[cfg(test)]
+mod seeds;
 mod setup;
 mod standing;
 mod tmux;
