@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_testkit::{TestEnv, bin, write_file};
+use substrate_testkit::{Recorded, TestEnv, Turn, bin, write_file};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
@@ -77,4 +77,25 @@ pub(crate) fn signal(env: &TestEnv, name: &str, pid: u32) {
 /// The bytes of a file, or none.
 pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
+}
+
+/// The requests in which something is new, by number.
+pub(crate) fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
+    (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
+}
+
+/// The scratchpad that the model is told to write.
+pub(crate) fn named_scratchpad(request: &Recorded) -> String {
+    let news = request.news();
+    let path = news.split_once("Write to ").and_then(|(_, rest)| rest.split_once(".md"));
+    path.map(|(path, _)| format!("{path}.md")).unwrap_or_default()
+}
+
+/// The model writes the scratchpad that the latest reason names, as it is named.
+pub(crate) fn write_scratchpad(text: &'static str) -> Turn {
+    Turn::from_request(move |request| {
+        let path = named_scratchpad(request);
+        let command = format!("mkdir -p \"$(dirname '{path}')\" && printf '{text}' > '{path}'");
+        Turn::tool("Bash", json!({"command": command, "description": "write it down"}))
+    })
 }

@@ -69,6 +69,8 @@ mod real_client_mail;
 #[cfg(test)]
 mod real_client_overflow;
 #[cfg(test)]
+mod real_client_profiles;
+#[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
 mod real_client_run;
@@ -86,6 +88,8 @@ mod same_file;
 mod scratchpad;
 #[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod seed_commands;
 #[cfg(test)]
 mod session_logs;
 #[cfg(test)]
