@@ -32,9 +32,15 @@ fn bash(command: &str) -> Turn {
     Turn::tool("Bash", json!({"command": command, "description": "do it"}))
 }
 
+/// What is new in a request. Of a reason that holds a turn the client makes two: a reminder, and a message.
+fn said(request: &Recorded) -> String {
+    let news = request.news();
+    news.rsplit_once("Stop hook feedback:").map_or_else(|| news.clone(), |(_, own)| own.to_owned())
+}
+
 /// Lines of ours that are new in more than one request, or in one of them twice.
 fn repeated(requests: &[Recorded]) -> Vec<String> {
-    let news: Vec<String> = requests.iter().map(Recorded::news).collect();
+    let news: Vec<String> = requests.iter().map(said).collect();
     let all = || news.iter().flat_map(|news| news.lines()).filter(|line| is_ours(line));
     let n = |line: &str| all().filter(|other| *other == line).count();
     all().filter(|line| n(line) > 1).map(str::to_owned).collect()
@@ -106,7 +112,7 @@ fn with_all_profiles_every_promise_is_kept_once_and_none_contradicts_another() {
         "held for its scratchpad and its check at once, then for the question"
     );
     for request in &sub {
-        let n = request.news().matches("repeat your complete final answer").count();
+        let n = said(request).matches("repeat your complete final answer").count();
         assert!(n <= 1, "{}", request.news());
     }
     assert!(main[3].news().contains("found it behind the left door"), "{}", main[3].news());
@@ -116,7 +122,11 @@ fn with_all_profiles_every_promise_is_kept_once_and_none_contradicts_another() {
     assert_eq!(introduced(&main, "a short look back"), [4]);
     let alive = introduced(&main, "Agent staying alive (heartbeat)");
     assert_eq!(alive, (6..main.len()).collect::<Vec<_>>());
-    assert_eq!(alive.len(), 8, "as often as the client lets itself be held");
+    assert_eq!(
+        alive.len(),
+        7,
+        "one short of the client's cap, unless the model gives its sign of life"
+    );
     let asks = introduced(&main, "Now run `substrate heartbeat` once");
     assert!(!asks.is_empty() && asks.iter().all(|at| alive.contains(at)), "{asks:?}");
 
