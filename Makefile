@@ -3,7 +3,7 @@ PREFIX ?= $(HOME)/.local
 CLIENT := @anthropic-ai/claude-code@2.1.325
 DIST := target/dist
 
-.PHONY: run test install tools static-target
+.PHONY: run test build-all install tools static-target
 
 run: static-target
 	@cargo xtask demo
@@ -17,8 +17,11 @@ test: tools static-target
 	cargo xtask gate
 	cargo xtask torture --short
 
-install: static-target
+# Builds what `make install` installs.
+build-all: static-target
 	@cargo xtask dist
+
+install: build-all
 	@mkdir -p "$(PREFIX)/bin"
 	@install -m 755 $(DIST)/substrate $(DIST)/substrate-hook "$(PREFIX)/bin/"
 	@echo "installed substrate and substrate-hook to $(PREFIX)/bin"

@@ -240,6 +240,20 @@ pub enum StartSource {
     Other,
 }
 
+impl StartSource {
+    /// As the client calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Resume => "resume",
+            Self::Fork => "fork",
+            Self::Clear => "clear",
+            Self::Compact => "compact",
+            Self::Other => "",
+        }
+    }
+}
+
 /// What is particular to a kind of event. Kinds that carry nothing a policy needs have `Plain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {

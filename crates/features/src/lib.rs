@@ -21,6 +21,8 @@ mod persist;
 mod pointers;
 mod probe;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod quoting;
 pub(crate) mod reminders;
 pub mod scratchpad;
@@ -72,22 +74,35 @@ pub const WITHOUT_DISK: &[&Feature] =
 /// What needs only the event and the settings: for a hook that can have no daemon.
 pub const WITHOUT_DAEMON: &[&Feature] = &[&probe::FEATURE, &guards::FEATURE];
 
+/// The profiles, and what each adds. They are sets of settings: a key says which of them give it another value.
+pub const PROFILES: &[(&str, &str)] = &[
+    ("standard", "always on: names, mail, leases, guards, the journal, one block for open to-dos"),
+    ("persistent", "agents wait in their turn for mail, and finish every to-do before they stop"),
+    ("scratchpad", "subagents, and a session that delegates, leave a scratchpad before they stop"),
+    ("engine", "efforts, directives beside files, a fresh context in place of a full one"),
+    ("locks", "lock files in `.claude/coordination/`, the project at a start, fitting skills"),
+    ("reminders", "checklists when agents stop, and logs of sessions in the project"),
+    ("all", "every one of them"),
+];
+
+const PROFILE_NAMES: [&str; PROFILES.len()] = {
+    let mut names = [""; PROFILES.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = PROFILES[at].0;
+        at += 1;
+    }
+    names
+};
+
 /// The settings that belong to no feature.
 pub const COMMON_KEYS: &[Key] = &[
     Key {
         name: "profile",
-        kind: Kind::Word(&[
-            "standard",
-            "persistent",
-            "scratchpad",
-            "engine",
-            "locks",
-            "reminders",
-            "all",
-        ]),
+        kind: Kind::Profiles(&PROFILE_NAMES),
         default: "\"standard\"",
-        about: "A named set of settings, below your own.",
-        project: ProjectMay::Set,
+        about: "Named sets of settings, below your own. They add up, a project's to the user's.",
+        project: ProjectMay::Append,
         profiles: &[],
     },
     Key {
@@ -122,8 +137,8 @@ mod tests {
     const OF_A_PROJECT: &[(&str, ProjectMay, &str)] = &[
         (
             "profile",
-            ProjectMay::Set,
-            "its profile adds to the user's: only what it may turn on counts",
+            ProjectMay::Append,
+            "its profiles add to the user's: only what it may turn on counts",
         ),
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
         ("probe.rules", ProjectMay::Nothing, "its rules say and refuse anything"),
@@ -211,6 +226,11 @@ mod tests {
             Kind::Size => vec!["\"0B\"".to_owned()],
             Kind::Count => vec!["0".to_owned(), "999999".to_owned()],
             Kind::Word(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+            Kind::Profiles(names) => names
+                .iter()
+                .map(|name| format!("\"{name}\""))
+                .chain(["[]".to_owned(), "[\"locks\", \"standard\"]".to_owned()])
+                .collect(),
             Kind::Text => vec!["\"x\"".to_owned()],
             Kind::Texts => vec!["[]".to_owned(), "[\"none\"]".to_owned()],
             Kind::Tables => vec!["[]".to_owned()],
@@ -223,6 +243,7 @@ mod tests {
         let settings_of_users = [
             "",
             "profile = \"all\"",
+            "profile = [\"persistent\", \"engine\"]",
             "locks.files = [\"**/*.ts\"]\nskills.keywords = [\"a => b\"]\npersist.mode = \"poll\"",
         ];
         let mut n = 0;
@@ -248,6 +269,9 @@ mod tests {
             (&alone.get(key.name).unwrap().value, &with.get(key.name).unwrap().value);
         let fine = match (key.project, before, after) {
             _ if before == after => true,
+            (_, Value::Texts(before), Value::Texts(after)) if key.name == "profile" => {
+                before.iter().all(|name| name == "standard" || after.contains(name))
+            }
             (ProjectMay::Nothing, ..) => false,
             (ProjectMay::TurnOn, Value::Bool(_), Value::Bool(on)) => *on,
             (ProjectMay::TurnOn, Value::Word(_), Value::Word(word)) => word != "off",
@@ -260,7 +284,7 @@ mod tests {
             (ProjectMay::Append, Value::Tables(before), Value::Tables(after)) => {
                 after.starts_with(before)
             }
-            (ProjectMay::Set, ..) => key.name == "profile" || matches!(after, Value::Text(_)),
+            (ProjectMay::Set, ..) => matches!(after, Value::Text(_)),
             _ => false,
         };
         assert!(fine, "{when}: {} was {before:?} and is {after:?}", key.name);

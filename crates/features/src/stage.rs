@@ -149,6 +149,11 @@ impl Stage {
         self.settings = settings(toml);
     }
 
+    /// The user's file and the project's.
+    pub(crate) fn set_layers(&mut self, user: &str, project: &str) {
+        self.settings = layered(&[(Scope::User, user), (Scope::Project, project)]);
+    }
+
     pub(crate) const fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -344,8 +349,14 @@ pub(crate) fn in_shell(line: &str) -> Option<Arc<Lineage>> {
 }
 
 fn settings(toml: &str) -> Settings {
+    layered(&[(Scope::User, toml)])
+}
+
+fn layered(files: &[(Scope, &str)]) -> Settings {
     let keys = crate::keys();
-    let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
+    let read = |(scope, toml): &(Scope, &str)| Layer::read(*scope, "test", toml, &keys);
+    let layers: Vec<Layer> = files.iter().map(read).collect();
+    let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());
     assert!(settings.problems.is_empty(), "{:?}", settings.problems);
     settings
 }

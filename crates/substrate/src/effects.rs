@@ -12,7 +12,7 @@ use rustix::fs::FileType;
 use substrate_core::redact::clean;
 use substrate_core::{Effect, Timestamp};
 
-use crate::config::{Home, is_worked_in};
+use crate::config::{Home, is_worked_in, marks};
 use crate::fsx;
 use crate::inside::Folder;
 use crate::tmux::Painter;
@@ -125,7 +125,7 @@ fn mirror(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<(
         name.to_str().filter(|name| !name.is_empty() && !name.contains('/')).ok_or_else(refused)?;
     let project = Folder::root(root)?;
     // A folder that only happens to be worked in, such as somebody's home, is left as it is.
-    if ![".git", ".substrate.toml"].iter().any(|name| project.look(name).is_ok()) {
+    if !marks().any(|name| project.look(name).is_ok()) {
         return Ok(());
     }
     let folder = project.made_at(MIRRORS)?;
@@ -240,9 +240,12 @@ mod tests {
         let at = root.path().display().to_string();
         mirror(&at, LOG, "x", true).unwrap();
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
-        fsx::replace(&root.path().join(".substrate.toml"), b"", 0o600).unwrap();
-        mirror(&at, LOG, "x", true).unwrap();
-        assert!(root.path().join(LOG).is_file());
+        for name in [".substrate.toml", ".substrate.local.toml"] {
+            let root = tempfile::tempdir().unwrap();
+            fsx::replace(&root.path().join(name), b"", 0o600).unwrap();
+            mirror(&root.path().display().to_string(), LOG, "x", true).unwrap();
+            assert!(root.path().join(LOG).is_file(), "{name}");
+        }
     }
 
     #[test]

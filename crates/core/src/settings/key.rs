@@ -14,7 +14,8 @@ pub struct Key {
     pub default: &'static str,
     pub about: &'static str,
     pub project: ProjectMay,
-    /// Values that a profile gives instead of the default: `(profile, TOML text)`.
+    /// Values that a profile gives instead of the default: `(profile, TOML text)`. Profiles add up, so no two of them give
+    /// a key different values; the profile of all has what any of them has.
     pub profiles: &'static [(&'static str, &'static str)],
 }
 
@@ -30,6 +31,8 @@ pub enum Kind {
     Count,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Any of these profiles: one word, or a list. The first is always in force and adds nothing.
+    Profiles(&'static [&'static str]),
     /// Any text.
     Text,
     Texts,
@@ -92,6 +95,7 @@ impl Kind {
             Self::Size => "a size such as \"512KB\", \"64MB\" or \"2GB\"".to_owned(),
             Self::Count => "a whole number such as 10".to_owned(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Profiles(names) => format!("one of {}, or a list of them", names.join(", ")),
             Self::Text => "a string".to_owned(),
             Self::Texts => "a list of strings".to_owned(),
             Self::Tables => "a list of tables (`[[…]]`)".to_owned(),
@@ -114,6 +118,9 @@ impl Kind {
             Self::Size => parse_size(text).map(Value::Int),
             Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
             Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Profiles(names) => {
+                names.contains(&text).then(|| Value::Texts(vec![text.to_owned()]))
+            }
             Self::Bool | Self::Count | Self::Texts | Self::Tables => None,
         }
     }

@@ -203,6 +203,9 @@ impl Layer {
     fn read_value(&mut self, lines: &Lines, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
         let fitting = match key.kind {
             Kind::Tables => tables::read(self.scope, &self.file, lines, value).map(Value::Tables),
+            Kind::Profiles(names) if value.get_ref().is_array() => {
+                self.read_profiles(key, names, value.get_ref(), line)
+            }
             kind => fits(kind, value.get_ref()),
         };
         let Some(value) = fitting else {
@@ -216,6 +219,29 @@ impl Layer {
             return;
         }
         self.values.push((key.name, value, line));
+    }
+
+    /// A list of profiles. A name that is not known is reported, and the others count.
+    fn read_profiles(
+        &mut self,
+        key: &Key,
+        names: &[&str],
+        value: &DeValue<'_>,
+        line: usize,
+    ) -> Option<Value> {
+        let Some(Value::Texts(all)) = fits(Kind::Texts, value) else { return None };
+        let (known, unknown): (Vec<String>, Vec<String>) =
+            all.into_iter().partition(|name| names.contains(&name.as_str()));
+        for name in unknown {
+            self.problem(line, || {
+                let hint = nearest(&name, names.iter().copied()).map_or_else(
+                    || format!("`{}` must be {}", key.name, key.kind.shape()),
+                    |close| format!("did you mean `{close}`?"),
+                );
+                (format!("`{}`: there is no `{}`", key.name, one_line(&name, MAX_MEANT)), hint)
+            });
+        }
+        Some(Value::Texts(known))
     }
 
     fn problem(&mut self, line: usize, words: impl FnOnce() -> (String, String)) {

@@ -31,8 +31,9 @@ impl Settings {
         let mut layers: Vec<&Layer> = layers.to_vec();
         layers.sort_by_key(|layer| layer.scope);
         let mut out = Self::default();
+        let profiles = profiles(&layers);
         for key in keys {
-            out.values.insert(key.name, effective(key, &profiles(&layers), &layers));
+            out.values.insert(key.name, effective(key, &profiles, &layers));
         }
         out.problems = layers.iter().flat_map(|layer| layer.problems.iter().cloned()).collect();
         out.refused = layers.iter().filter_map(|layer| layer.refused.clone()).collect();
@@ -106,51 +107,65 @@ impl Layer {
     }
 }
 
-/// The profiles in force. A project's adds to the user's, and takes nothing away.
-struct Profiles<'a> {
-    own: &'a str,
-    of_project: Vec<&'a str>,
+/// A profile that a file asks for.
+struct Asked<'a> {
+    name: &'a str,
+    is_foreign: bool,
+    /// As `config` shows it.
+    origin: String,
 }
 
-const STANDARD: &str = "standard";
+/// The profile that has the settings of every other one.
+const ALL: &str = "all";
 
-fn profiles<'a>(layers: &[&'a Layer]) -> Profiles<'a> {
-    let named = |layer: &&'a Layer| match layer.find("profile") {
-        Some((Value::Word(word), _)) => Some((layer.scope.is_foreign(), word.as_str())),
-        _ => None,
+/// The profiles in force, the user's first. A project's add to them and take nothing away.
+fn profiles<'a>(layers: &[&'a Layer]) -> Vec<Asked<'a>> {
+    let asked = |layer: &&'a Layer| {
+        let Some((Value::Texts(names), line)) = layer.find("profile") else { return Vec::new() };
+        let origin = |name| format!("profile {name}, {}:{line}", layer.file);
+        let is_foreign = layer.scope.is_foreign();
+        names.iter().map(|name| Asked { name, is_foreign, origin: origin(name) }).collect()
     };
-    let all: Vec<(bool, &str)> = layers.iter().filter_map(named).collect();
-    let own = all.iter().rev().find(|(is_foreign, _)| !is_foreign).map_or(STANDARD, |(_, own)| own);
-    let of_project = all.iter().filter(|(is_foreign, _)| *is_foreign).map(|(_, name)| *name);
-    Profiles { own, of_project: of_project.collect() }
+    layers.iter().flat_map(asked).collect()
 }
 
-fn effective(key: &Key, profiles: &Profiles<'_>, layers: &[&Layer]) -> Effective {
-    let of_profile = |name: &str| {
-        let found = key.profiles.iter().find(|(profile, _)| *profile == name);
-        found.map(|(_, text)| literal(key.kind, text))
-    };
-    let from = |value, scope| Effective { value, scope, origin: None };
-    let mut out = of_profile(profiles.own).map_or_else(
-        || from(literal(key.kind, key.default), Scope::Default),
-        |value| from(value, Scope::Profile),
-    );
-    for value in profiles.of_project.iter().filter_map(|name| of_profile(name)) {
-        if not_for_a_project(key, &value).is_none() {
-            out = from(value, Scope::Profile);
-        }
-    }
+fn effective(key: &Key, profiles: &[Asked<'_>], layers: &[&Layer]) -> Effective {
+    let default = literal(key.kind, key.default);
+    let mut out = of_profiles(key, profiles).unwrap_or(Effective {
+        value: default,
+        scope: Scope::Default,
+        origin: None,
+    });
     for layer in layers {
         let Some((value, line)) = layer.find(key.name) else { continue };
         let Some(value) = over(&out.value, value, key, layer.scope) else { continue };
-        let origin = Some(format!("{}:{line}", layer.file));
-        out = Effective { value, scope: layer.scope, origin };
+        let here = format!("{}:{line}", layer.file);
+        // A list that grew has its entries from both.
+        let before = out.origin.filter(|_| layer.scope.is_foreign() && value.n_entries() > 0);
+        let origin = before.map_or_else(|| here.clone(), |before| format!("{before}, {here}"));
+        out = Effective { value, scope: layer.scope, origin: Some(origin) };
     }
     out
 }
 
+/// The value that the first profile gives which has one. No two give different ones.
+fn of_profiles(key: &Key, profiles: &[Asked<'_>]) -> Option<Effective> {
+    profiles.iter().find_map(|asked| {
+        let mut values = key.profiles.iter();
+        let (_, text) = values.find(|(name, _)| *name == asked.name || asked.name == ALL)?;
+        let value = literal(key.kind, text);
+        if asked.is_foreign && not_for_a_project(key, &value).is_some() {
+            return None;
+        }
+        Some(Effective { value, scope: Scope::Profile, origin: Some(asked.origin.clone()) })
+    })
+}
+
 /// A layer's value over the one below it. `None`: it changes nothing.
 fn over(before: &Value, value: &Value, key: &Key, scope: Scope) -> Option<Value> {
+    if let (Kind::Profiles(names), Value::Texts(more)) = (key.kind, value) {
+        return together(names, before, more);
+    }
     if !scope.is_foreign() {
         return Some(value.clone());
     }
@@ -163,10 +178,21 @@ fn over(before: &Value, value: &Value, key: &Key, scope: Scope) -> Option<Value>
         (Value::Tables(before), Value::Tables(more)) if adds => {
             Some(Value::Tables(before.iter().chain(more).cloned().collect()))
         }
-        // It adds nothing to whatever profile the user has.
-        (_, Value::Word(word)) if key.name == "profile" && word == STANDARD => None,
         _ => Some(value.clone()),
     }
+}
+
+/// The profiles so far and more of them, each once. `None`: there is nothing new.
+fn together(names: &[&str], before: &Value, more: &[String]) -> Option<Value> {
+    let Value::Texts(before) = before else { return None };
+    let adds = |name: &&String| Some(name.as_str()) != names.first().copied();
+    let mut all: Vec<String> = Vec::new();
+    for name in before.iter().chain(more).filter(adds) {
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    (!all.is_empty() && all != *before).then_some(Value::Texts(all))
 }
 
 /// A default, which is written by us and so must fit.
@@ -184,10 +210,10 @@ mod tests {
     const KEYS: &[Key] = &[
         Key {
             name: "profile",
-            kind: Kind::Word(&["standard", "all"]),
+            kind: Kind::Profiles(&["standard", "long", "b", "all"]),
             default: "\"standard\"",
             about: "",
-            project: ProjectMay::Set,
+            project: ProjectMay::Append,
             profiles: &[],
         },
         Key {
@@ -204,7 +230,7 @@ mod tests {
             default: "\"14d\"",
             about: "",
             project: ProjectMay::Nothing,
-            profiles: &[("all", "\"28d\"")],
+            profiles: &[("long", "\"28d\"")],
         },
         Key {
             name: "words",
@@ -228,7 +254,7 @@ mod tests {
             default: "false",
             about: "",
             project: ProjectMay::TurnOn,
-            profiles: &[("all", "true")],
+            profiles: &[("b", "true")],
         },
         Key {
             name: "files",
@@ -328,14 +354,48 @@ mod tests {
     fn a_projects_profile_adds_to_the_users() {
         let both = |user: &str, project: &str| {
             let found = resolve(&[layer(Scope::User, user), layer(Scope::Project, project)]);
-            (found.on("b"), found.word("profile").to_owned())
+            (found.on("b"), found.texts("profile").join(" "))
         };
         let all = "profile = \"all\"";
+        assert_eq!(both("", ""), (false, "standard".to_owned()));
         assert_eq!(both("", all), (true, "all".to_owned()));
         assert_eq!(both(all, "profile = \"standard\""), (true, "all".to_owned()));
+        assert_eq!(both(all, "profile = []"), (true, "all".to_owned()));
+        assert_eq!(both("profile = [\"long\"]", all), (true, "long all".to_owned()));
         assert_eq!(both("b = false", all), (false, "all".to_owned()), "what the user wrote wins");
         let found = resolve(&[layer(Scope::Project, all)]);
         assert_eq!(found.int("journal.max_age"), 14 * 86_400_000, "what it can't set stays");
+    }
+
+    #[test]
+    fn profiles_add_up_and_each_value_names_its_own() {
+        let user = "\nprofile = [\"long\", \"b\", \"long\", \"standard\"]";
+        let found = resolve(&[layer(Scope::User, user), layer(Scope::Local, "profile = \"b\"")]);
+        assert_eq!(found.texts("profile"), ["long", "b"]);
+        assert_eq!((found.int("journal.max_age"), found.on("b")), (28 * 86_400_000, true));
+        let origin = |key: &str| found.get(key).unwrap().origin.clone().unwrap();
+        assert_eq!(origin("journal.max_age"), "profile long, user:2");
+        assert_eq!(origin("b"), "profile b, user:2");
+        assert_eq!(origin("profile"), "user:2", "the other file adds nothing");
+
+        let found = resolve(&[layer(Scope::User, user), layer(Scope::Local, "profile = \"all\"")]);
+        assert_eq!(found.get("profile").unwrap().origin.as_deref(), Some("user:2, local:1"));
+    }
+
+    #[test]
+    fn a_profile_that_is_not_there_is_told_and_the_others_count() {
+        let found = resolve(&[layer(Scope::User, "profile = [\"lonk\", \"b\"]")]);
+        assert!(found.on("b"));
+        assert_eq!(found.problems[0].to_string(), "user:1: `profile`: there is no `lonk`");
+        assert_eq!(found.problems[0].hint, "did you mean `long`?");
+        for wrong in ["\"lonk\"", "[1]", "true", "[[]]"] {
+            let found = resolve(&[layer(Scope::User, &format!("profile = {wrong}"))]);
+            assert_eq!(
+                (found.texts("profile"), found.problems.len()),
+                (&["standard".to_owned()][..], 1),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) const FEATURE: Feature = Feature {
         default: "false",
         about: "Begin each new session (and each one that was cleared) with the project's structure, its git status and its last 5 commits.",
         project: ProjectMay::TurnOn,
-        profiles: &[("locks", "true"), ("all", "true")],
+        profiles: &[("locks", "true")],
     }],
     gather: Some(policy::gather),
     consider: Some(policy::consider),

@@ -29,7 +29,7 @@ pub(crate) const FEATURE: Feature = Feature {
         default: "false",
         about: "Tell whoever reads or edits a file what `AGENTS.md` and `.directives/*.md` in its folder and above say, once, where the client does not.",
         project: ProjectMay::TurnOn,
-        profiles: &[("engine", "true"), ("all", "true")],
+        profiles: &[("engine", "true")],
     }],
     gather: Some(policy::gather),
     looks: Some(policy::looks),

@@ -47,7 +47,7 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "false",
             about: "Efforts: count an agent's tool calls between log entries while it has one, warn before its context overflows, and brief its next session.",
             project: ProjectMay::TurnOn,
-            profiles: &[("engine", "true"), ("all", "true")],
+            profiles: &[("engine", "true")],
         },
         Key {
             name: "efforts.warn_at",

@@ -3,8 +3,8 @@
 use substrate_core::facts::Place;
 use substrate_core::{Cx, Event, EventKind, Need, Settings, ToolClass};
 
-use super::globs;
 use super::sweep::{self, Takes};
+use super::{globs, mirror};
 
 /// More files than this no call names.
 const MAX_FILES: usize = 64;
@@ -14,6 +14,10 @@ const ANY: &str = "-";
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     let is_off = settings.word("locks.mode") == "off";
+    // The log of the mirror has a line for each.
+    if mirror::is_logged(event.kind) && settings.on("locks.mirror") {
+        return vec![need(event, ANY)];
+    }
     let Some(call) = event.tool().filter(|_| is_tool_event(event)) else { return Vec::new() };
     let mut out = Vec::new();
     match call.class {

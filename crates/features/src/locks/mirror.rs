@@ -98,6 +98,49 @@ pub(super) fn tool(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
     line(cx, &root, &who, &format!("{} {said}", event.kind.name()));
 }
 
+/// Whether an event that is no tool has a line as well.
+pub(super) const fn is_logged(kind: EventKind) -> bool {
+    use EventKind as K;
+    matches!(
+        kind,
+        K::SessionStart
+            | K::UserPromptSubmit
+            | K::SubagentStart
+            | K::SubagentStop
+            | K::Stop
+            | K::SessionEnd
+    )
+}
+
+/// An event of a session or a subagent. What a person typed is not in it.
+pub(super) fn happened(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
+    // An event that had to wait was written when it came.
+    let is_new = event.waiting_since.is_none() && !event.actor.is_compaction_fork();
+    if !is_new || !is_logged(event.kind) || !cx.settings.on("locks.mirror") {
+        return;
+    }
+    let Some(root) = files::root_here(cx, event) else { return };
+    let mut said = Map::new();
+    if let Some(kind) = event.actor.kind() {
+        said.insert("agent_type".to_owned(), one_line(kind, 80).into());
+    }
+    match &event.detail {
+        Detail::SessionStart { source, .. } => {
+            said.insert("source".to_owned(), source.name().into());
+        }
+        Detail::Stop { again, .. } => {
+            said.insert("stop_hook_active".to_owned(), (*again).into());
+        }
+        Detail::Because { word } => {
+            said.insert("reason".to_owned(), one_line(word, 80).into());
+        }
+        _ => {}
+    }
+    said.insert("verdict".to_owned(), outcome.verdict.word().into());
+    let who = cx.who.as_ref().map_or_else(|| "nobody".to_owned(), substrate_core::Who::address);
+    line(cx, &root, &who, &format!("{} {}", event.kind.name(), Value::Object(said)));
+}
+
 /// JSON as it is, and anything else (JSON that was cut, too) as a JSON string.
 fn value(text: &str) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {

@@ -91,7 +91,7 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "false",
             about: "Keep `.claude/coordination/file-locks.json` and `.claude/coordination/hook-debug.log` in the project.",
             project: ProjectMay::TurnOn,
-            profiles: &[("locks", "true"), ("all", "true")],
+            profiles: &[("locks", "true")],
         },
     ],
     gather: Some(files::gather),

@@ -43,6 +43,7 @@ pub(super) fn record(
         notes::record(cx, event, outcome)?;
     }
     mirror::tool(cx, event, outcome);
+    mirror::happened(cx, event, outcome);
     Ok(())
 }
 

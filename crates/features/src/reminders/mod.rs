@@ -28,7 +28,7 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "false",
             about: "Remind agents that want to stop: a checklist, told once. They decide what to do about it.",
             project: ProjectMay::TurnOn,
-            profiles: &[("reminders", "true"), ("all", "true")],
+            profiles: &[("reminders", "true")],
         },
         Key {
             name: "reminders.stop",

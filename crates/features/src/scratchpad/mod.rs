@@ -36,7 +36,7 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "false",
             about: "Hold a subagent until `.claude/scratchpad/TYPE/YYYY-MM-DD.md` has its three sections, and a session that delegated until the coordinator's is there.",
             project: ProjectMay::TurnOn,
-            profiles: &[("scratchpad", "true"), ("all", "true")],
+            profiles: &[("scratchpad", "true")],
         },
         Key {
             name: "scratchpad.exempt",

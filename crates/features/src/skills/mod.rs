@@ -19,7 +19,7 @@ pub(crate) const FEATURE: Feature = Feature {
             default: "false",
             about: "Suggest up to three skills of the project and of the user that fit what a person asks for.",
             project: ProjectMay::TurnOn,
-            profiles: &[("locks", "true"), ("all", "true")],
+            profiles: &[("locks", "true")],
         },
         Key {
             name: "skills.keywords",

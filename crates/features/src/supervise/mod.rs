@@ -28,7 +28,7 @@ pub(crate) const FEATURE: Feature = Feature {
         about: "What happens when a client under `substrate run` wants to compact by itself: `compact` lets it, `restart` ends it and starts a fresh one that goes on with the agent's effort. Without an effort, or without `substrate run`, it always compacts.",
         // It ends the client: that is the user's to say.
         project: ProjectMay::Nothing,
-        profiles: &[("engine", "\"restart\""), ("all", "\"restart\"")],
+        profiles: &[("engine", "\"restart\"")],
     }],
     consider: Some(policy::consider),
     record: Some(policy::record),

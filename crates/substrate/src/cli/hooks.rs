@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use substrate_clients::claude_code::install::plan;
 use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
-use substrate_core::settings::Kind as ValueKind;
 
 use super::standing::{self, Fits};
 use super::{Context, ask, call, say};
 use crate::error::{AppError, Kind, Result};
-use crate::hooks::{self, Change, Manifest, Plan, Request, Scope, State};
+use crate::hooks::{self, Change, Manifest, Plan, Profiles, Request, Scope, State};
 use crate::ui;
 
 /// How often an installation begins anew because somebody else wrote the file meanwhile.
@@ -35,7 +35,18 @@ pub(super) fn command() -> Command {
                     .long("profile")
                     .value_name("PROFILE")
                     .value_parser(profiles())
-                    .help("A named set of settings, kept in the scope's settings file"),
+                    .action(ArgAction::Append)
+                    .value_delimiter(',')
+                    .help(
+                        "Add a named set of settings to the scope's settings file; several add up",
+                    ),
+            )
+            .arg(
+                switch(
+                    "only",
+                    "With these profiles in place of those in the scope's settings file",
+                )
+                .requires("profile"),
             )
             .arg(
                 switch(
@@ -78,12 +89,10 @@ fn scoped(command: Command) -> Command {
         .arg(Arg::new("client").long("client").value_name("CLIENT").default_value("claude-code").value_parser(["claude-code"]).help("Which client"))
 }
 
-fn profiles() -> Vec<&'static str> {
-    let key = substrate_features::COMMON_KEYS.iter().find(|key| key.name == "profile");
-    match key.map(|key| key.kind) {
-        Some(ValueKind::Word(words)) => words.to_vec(),
-        _ => Vec::new(),
-    }
+fn profiles() -> PossibleValuesParser {
+    let value =
+        |(name, about): &(&'static str, &'static str)| PossibleValue::new(*name).help(*about);
+    PossibleValuesParser::new(substrate_features::PROFILES.iter().map(value))
 }
 
 fn scope(flags: &ArgMatches) -> Scope {
@@ -99,7 +108,10 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         Some(("install", flags)) => {
             let request = Request {
                 scope: scope(flags),
-                profile: flags.get_one::<String>("profile").map(String::as_str),
+                profiles: Profiles {
+                    names: flags.get_many("profile").into_iter().flatten().cloned().collect(),
+                    only: flags.get_flag("only"),
+                },
                 scripts: match (flags.get_flag("scripts"), flags.get_flag("no-scripts")) {
                     (false, false) => None,
                     (wanted, _) => Some(wanted),
@@ -238,20 +250,11 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
     format!("Substrate for Claude Code, {scope} scope ({}):\n{out}", short(&plan.settings))
 }
 
-/// What profiles mean, in words.
+/// What profiles mean, in words; `standard` is always there.
 fn profile(names: &[String]) -> String {
-    let mut words =
-        vec!["standard (mail, file leases, guards, journal; silent until something happens)"];
-    let all = names.iter().any(|name| name == "all");
-    let known = [
-        ("persistent", "persistent (agents wait for mail after each turn)"),
-        ("scratchpad", "scratchpad (subagents write down what they did)"),
-        ("engine", "engine (work that outlives a context window)"),
-        ("locks", "locks (leases mirrored into the project, a first look at it)"),
-        ("reminders", "reminders (a look back at the end of a turn, session logs)"),
-    ];
-    let is_named = |name: &str| all || names.iter().any(|given| given == name);
-    words.extend(known.iter().filter(|(name, _)| is_named(name)).map(|(_, text)| *text));
+    let is_meant = |name: &str| name == "standard" || names.iter().any(|given| given == name);
+    let known = substrate_features::PROFILES.iter().filter(|(name, _)| is_meant(name));
+    let words: Vec<String> = known.map(|(name, about)| format!("{name} ({about})")).collect();
     words.join(", ")
 }
 

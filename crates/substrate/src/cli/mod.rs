@@ -17,6 +17,8 @@ mod reference;
 mod run;
 mod say;
 mod scratchpad;
+#[cfg(test)]
+mod seeds;
 mod setup;
 mod standing;
 mod tmux;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Command;
 use substrate_core::redact::{ABOUT, FORMS};
+use substrate_core::settings::Key;
 
 use super::standing;
 use crate::error::Kind;
@@ -139,7 +140,23 @@ fn settings(out: &mut String) {
             key.about
         );
     }
+    let _infallible = writeln!(
+        out,
+        "\n### Profiles\n\nThey add up. A project's add to the user's, with the values that a project may give.\n\n| profile | what it adds | settings |\n|---|---|---|"
+    );
+    for (name, about) in substrate_features::PROFILES {
+        let _infallible = writeln!(out, "| `{name}` | {about} | {} |", given_by(name));
+    }
     out.push('\n');
+}
+
+/// The settings that a profile gives another value.
+fn given_by(profile: &str) -> String {
+    let one = |key: &&'static Key| {
+        let (_, value) = key.profiles.iter().find(|(name, _)| *name == profile)?;
+        Some(format!("`{} = {value}`", key.name))
+    };
+    substrate_features::keys().iter().filter_map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn features(out: &mut String) {

@@ -30,7 +30,7 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     let daemon = daemon::start(context)?;
     let request = Request {
         scope: Scope::User,
-        profile: None,
+        profiles: hooks::Profiles::default(),
         scripts: None,
         allow: false,
         rules: hooks_command::rules(),

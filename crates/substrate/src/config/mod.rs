@@ -9,4 +9,4 @@ mod project;
 pub(crate) use env::Env;
 pub(crate) use files::{Around, SettingsFiles};
 pub(crate) use home::Home;
-pub(crate) use project::{common_dir, is_worked_in, project_of, root_of};
+pub(crate) use project::{common_dir, is_worked_in, marks, project_of, root_of};

@@ -11,6 +11,9 @@ const MAX_LEAD: usize = 4 << 10;
 /// What makes a folder the root of a working tree.
 const MARKS: [&str; 2] = [".git", ".substrate.toml"];
 
+/// What else shows that something was asked for in a folder.
+const OWN: &str = ".substrate.local.toml";
+
 /// The nearest folder, from `dir` upwards, that has a `.git` or a `.substrate.toml`; `dir` itself where there is none.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
     root_of_by(dir, Path::exists).to_owned()
@@ -27,8 +30,13 @@ pub(super) fn root_of_by(dir: &Path, exists: fn(&Path) -> bool) -> &Path {
 pub(crate) fn is_worked_in(root: &Path) -> bool {
     let is = |other: &Path| root == other || root.canonicalize().ok() == other.canonicalize().ok();
     let home = Env::of_this_process().get("HOME").map(PathBuf::from);
-    let is_marked = MARKS.iter().any(|name| root.join(name).exists());
+    let is_marked = marks().any(|name| root.join(name).exists());
     is_marked && !is(Path::new("/")) && !home.is_some_and(|home| is(&home))
+}
+
+/// The names of which one is in a folder that somebody works in.
+pub(crate) fn marks() -> impl Iterator<Item = &'static str> {
+    MARKS.into_iter().chain([OWN])
 }
 
 /// The project of a working tree: the same for all trees of one repository.

@@ -14,6 +14,7 @@ use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::programs::{self, Programs};
+use super::project::{self, Unwritten};
 use super::registered;
 use super::remnants;
 use super::sessions::{self, Session};
@@ -48,6 +49,7 @@ pub(crate) struct Facts {
     pub(super) problems: Vec<Problem>,
     /// Lists of ignored files of the project that are too long to be used.
     pub(super) unread_rules: Vec<PathBuf>,
+    pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
     /// `None`: the hooks are installed.
@@ -77,6 +79,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
         remnants: remnants::look(patient, &scopes),
+        unwritten: project::look(&settings, patient.dir),
         programs,
         daemon,
         database,
@@ -95,6 +98,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     database::judge(&facts.database, &mut out);
     judge_problems(&facts.problems, &mut out);
     judge_rules(&facts.unread_rules, &mut out);
+    project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
     remnants::judge(facts.remnants.as_ref(), &mut out);

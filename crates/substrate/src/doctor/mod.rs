@@ -12,6 +12,7 @@ mod finding;
 mod hooks;
 mod mend;
 mod programs;
+mod project;
 mod registered;
 mod remnants;
 mod report;

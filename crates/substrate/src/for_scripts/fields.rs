@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 use substrate_core::{Actor, Detail, Event, EventKind, StartSource};
-use substrate_features::journal::project_logs::entry::{self, source_word};
+use substrate_features::journal::project_logs::entry;
 use substrate_features::journal::project_logs::words;
 
 use super::{Told, told, type_of};
@@ -97,7 +97,7 @@ fn particular(told: &Told, name: &str) -> String {
         ("SOURCE", Detail::SessionStart { source: StartSource::Other, .. }) => {
             words::plain(&new_source(&told.raw))
         }
-        ("SOURCE", Detail::SessionStart { source, .. }) => source_word(*source).to_owned(),
+        ("SOURCE", Detail::SessionStart { source, .. }) => source.name().to_owned(),
         ("MODEL", Detail::SessionStart { model, .. }) => {
             words::plain(model.as_deref().unwrap_or_default())
         }

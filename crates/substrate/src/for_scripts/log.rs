@@ -83,5 +83,5 @@ fn append(told: &Told, entry: Option<Entry>) -> std::io::Result<()> {
 fn scene(told: &Told, kind: EventKind) -> Scene<'_> {
     let session = told.event.session.as_ref().filter(|_| kind == EventKind::SessionEnd);
     let n_agents = session.map_or(0, |session| logs::n_agents(&told.root, session.as_str()));
-    Scene { root: &told.root, n_agents }
+    Scene { root: &told.root, n_agents, step: None }
 }

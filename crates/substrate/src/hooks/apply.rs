@@ -87,9 +87,19 @@ fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
         installed_ms: clock::now().0,
         allow: plan.allow.clone(),
         scripts: plan.scripts,
+        profiles: Some(added(plan, old)),
         files: old.map(|old| old.files.clone()).unwrap_or_default(),
         folders: old.map(|old| old.folders.clone()).unwrap_or_default(),
     }
+}
+
+/// The profiles that this installation and the ones before it added.
+fn added(plan: &Plan, old: Option<&Manifest>) -> Vec<String> {
+    let mut all = old.and_then(|old| old.profiles.clone()).unwrap_or_default();
+    let new = plan.added.iter().filter(|name| !all.contains(name)).cloned();
+    let new: Vec<String> = new.collect();
+    all.extend(new);
+    all
 }
 
 /// Notes what is there before a file changes, and keeps a copy of it. What was there before the very first installation

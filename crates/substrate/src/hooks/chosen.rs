@@ -8,7 +8,8 @@ use substrate_clients::install::{Entry, What};
 use substrate_core::Settings;
 use substrate_core::settings::{self, Layer};
 
-use super::plan::{Change, Request, profile_file, program, read, scripts_folder, text};
+use super::plan::{Change, Request, program, read, scripts_folder, text};
+use super::profiles;
 use super::scope::Scope;
 use crate::config::{Env, Home};
 use crate::error::Result;
@@ -31,7 +32,7 @@ impl Chosen {
             // What can't be read asks for nothing; the settings say so elsewhere.
             None => read(file).ok().flatten(),
         };
-        let own = text(&profile_file(home, request)).unwrap_or_default();
+        let own = text(&profiles::file(home, request)).unwrap_or_default();
         // A project is for everyone: what one of its people has in their own settings counts for them alone.
         let users = match request.scope {
             Scope::User | Scope::Project => None,
@@ -41,21 +42,12 @@ impl Chosen {
         let read = |text: &String| Layer::read(settings::Scope::User, "", text, &keys);
         let layers: Vec<Layer> = users.iter().chain([&own]).map(read).collect();
         let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());
-        let profiles = profiles_in(&own);
+        let profiles = profiles::named_in(&own);
         let has = |name: &str| profiles.iter().any(|profile| profile == name || profile == "all");
         let persists = request.scope == Scope::User && has("persistent");
         let prompts = request.scope == Scope::Project && has("reminders");
         Self { persists, reminds: settings.on("reminders.on"), prompts, profiles }
     }
-}
-
-/// The profiles that a settings file names: one word, or a list.
-fn profiles_in(toml: &str) -> Vec<String> {
-    let Ok(document) = toml.parse::<toml_edit::DocumentMut>() else { return Vec::new() };
-    let item = document.get("profile");
-    let list = item.and_then(toml_edit::Item::as_array).into_iter().flatten();
-    let words = item.and_then(toml_edit::Item::as_str).into_iter();
-    words.chain(list.filter_map(toml_edit::Value::as_str)).map(str::to_owned).collect()
 }
 
 /// The hooks that are registered.

@@ -24,6 +24,9 @@ pub(crate) struct Manifest {
     /// Whether the user asked for scripts, or for none; a new installation keeps to that.
     #[serde(default)]
     pub(crate) scripts: Option<bool>,
+    /// The profiles that were added to our own settings. Earlier versions did not say, and had one at the most.
+    #[serde(default)]
+    pub(crate) profiles: Option<Vec<String>>,
     pub(crate) files: Vec<Touched>,
     /// Folders that did not exist before, outermost first.
     pub(crate) folders: Vec<PathBuf>,
@@ -55,7 +58,7 @@ pub(crate) enum Before {
 pub(crate) enum Kept {
     /// The client's settings: only our entries go.
     Settings,
-    /// Our own settings: only the profile goes.
+    /// Our own settings: only the profiles go that were added.
     Profile,
     /// A script or skill of ours.
     Own,

@@ -10,6 +10,7 @@ use super::chosen::{Chosen, calls_scripts, command_line, entries};
 use super::library;
 use super::manifest::{Kept, Manifest};
 use super::own::{Own, Uses, own_files, skills_of_project};
+use super::profiles::{self, Profiles};
 use super::retired::{Retired, Settled, retired};
 use super::scope::{Scope, client_home, refuse_link, root};
 use crate::config::{Env, Home};
@@ -23,7 +24,7 @@ const BROAD: &str = "Bash(substrate:*)";
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) scope: Scope,
-    pub(crate) profile: Option<&'a str>,
+    pub(crate) profiles: Profiles,
     /// Register scripts, which a user can edit, in place of the program. `None`: as it was.
     pub(crate) scripts: Option<bool>,
     /// Let agents run commands without a dialog.
@@ -43,6 +44,8 @@ pub(crate) struct Plan {
     /// The user's own rule lets agents run every command.
     pub(crate) is_broad: bool,
     pub(crate) changes: Vec<Change>,
+    /// The profiles that are new in the scope's settings file.
+    pub(crate) added: Vec<String>,
     /// Files of ours that the user edited; they stay as they are.
     pub(crate) edited: Vec<PathBuf>,
     /// Files of somebody else where ours would be; they stay as they are.
@@ -96,10 +99,9 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let root = root(request.dir);
     if request.scope != Scope::User {
         refuse_link(&root, &settings)?;
-        refuse_link(&root, &profile_file(home, request))?;
+        refuse_link(&root, &profiles::file(home, request))?;
     }
-    let profile = request.profile.map(|profile| profile_change(home, request, profile));
-    let profile = profile.transpose()?;
+    let (profile, added) = profiles::change(home, request)?.unzip();
     let before = read(&settings)?;
     let old = Manifest::load(home, &settings)?;
     let chosen = Chosen::of(home, request, profile.as_ref());
@@ -147,6 +149,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         settings,
         allow: rules.ours,
         is_broad: rules.is_broad,
+        added: added.unwrap_or_default(),
         changes,
         edited,
         foreign,
@@ -307,43 +310,6 @@ pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
     Ok(client_home(env)?.join("hooks/substrate"))
 }
 
-/// The settings file of the scope.
-pub(super) fn profile_file(home: &Home, request: &Request<'_>) -> PathBuf {
-    match request.scope {
-        Scope::User => home.config(),
-        Scope::Project => root(request.dir).join(".substrate.toml"),
-        Scope::Local => root(request.dir).join(".substrate.local.toml"),
-    }
-}
-
-/// The profile in the settings file of the scope.
-fn profile_change(home: &Home, request: &Request<'_>, profile: &str) -> Result<Change> {
-    let path = profile_file(home, request);
-    let before = read(&path)?;
-    let after = with_profile(before.as_deref().unwrap_or(""), profile).ok_or_else(|| {
-        AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
-            .hint("`substrate config check` says where; nothing was changed")
-    })?;
-    Ok(Change { path, before, after, mode: 0o600, kind: Kept::Profile, is_ours: false })
-}
-
-/// The same TOML with that profile. `None`: it does not parse.
-pub(super) fn with_profile(toml: &str, profile: &str) -> Option<String> {
-    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
-    if document.get("profile").and_then(toml_edit::Item::as_str) == Some(profile) {
-        return Some(toml.to_owned());
-    }
-    document.insert("profile", toml_edit::value(profile));
-    Some(document.to_string())
-}
-
-/// The same TOML without a profile.
-pub(super) fn without_profile(toml: &str) -> Option<String> {
-    let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
-    document.remove("profile");
-    Some(document.to_string())
-}
-
 /// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.
 pub(crate) fn program(env: &Env) -> Result<String> {
     let beside = daemon::this_program()?.with_file_name("substrate-hook");
@@ -366,28 +332,4 @@ pub(super) fn text(path: &Path) -> Result<String> {
     path.to_str()
         .map(str::to_owned)
         .ok_or_else(|| AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_profile_is_one_line_and_the_rest_stays() {
-        let toml = "# mine\n[journal]\nmax_age = \"1d\" # short\n";
-        let with = with_profile(toml, "locks").unwrap();
-        assert!(
-            with.contains("profile = \"locks\"")
-                && with.contains("# short")
-                && with.contains("# mine"),
-            "{with}"
-        );
-        assert!(
-            with.find("profile").unwrap() < with.find("[journal]").unwrap(),
-            "a key before the tables: {with}"
-        );
-        assert_eq!(with_profile(&with, "locks").unwrap(), with);
-        assert_eq!(without_profile(&with).unwrap(), toml);
-        assert_eq!(with_profile("= broken", "all"), None);
-    }
 }

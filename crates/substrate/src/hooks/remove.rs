@@ -8,7 +8,8 @@ use substrate_core::ids::checksum;
 use super::apply::lock;
 use super::manifest::{Before, Kept, Manifest, Touched};
 use super::own::own_files;
-use super::plan::{read, refused, without_profile};
+use super::plan::{read, refused};
+use super::profiles;
 use super::scope::{Scope, refuse_link};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
@@ -187,7 +188,8 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
             (edited.text, edited.is_empty)
         }
         Kept::Profile => {
-            let text = without_profile(now).unwrap_or_else(|| now.to_owned());
+            let text = profiles::without(now, manifest.profiles.as_deref());
+            let text = text.unwrap_or_else(|| now.to_owned());
             let is_empty = text.trim().is_empty();
             (text, is_empty)
         }

@@ -138,6 +138,37 @@ fn a_settings_file_that_the_client_drops_is_found() {
 }
 
 #[test]
+fn where_nothing_is_written_into_a_folder_the_doctor_says_why() {
+    let env = TestEnv::new();
+    configure(&env, "profile = [\"locks\", \"reminders\"]\n");
+    let session = |event: &str| {
+        let payload = json!({"session_id": "s", "hook_event_name": event, "cwd": env.project(), "source": "startup"});
+        env.hook(event, payload).success();
+    };
+    let written = || {
+        let has = |path: &str| env.project().join(path).exists();
+        (has(".claude/coordination/hook-debug.log"), has("logs/sessions/s/session-start.jsonl"))
+    };
+    session("SessionStart");
+    assert_eq!(written(), (false, false));
+    let found = doctor(&env);
+    assert_eq!(found.severity("nothing-written-here"), "info");
+    let message = found.get("nothing-written-here")["message"].as_str().unwrap();
+    assert!(message.contains("`locks.mirror` and `journal.project_logs`"), "{message}");
+    // The step that it names helps, and so does the same for oneself alone.
+    for scope in ["--project", "--local"] {
+        env.substrate(["hooks", "install", scope, "--profile", "locks"]).success();
+        session("SessionStart");
+        assert_eq!(written(), (true, true), "{scope}");
+        assert!(doctor(&env).all().iter().all(|found| found["id"] != "nothing-written-here"));
+        env.substrate(["hooks", "uninstall", scope]).success();
+        for folder in [".claude", "logs"] {
+            std::fs::remove_dir_all(env.project().join(folder)).unwrap();
+        }
+    }
+}
+
+#[test]
 fn where_nothing_was_ever_started_nothing_is_made() {
     let env = TestEnv::new();
     let home = env.root().join("nobody/state");

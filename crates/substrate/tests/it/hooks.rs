@@ -66,6 +66,38 @@ fn what_was_there_is_there_again() {
     }
 }
 
+#[test]
+fn profiles_add_up_and_an_uninstall_takes_out_those_it_brought() {
+    let env = TestEnv::new();
+    let file = env.state().join("config.toml");
+    let text = || String::from_utf8(bytes(&file)).unwrap();
+    let install = |flags: &[&str]| {
+        env.substrate(["hooks", "install"].iter().chain(flags)).success();
+        text()
+    };
+    write_file(&file, b"profile = \"locks\" # the user's own\n");
+    assert_eq!(
+        install(&["--profile", "engine"]),
+        "profile = [\"locks\", \"engine\"] # the user's own\n"
+    );
+    let three = "profile = [\"locks\", \"engine\", \"persistent\"] # the user's own\n";
+    assert_eq!(install(&["--profile", "persistent,locks"]), three);
+    assert_eq!(install(&[]), three);
+    write_file(&file, format!("{three}[journal]\n").as_bytes());
+    env.substrate(["hooks", "uninstall"]).success();
+    assert_eq!(text(), "profile = \"locks\" # the user's own\n[journal]\n");
+    assert_eq!(
+        install(&["--profile", "scratchpad", "--only"]),
+        "profile = \"scratchpad\" # the user's own\n[journal]\n"
+    );
+    env.substrate(["hooks", "install", "--only"]).code(2);
+    let help = env.substrate(["hooks", "install", "--help"]).success();
+    for profile in ["standard", "persistent", "scratchpad", "engine", "locks", "reminders", "all"] {
+        let lines = help.lines().filter(|line| line.trim().starts_with(&format!("- {profile}:")));
+        assert_eq!(lines.count(), 1, "{profile}: {help}");
+    }
+}
+
 /// The permission rules.
 fn allowed(env: &TestEnv) -> Vec<String> {
     let rules = json(env)["permissions"]["allow"].as_array().cloned().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_testkit::{Running, TestEnv, bin, write_file};
+use substrate_testkit::{Recorded, Running, TestEnv, Turn, bin, write_file};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
@@ -106,4 +106,25 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     command.args(["-c", PTY, answer]).arg(bin("substrate")).args(args);
     let run = Running::start(command, Vec::new()).finish(SOON);
     (run.status.unwrap_or(-1), run.stdout)
+}
+
+/// The requests in which something is new, by number.
+pub(crate) fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
+    (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
+}
+
+/// The scratchpad that the model is told to write.
+pub(crate) fn named_scratchpad(request: &Recorded) -> String {
+    let news = request.news();
+    let path = news.split_once("Write to ").and_then(|(_, rest)| rest.split_once(".md"));
+    path.map(|(path, _)| format!("{path}.md")).unwrap_or_default()
+}
+
+/// The model writes the scratchpad that the latest reason names, as it is named.
+pub(crate) fn write_scratchpad(text: &'static str) -> Turn {
+    Turn::from_request(move |request| {
+        let path = named_scratchpad(request);
+        let command = format!("mkdir -p \"$(dirname '{path}')\" && printf '{text}' > '{path}'");
+        Turn::tool("Bash", json!({"command": command, "description": "write it down"}))
+    })
 }

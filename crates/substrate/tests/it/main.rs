@@ -73,6 +73,8 @@ mod real_client_mail;
 #[cfg(test)]
 mod real_client_overflow;
 #[cfg(test)]
+mod real_client_profiles;
+#[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
 mod real_client_run;
@@ -90,6 +92,8 @@ mod same_file;
 mod scratchpad;
 #[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod seed_commands;
 #[cfg(test)]
 mod session_logs;
 #[cfg(test)]

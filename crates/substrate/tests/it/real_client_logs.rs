@@ -1,6 +1,6 @@
 //! The session logs with the real client: the tree that a session with one subagent leaves, and what the model is told.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn};
 
 #[test]
@@ -10,8 +10,15 @@ fn a_session_with_one_subagent_leaves_its_tree_and_is_told_where() {
     env.substrate(["hooks", "install", "--profile", "reminders"]).success();
     env.substrate(["daemon", "start"]).success();
     let model = ModelServer::start(
-        Script::new([Turn::agent("look around"), Turn::text("done"), Turn::text("done")])
-            .subagent("look around", [Turn::text("seen"), Turn::text("seen"), Turn::text("seen")]),
+        Script::new([Turn::agent("look around"), Turn::text("done"), Turn::text("done")]).subagent(
+            "look around",
+            [
+                Turn::tool("Bash", json!({"command": "ls", "description": "look"})),
+                Turn::text("seen"),
+                Turn::text("seen"),
+                Turn::text("seen"),
+            ],
+        ),
     );
     let run = Client::new(&env, &model).print("begin", &["--init"]);
     let session = run.session_id().to_owned();
@@ -39,7 +46,10 @@ fn a_session_with_one_subagent_leaves_its_tree_and_is_told_where() {
     };
     assert_eq!(line("session-start.jsonl")["source"], "startup");
     assert_eq!(line(&format!("{agent}/agent-start.jsonl"))["agent_type"], "general-purpose");
-    assert_eq!(line(&format!("{agent}/agent-stop.jsonl"))["phase"], "validation");
+    let stops = std::fs::read_to_string(folder.join(&agent).join("agent-stop.jsonl")).unwrap();
+    let phase = |line| serde_json::from_str::<Value>(line).unwrap()["phase"].clone();
+    let phases: Vec<Value> = stops.lines().map(phase).collect();
+    assert_eq!(phases, ["validation", "reflexion", "end"]);
     assert_eq!(line("session-end.jsonl")["agent_count"], 1);
     let timeline = std::fs::read_to_string(folder.join("events.log")).unwrap();
     let events: Vec<&str> =

@@ -1,14 +1,9 @@
 //! The real client: each reminder is in one request of the one it is for, and the answers still arrive.
 
 use serde_json::json;
-use substrate_testkit::{Client, ModelServer, Recorded, Script, TestEnv, Thread, Turn};
+use substrate_testkit::{Client, ModelServer, Script, TestEnv, Thread, Turn};
 
-use crate::house::journal;
-
-/// The requests in which something is new, by number.
-fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
-    (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
-}
+use crate::house::{introduced, journal};
 
 /// A piece of work: only a turn with some is reminded.
 fn look() -> Turn {

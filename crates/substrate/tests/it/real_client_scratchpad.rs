@@ -1,31 +1,15 @@
 //! The real client: a subagent that skips its scratchpad, a session that delegated, and one that did not.
 
 use serde_json::json;
-use substrate_testkit::{Client, ModelServer, Recorded, Running, Script, TestEnv, Turn};
+use substrate_testkit::{Client, ModelServer, Running, Script, TestEnv, Turn};
 
-use crate::house::SOON;
+use crate::house::{SOON, named_scratchpad as named, write_scratchpad as write};
 
 fn installed() -> TestEnv {
     let env = TestEnv::new();
     env.substrate(["hooks", "install", "--profile", "scratchpad"]).success();
     env.substrate(["daemon", "start"]).success();
     env
-}
-
-/// Writes the file that the latest reason names, as it is named.
-fn write(text: &'static str) -> Turn {
-    Turn::from_request(move |request| {
-        let path = named(request);
-        let command = format!("mkdir -p \"$(dirname '{path}')\" && printf '{text}' > '{path}'");
-        Turn::tool("Bash", json!({"command": command, "description": "write it down"}))
-    })
-}
-
-/// The path that the model is told to write to.
-fn named(request: &Recorded) -> String {
-    let news = request.news();
-    let path = news.split_once("Write to ").and_then(|(_, rest)| rest.split_once(".md"));
-    path.map(|(path, _)| format!("{path}.md")).unwrap_or_default()
 }
 
 #[test]

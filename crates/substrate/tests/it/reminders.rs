@@ -182,9 +182,12 @@ fn only_a_project_with_that_profile_gets_the_prompts() {
             env.config().join("settings.json")
         };
         let n = String::from_utf8(bytes(&file)).unwrap().matches("\"prompt\":").count();
-        // Another profile takes them out again, and so does an uninstall.
+        // One more profile leaves them; only another takes them out again, and so does an uninstall.
         if n > 0 {
-            env.substrate(["hooks", "install", "--project", "--profile", "standard"]).success();
+            env.substrate(["hooks", "install", "--project", "--profile", "locks"]).success();
+            assert!(String::from_utf8(bytes(&file)).unwrap().contains("\"prompt\":"));
+            env.substrate(["hooks", "install", "--project", "--profile", "locks", "--only"])
+                .success();
             assert!(!String::from_utf8(bytes(&file)).unwrap().contains("\"prompt\":"));
             env.substrate(["hooks", "install", "--project", "--profile", "all"]).success();
             assert!(String::from_utf8(bytes(&file)).unwrap().contains("\"prompt\":"));

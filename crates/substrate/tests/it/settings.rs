@@ -17,6 +17,32 @@ fn a_change_is_in_force_without_a_restart() {
 }
 
 #[test]
+fn a_value_says_which_profile_it_comes_from() {
+    let env = TestEnv::new();
+    configure(&env, "\nprofile = [\"persistent\", \"locks\"]\n");
+    write_file(&env.project().join(".substrate.toml"), b"profile = \"reminders\"\n");
+    let all = env.substrate(["config"]).success();
+    let line = |key: &str| all.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    for (key, profile, file) in [
+        ("persist.mode", "persistent", "config.toml:2"),
+        ("todos.insist", "persistent", "config.toml:2"),
+        ("locks.mirror", "locks", "config.toml:2"),
+        ("reminders.on", "reminders", ".substrate.toml:1"),
+    ] {
+        let line = line(key);
+        assert!(line.contains(&format!("# profile {profile}, ")) && line.ends_with(file), "{line}");
+    }
+    assert!(line("efforts.on").ends_with("# default"), "{all}");
+    assert!(line("profile").contains("[\"persistent\",\"locks\",\"reminders\"]"), "{all}");
+    configure(&env, "profile = \"locks\"\n");
+    assert!(env.substrate(["config"]).success().contains("profile locks, "), "one word works");
+    env.substrate(["config", "set", "profile", "[\"locks\", \"engine\"]"]).success();
+    assert_eq!(env.substrate(["config", "get", "efforts.on"]).success(), "true\n");
+    let wrong = env.substrate(["config", "set", "profile", "[\"lock\"]"]).code(1);
+    assert!(wrong.stderr.contains("`profile`: there is no `lock`"), "{}", wrong.stderr);
+}
+
+#[test]
 fn every_value_says_where_it_comes_from() {
     let env = TestEnv::new();
     configure(&env, "journal.max_age = \"2d\"\n");
@@ -39,6 +65,6 @@ fn every_value_says_where_it_comes_from() {
         "{}",
         told.stdout
     );
-    assert_eq!(env.substrate(["config", "get", "profile"]).success(), "\"all\"\n");
+    assert_eq!(env.substrate(["config", "get", "profile"]).success(), "[\"all\"]\n");
     env.substrate(["config", "get", "nothing"]).code(1);
 }

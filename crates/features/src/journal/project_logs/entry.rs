@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use substrate_core::ids::checksum;
 use substrate_core::text::{cut, one_line};
-use substrate_core::{Actor, Detail, Event, EventKind, SafeId, StartSource, Timestamp};
+use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp};
 
 use super::words::{plain, project};
 
@@ -41,6 +41,37 @@ pub struct Scene<'a> {
     pub root: &'a str,
     /// How many subagents the session had; counts at its end.
     pub n_agents: i64,
+    /// Which step towards its end the stop of a subagent is; `None`: only the client's flag is known.
+    pub step: Option<Step>,
+}
+
+/// What becomes of a subagent that wants to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is asked to check its work.
+    Validation,
+    /// It is asked what went wrong.
+    Reflexion,
+    /// It is held for another reason.
+    Held,
+    End,
+}
+
+impl Step {
+    /// A subagent is asked to validate its work when it first wants to stop, and to think back when it does again. A script
+    /// knows no more than that.
+    const fn of_flag(again: bool) -> Self {
+        if again { Self::Reflexion } else { Self::Validation }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Validation => "validation",
+            Self::Reflexion => "reflexion",
+            Self::Held => "held",
+            Self::End => "end",
+        }
+    }
 }
 
 /// The JSON line about an event as one of that kind. `None`: no file is about it.
@@ -50,7 +81,8 @@ pub fn record(event: &Event, kind: EventKind, scene: &Scene<'_>) -> Option<Entry
         EventKind::SessionStart => SESSION_START,
         EventKind::SessionEnd => SESSION_END,
         EventKind::SubagentStart => AGENT_START,
-        EventKind::SubagentStop => AGENT_STOP,
+        // One line per phase and one for the end; the timeline has the rest.
+        EventKind::SubagentStop if scene.step != Some(Step::Held) => AGENT_STOP,
         _ => return None,
     };
     let mut line = serde_json::to_string(&line(event, kind, scene)).ok()?;
@@ -69,9 +101,9 @@ pub fn timeline(event: &Event, scene: &Scene<'_>, more: &str) -> Option<Entry> {
         let _infallible = write!(text, " type={}", plain(kind));
     }
     let said = match &event.detail {
-        Detail::SessionStart { source, .. } => format!(" source={}", source_word(*source)),
+        Detail::SessionStart { source, .. } => format!(" source={}", source.name()),
         Detail::Stop { again, .. } if event.kind == EventKind::SubagentStop => {
-            format!(" phase={}", phase(*again))
+            format!(" phase={}", scene.step.unwrap_or(Step::of_flag(*again)).name())
         }
         Detail::Stop { again, .. } => format!(" stop_hook_active={again}"),
         Detail::Because { word } if event.kind == EventKind::SessionEnd => {
@@ -113,18 +145,6 @@ pub fn agent_folder(id: &SafeId) -> String {
 /// The file with a subagent's starts.
 pub fn agent_start(event: &Event) -> Option<String> {
     folder(event, EventKind::SubagentStart).map(|folder| format!("{folder}/{AGENT_START}"))
-}
-
-/// As the client calls it.
-pub const fn source_word(source: StartSource) -> &'static str {
-    match source {
-        StartSource::Startup => "startup",
-        StartSource::Resume => "resume",
-        StartSource::Fork => "fork",
-        StartSource::Clear => "clear",
-        StartSource::Compact => "compact",
-        StartSource::Other => "",
-    }
 }
 
 /// A line as it is written: what is particular to other events is not there at all.
@@ -183,7 +203,7 @@ fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
     match kind {
         EventKind::SessionStart => {
             let (source, model) = match &event.detail {
-                Detail::SessionStart { source, model } => (source_word(*source), model.as_deref()),
+                Detail::SessionStart { source, model } => (source.name(), model.as_deref()),
                 _ => ("", None),
             };
             out.source = Some(source);
@@ -195,7 +215,7 @@ fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
                 _ => (false, ""),
             };
             out.stop_hook_active = Some(again);
-            out.phase = Some(phase(again));
+            out.phase = Some(scene.step.unwrap_or(Step::of_flag(again)).name());
             out.agent_transcript_path = Some(transcript);
         }
         EventKind::SessionEnd => {
@@ -209,11 +229,6 @@ fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
         _ => {}
     }
     out
-}
-
-/// A subagent is asked to validate its work when it first wants to stop, and to think back when it does again.
-const fn phase(again: bool) -> &'static str {
-    if again { "reflexion" } else { "validation" }
 }
 
 /// To the second, in UTC.

@@ -17,15 +17,17 @@ use substrate_core::{
     Timestamp, Wish,
 };
 
-use entry::Entry;
+use entry::{Entry, Step};
+
+use crate::reminders;
 
 pub(super) const ON: Key = Key {
     name: "journal.project_logs",
     kind: Kind::Bool,
     default: "false",
-    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where. Only in a working tree or a folder with a `.substrate.toml`.",
+    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where. Only in a working tree, or a folder that has a `.substrate.toml` or `.substrate.local.toml`.",
     project: ProjectMay::TurnOn,
-    profiles: &[("reminders", "true"), ("all", "true")],
+    profiles: &[("reminders", "true")],
 };
 
 pub const MAX_AGE: Key = Key {
@@ -127,12 +129,26 @@ pub(super) fn record(
         (Some(session), EventKind::SessionEnd) => ops::n_agents(cx.db, session.as_str())?,
         _ => 0,
     };
-    let scene = entry::Scene { root: &root, n_agents };
+    let step = (event.kind == EventKind::SubagentStop).then(|| step(outcome));
+    let scene = entry::Scene { root: &root, n_agents, step };
     let lines = [entry::record(event, event.kind, &scene), entry::timeline(event, &scene, "")];
     for Entry { path, line } in lines.into_iter().flatten() {
         cx.effects.push(Effect::SessionLog { root: root.clone(), path, line });
     }
     Ok(())
+}
+
+/// Which step towards its end a subagent has taken.
+fn step(outcome: &Outcome) -> Step {
+    if reminders::face::validates(outcome) {
+        Step::Validation
+    } else if reminders::face::reflects(outcome) {
+        Step::Reflexion
+    } else if outcome.verdict.block.is_some() {
+        Step::Held
+    } else {
+        Step::End
+    }
 }
 
 /// Forgets sessions that the journal no longer has.

@@ -2,7 +2,11 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use substrate_core::{Actor, Detail, Effect, Event, EventKind, SafeId, StartSource, Timestamp};
+use substrate_core::facts::{Daily, DayFile, Found};
+use substrate_core::{
+    Actor, Detail, Effect, Event, EventKind, Need, SafeId, StartSource, Timestamp, ToolCall,
+    ToolClass,
+};
 
 use super::{entry, words};
 use crate::stage::Stage;
@@ -33,7 +37,7 @@ fn because(word: &str) -> Detail {
 }
 
 fn scene(n_agents: i64) -> entry::Scene<'static> {
-    entry::Scene { root: "/home/dev/app", n_agents }
+    entry::Scene { root: "/home/dev/app", n_agents, step: None }
 }
 
 #[rstest]
@@ -232,6 +236,63 @@ fn a_session_leaves_its_tree() {
     assert_eq!(path, "s1/session-end.jsonl");
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["agent_count"], &line["reason"]), (&json!(2), &json!("other")));
+}
+
+#[test]
+fn each_phase_and_the_end_of_a_subagent_is_one_line() {
+    let mut stage = Stage::new("profile = [\"reminders\", \"scratchpad\"]\n");
+    let subagent = |kind: EventKind, detail: Detail, stage: &Stage| Event {
+        actor: sub("a1", "reviewer"),
+        detail,
+        ..stage.event(kind, "s1")
+    };
+    let begun = subagent(EventKind::SubagentStart, Detail::Plain, &stage);
+    stage.told(&begun);
+    // Only who has worked is reminded.
+    let call = ToolCall {
+        name: "Read".to_owned(),
+        class: ToolClass::Read,
+        use_id: None,
+        files: Vec::new(),
+        command: None,
+        input: "{}".to_owned(),
+    };
+    let works = subagent(EventKind::PreToolUse, Detail::ToolBefore { call }, &stage);
+    stage.told(&works);
+    let need = |event: &Event, stage: &Stage| {
+        let needs = substrate_core::engine::needs(crate::ALL, event, stage.settings());
+        needs.into_iter().filter(|need| matches!(need, Need::Daily { .. })).collect::<Vec<_>>()
+    };
+    let mut phases = Vec::new();
+    // Its scratchpad is there only at the fourth try.
+    for (at, again) in [false, true, true, true].into_iter().enumerate() {
+        let end = subagent(EventKind::SubagentStop, stop(again), &stage);
+        for need in need(&end, &stage) {
+            let text = "## What I did\na\n## Cross-agent observations\nb\n## Unresolved\nc\n";
+            let file = DayFile {
+                day: "2027-01-15".to_owned(),
+                text: Some(text.to_owned()),
+                is_folder: false,
+                changed_ms: Some(stage.now.0),
+            };
+            let files = if at == 3 { vec![file] } else { Vec::new() };
+            let folder = "/repo/.claude/scratchpad/reviewer".to_owned();
+            stage.facts.insert(need, Found::Daily(Daily { folder, files }));
+        }
+        let outcome = stage.happen(&end);
+        let written = logged(&stage);
+        stage.printed(outcome.request, true);
+        let line = |name: &str| written.iter().find(|(path, _)| path.ends_with(name));
+        let timeline = &line("events.log").unwrap().1;
+        let phase = timeline.trim_end().rsplit_once(" phase=").unwrap().1.to_owned();
+        let of_file = line("agent-stop.jsonl").map(|(_, line)| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["phase"].as_str().unwrap().to_owned()
+        });
+        assert_eq!(of_file.clone().unwrap_or("held".to_owned()), phase, "{timeline}");
+        phases.extend(of_file);
+    }
+    assert_eq!(phases, ["validation", "reflexion", "end"], "what held it besides is no phase");
 }
 
 #[test]

@@ -51,7 +51,49 @@ fn the_profile_of_seed_4_shows_who_has_what() {
     assert_eq!(after["src/a.rs"]["lastModified"], "2027-01-15T08:00:01.500Z");
     stop(&mut stage, LION);
     assert_eq!(mirrored(&stage).unwrap(), json!({}));
-    assert_eq!(log(&stage), "2027-01-15T08:00:01.500Z [NobleLion] released 1 lock\n");
+    assert_eq!(
+        log(&stage),
+        "2027-01-15T08:00:01.500Z [NobleLion] released 1 lock\n\
+         2027-01-15T08:00:01.500Z [NobleLion] Stop {\"stop_hook_active\":false,\"verdict\":\"allow\"}\n"
+    );
+}
+
+#[test]
+fn the_log_has_a_line_for_every_event() {
+    let mut stage = with("profile = \"locks\"\n");
+    let stopping =
+        Detail::Stop { again: false, last_message: None, n_background_tasks: 0, transcript: None };
+    let start = Detail::SessionStart { source: StartSource::Startup, model: None };
+    let prompt = Detail::Prompt { text: "my own words".to_owned(), from_person: true };
+    let end = Detail::Because { word: "other".to_owned() };
+    for (who, kind, detail, expected) in [
+        (LION, EventKind::SessionStart, start, "[NobleLion] SessionStart {\"source\":\"startup\","),
+        (LION, EventKind::UserPromptSubmit, prompt, "[NobleLion] UserPromptSubmit {\"verdict\":"),
+        (
+            CODER,
+            EventKind::SubagentStart,
+            Detail::Plain,
+            "[NobleLion/coder-1] SubagentStart {\"agent_type\":\"coder\",",
+        ),
+        (
+            CODER,
+            EventKind::SubagentStop,
+            stopping.clone(),
+            "[NobleLion/coder-1] SubagentStop {\"agent_type\":\"coder\",\"stop_hook_active\":false,",
+        ),
+        (LION, EventKind::Stop, stopping, "[NobleLion] Stop {\"stop_hook_active\":false,"),
+        (LION, EventKind::SessionEnd, end, "[NobleLion] SessionEnd {\"reason\":\"other\","),
+    ] {
+        let event = event(&stage, who, kind, detail);
+        stage.told(&event);
+        let log = log(&stage);
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(expected)).collect();
+        assert_eq!(lines.len(), 1, "{expected}: {log}");
+        assert!(!log.contains("my own words"), "{log}");
+        let again = Event { waiting_since: Some(stage.now), ..event };
+        stage.told(&again);
+        assert!(!self::log(&stage).contains(expected), "it is written once");
+    }
 }
 
 #[test]

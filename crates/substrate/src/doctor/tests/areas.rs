@@ -8,6 +8,7 @@ use substrate_features::journal::{FailedFeature, Health};
 
 use super::super::daemon::{Holder, Program, State};
 use super::super::database::{self, Trouble};
+use super::super::project::Unwritten;
 use super::super::trace::Trace;
 use super::Severity::{Error, Info, Ok, Warning};
 use super::*;
@@ -123,6 +124,10 @@ fn database() {
             f.problems = vec![Problem { file, line: 3, message, hint }];
         }),
         ("ignore-rules", Warning, |f| f.unread_rules = vec!["/p/.gitignore".into()]),
+        ("nothing-written-here", Info, |f| {
+            let (root, keys) = ("/p".into(), vec!["locks.mirror"]);
+            f.unwritten = Some(Unwritten { root, keys, profile: "locks" });
+        }),
     ]);
 }
 

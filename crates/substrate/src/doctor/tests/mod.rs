@@ -67,6 +67,7 @@ fn healthy() -> Facts {
         },
         problems: vec![],
         unread_rules: vec![],
+        unwritten: None,
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             is_here: true,
