@@ -257,6 +257,11 @@ pub enum Detail {
         text: String,
         from_person: bool,
     },
+    /// A person used a command or a skill by its name: the client puts its text in place of the prompt.
+    Expansion {
+        command: String,
+        text: String,
+    },
     /// Before a call, or a request for permission to make it.
     ToolBefore {
         call: ToolCall,
@@ -347,6 +352,7 @@ impl Event {
             | Detail::SessionStart { .. }
             | Detail::Because { .. }
             | Detail::Prompt { .. }
+            | Detail::Expansion { .. }
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
             | Detail::Waiter { .. }

@@ -171,7 +171,8 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
             error: payload.error.some_text().unwrap_or_default(),
             last_message: payload.last_assistant_message.some_text(),
         }),
-        K::UserPromptSubmit | K::UserPromptExpansion => prompt(payload),
+        K::UserPromptSubmit => prompt(payload),
+        K::UserPromptExpansion => expansion(payload).or_else(|| prompt(payload)),
         K::PreToolUse | K::PermissionRequest => {
             tools::call(payload).map(|call| Detail::ToolBefore { call })
         }
@@ -231,6 +232,15 @@ fn prompt(payload: &Payload<'_>) -> Option<Detail> {
     let text = payload.prompt.text()?.into_owned();
     let from_person = !text.starts_with(TASK_NOTIFICATION);
     Some(Detail::Prompt { text, from_person })
+}
+
+/// A command or skill of the person's or the project's. What a tool server offers as a prompt is neither.
+fn expansion(payload: &Payload<'_>) -> Option<Detail> {
+    if payload.expansion_type.text().is_some_and(|kind| kind != "slash_command") {
+        return None;
+    }
+    let command = payload.command_name.some_text()?.trim_start_matches('/').to_owned();
+    Some(Detail::Expansion { command, text: payload.prompt.some_text().unwrap_or_default() })
 }
 
 fn failed(payload: &Payload<'_>, error: Raw<'_>) -> Option<Detail> {

@@ -56,7 +56,6 @@ macro_rules! object {
 pub(super) const UNREAD: &[&str] = &[
     "cache_ttl",
     "command_args",
-    "command_name",
     "command_source",
     "compact_summary",
     "content",
@@ -65,7 +64,6 @@ pub(super) const UNREAD: &[&str] = &[
     "delta",
     "effort",
     "estimated_cache_write_usd",
-    "expansion_type",
     "final",
     "index",
     "mcp_server",
@@ -113,6 +111,8 @@ object! {
 
         // Turns.
         prompt,
+        command_name,
+        expansion_type,
         stop_hook_active,
         last_assistant_message,
         background_tasks,

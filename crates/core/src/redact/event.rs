@@ -39,6 +39,7 @@ impl Event {
             }
             Detail::Plain
             | Detail::Prompt { .. }
+            | Detail::Expansion { .. }
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
             | Detail::StopFailure { .. }

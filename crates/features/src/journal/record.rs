@@ -79,7 +79,7 @@ fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
         | Detail::Activity { .. } => (None, None),
         Detail::SessionStart { model, .. } => (None, model.as_deref()),
         Detail::Because { word } => (Some(word), None),
-        Detail::Prompt { text, .. } => (Some(text), None),
+        Detail::Prompt { text, .. } | Detail::Expansion { text, .. } => (Some(text), None),
         Detail::ToolBefore { call } => (Some(&call.input), None),
         Detail::ToolAfter { call, response, .. } => (Some(&call.input), Some(response)),
         Detail::ToolFailed { call, error, .. } => (Some(&call.input), Some(error)),

@@ -89,7 +89,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("TaskCreated-teammate",                "aalice-2d8f3d34804b6daf:alice",     "task 1 mate task of alice"),
     ("TaskCreated",                         "main",                              "task 1 Write the parser"),
     ("TeammateIdle",                        "aalice-2d8f3d34804b6daf:alice",     "plain"),
-    ("UserPromptExpansion",                 "main",                              "prompt by a person"),
+    ("UserPromptExpansion",                 "main",                              "command greet"),
     ("UserPromptSubmit-task-notification",  "main",                              "prompt by the client"),
     ("UserPromptSubmit",                    "main",                              "prompt by a person"),
     ("WorktreeCreate",                      "main",                              "path agent-ac25540790dcf6e2e"),
@@ -213,6 +213,7 @@ fn what(detail: &Detail) -> String {
         Detail::Because { word } => format!("because {word}"),
         Detail::Prompt { from_person: true, .. } => "prompt by a person".to_owned(),
         Detail::Prompt { from_person: false, .. } => "prompt by the client".to_owned(),
+        Detail::Expansion { command, .. } => format!("command {command}"),
         Detail::ToolBefore { call } => format!("before {}", tool(call)),
         Detail::ToolAfter { call, duration_ms, .. } => {
             format!("after {} {} ms", tool(call), duration_ms.unwrap())
