@@ -18,18 +18,34 @@ const PAYLOAD: &str = "payload";
 /// How many are told at once.
 const MAX_AT_ONCE: i64 = 4;
 
-/// How much of a file is read.
+/// How much of a file is read: more than there is ever room for.
 const MAX_READ: usize = 8 << 10;
+
+/// The bytes that may be told with one event. A session begins with words of other features as well.
+const ROOM: usize = 7_500;
+pub(super) const ROOM_AT_START: usize = 6_500;
 
 /// Everything that waits for the effort, for a window that may be told it.
 pub(super) fn all(cx: &mut Cx<'_>, effort: &Effort, window: i64) -> Result<Vec<Wish>, DbError> {
+    within(cx, effort, window, &mut { ROOM })
+}
+
+/// The same in so much room; what is left of it afterwards.
+pub(super) fn within(
+    cx: &mut Cx<'_>,
+    effort: &Effort,
+    window: i64,
+    room: &mut usize,
+) -> Result<Vec<Wish>, DbError> {
     let mut out: Vec<Wish> = Vec::new();
     if let Some(text) = payload(cx, effort, window) {
         let more = format!("substrate effort show {} --dehydrated", effort.id);
-        out.push(told(PAYLOAD, effort.id, words::payload(effort, &text), more));
+        let text = words::payload(effort, &text);
+        *room = room.saturating_sub(text.len());
+        out.push(told(PAYLOAD, effort.id, text, more));
     }
     for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
-        out.push(wish(cx, effort.id, &pending));
+        out.push(wish(cx, effort.id, &pending, room));
     }
     Ok(with_receipt(out))
 }
@@ -38,7 +54,8 @@ pub(super) fn all(cx: &mut Cx<'_>, effort: &Effort, window: i64) -> Result<Vec<W
 pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> {
     let open = ops_pending::open(cx.db, effort, cx.now, MAX_AT_ONCE)?;
     let files = open.iter().filter(|pending| pending.what == What::Preload);
-    let wishes = files.map(|pending| wish(cx, effort, pending)).collect();
+    let mut room = ROOM;
+    let wishes = files.map(|pending| wish(cx, effort, pending, &mut room)).collect();
     Ok(with_receipt(wishes))
 }
 
@@ -100,12 +117,13 @@ fn payload(cx: &Cx<'_>, effort: &Effort, window: i64) -> Option<String> {
     effort.payload.clone().filter(|_| is_due)
 }
 
-fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending) -> Wish {
+fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending, room: &mut usize) -> Wish {
     let file = match pending.what {
         What::Preload => text(cx, &pending.body),
         What::Inject => None,
     };
-    let text = words::pending(effort, pending, file.as_deref());
+    let text = words::pending(effort, pending, file.as_deref(), *room);
+    *room = room.saturating_sub(text.len());
     told(PENDING, pending.id, text, format!("substrate effort show {effort}"))
 }
 

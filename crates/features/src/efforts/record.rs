@@ -10,7 +10,7 @@ use substrate_core::{
 };
 
 use super::ops_windows::{self, Standing};
-use super::{calls, ops_files, ops_pending, pending, policy};
+use super::{calls, ops_files, ops_pending, pending, policy, skill_use};
 use crate::identity::book::MAIN;
 
 /// How long windows without an effort are remembered.
@@ -40,10 +40,15 @@ pub(super) fn record(
             EventKind::SessionStart
             | EventKind::PreToolUse
             | EventKind::PostToolUse
-            | EventKind::UserPromptSubmit,
+            | EventKind::UserPromptSubmit
+            | EventKind::UserPromptExpansion,
             detail,
         ) => {
             pending::claim(cx, outcome)?;
+            // What was done can't be refused any more; a prompt can.
+            if event.kind == EventKind::PostToolUse || outcome.verdict.block.is_none() {
+                skill_use::carry_out(cx, event)?;
+            }
             let (asked, files) = match detail {
                 Detail::ToolAfter { call, .. } => (dialogue(call), loaded(call)),
                 _ => (None, &[][..]),
