@@ -310,7 +310,13 @@ pub enum Detail {
     Task {
         id: String,
         subject: String,
+        description: Option<String>,
         teammate: Option<String>,
+    },
+    /// A member of a team of agents has nothing to do.
+    Teammate {
+        name: String,
+        team: Option<String>,
     },
     ModelSwitch {
         from: Option<String>,
@@ -360,6 +366,7 @@ impl Event {
             | Detail::StopFailure { .. }
             | Detail::Notification { .. }
             | Detail::Task { .. }
+            | Detail::Teammate { .. }
             | Detail::ModelSwitch { .. }
             | Detail::Path { .. }
             | Detail::Malformed { .. } => None,

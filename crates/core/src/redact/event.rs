@@ -32,6 +32,10 @@ impl Event {
                 hide(id);
                 teammate.iter_mut().for_each(hide);
             }
+            Detail::Teammate { name, team } => {
+                hide(name);
+                team.iter_mut().for_each(hide);
+            }
             Detail::ModelSwitch { from, to } => from.iter_mut().chain(to).for_each(hide),
             Detail::Path { path, word } => {
                 hide(path);

@@ -22,6 +22,8 @@ pub(super) struct Standing {
     pub(super) n_tried: i64,
     /// It goes on without a log entry.
     pub(super) is_let_go: bool,
+    /// The teammates that have nothing to do, a line each; it was not told yet.
+    pub(super) idle: String,
     pub(super) effort: Option<Current>,
 }
 
@@ -74,7 +76,7 @@ pub(super) const STANDING: &str =
     "select w.id, w.n_calls, w.n_denied, w.level, w.refused_ms, e.id, e.skill, e.phase, e.warn_at, e.block_at,
        case when e.n_pending > 0
          or (e.payload is not null and e.payload_told_ms is null and e.payload_by <> w.id) then 1 else 0 end,
-       e.guards, w.has_shell, w.n_tried, w.let_go
+       e.guards, w.has_shell, w.n_tried, w.let_go, w.idle
      from windows w
      left join windows m on m.session = w.session and m.actor = 'main' and m.ended_ms is null
      left join efforts e on e.id = m.effort and e.agent = m.agent and e.finished_ms is null
@@ -107,6 +109,7 @@ pub(super) fn standing(
             has_shell: row.int(12)? == 1,
             n_tried: row.int(13)?,
             is_let_go: row.int(14)? == 1,
+            idle: row.text(15)?,
             effort,
         })
     })
@@ -238,6 +241,26 @@ pub(super) fn used_skill(
          where session = $1 and actor = 'main' and ended_ms is null",
         &[session.into(), skill.into(), prompt.into(), now.0.into()],
     )?;
+    Ok(())
+}
+
+/// How many teammates are noted for a main thread.
+const MAX_IDLE: i64 = 1_000;
+
+/// A teammate has nothing to do: the main thread is told at its next event.
+pub(super) fn idle(db: &mut dyn Db, session: &str, name: &str) -> Result<(), DbError> {
+    db.execute(
+        "update windows set idle = idle || $2 || char(10)
+         where session = $1 and actor = 'main' and ended_ms is null and length(idle) < $3
+           and instr(char(10) || idle, char(10) || $2 || char(10)) = 0",
+        &[session.into(), name.into(), MAX_IDLE.into()],
+    )?;
+    Ok(())
+}
+
+/// The main thread was told.
+pub(super) fn idle_told(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+    db.execute("update windows set idle = '' where id = $1", &[window.into()])?;
     Ok(())
 }
 

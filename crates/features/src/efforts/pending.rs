@@ -7,13 +7,16 @@ use substrate_core::{Cx, DbError, FeatureError, Outcome, Part, RequestId, Wish};
 
 use super::ops::{self, Effort};
 use super::ops_pending::{self, CLAIM_MS, Pending, What};
-use super::ops_windows::Standing;
+use super::ops_windows::{self, Standing};
 use super::{NAME, words};
 
 /// What is told: something that waits,
 const PENDING: &str = "pending";
 /// or what an earlier window of an effort left.
 const PAYLOAD: &str = "payload";
+
+/// Or which teammates have nothing to do.
+const IDLE: &str = "idle";
 
 /// How many are told at once.
 const MAX_AT_ONCE: i64 = 4;
@@ -50,6 +53,13 @@ pub(super) fn within(
     Ok(with_receipt(out))
 }
 
+/// The teammates that have nothing to do, for the main thread. It is told, and not held.
+pub(super) fn idle(standing: &Standing) -> Option<Wish> {
+    let names: Vec<&str> = standing.idle.lines().collect();
+    let text = (!names.is_empty()).then(|| words::idle(&names))?;
+    Some(told(IDLE, standing.window, text, "substrate fleet".to_owned()))
+}
+
 /// Only the files that wait.
 pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> {
     let open = ops_pending::open(cx.db, effort, cx.now, MAX_AT_ONCE)?;
@@ -81,6 +91,8 @@ pub(super) fn claim(cx: &mut Cx<'_>, outcome: &Outcome) -> Result<(), DbError> {
     for part in outcome.told(NAME) {
         if part.what == PAYLOAD {
             ops_pending::claim_payload(cx.db, part.id, outcome.request, cx.now)?;
+        } else if part.what == IDLE {
+            ops_windows::idle_told(cx.db, part.id)?;
         } else {
             ops_pending::claim(cx.db, part.id, outcome.request, cx.now)?;
         }

@@ -51,10 +51,11 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
                 return Ok(vec![skill_use::told(cx, &plan)?]);
             }
             let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
+            let mut wishes: Vec<Wish> = pending::idle(&standing).into_iter().collect();
             if standing.effort.as_ref().is_some_and(|effort| effort.has_news) {
-                return news(cx, &standing);
+                wishes.extend(news(cx, &standing)?);
             }
-            Ok(Vec::new())
+            Ok(wishes)
         }
         (EventKind::UserPromptSubmit, detail) if is_main => prompted(cx, event, detail),
         (EventKind::UserPromptExpansion, _) if is_main => {
@@ -69,8 +70,9 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         }
         (EventKind::SubagentStart, _) if !is_main => {
             let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
-            let effort = pending::effort(cx, &standing)?;
-            Ok(effort.iter().map(|effort| context(words::for_subagent(effort))).collect())
+            let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+            let known = directives::face::told(cx.db, effort.id)?;
+            Ok(vec![context(words::for_subagent(&effort, &known))])
         }
         _ => Ok(Vec::new()),
     }
@@ -131,7 +133,7 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
 fn prompted(cx: &mut Cx<'_>, event: &Event, detail: &Detail) -> Result<Vec<Wish>, FeatureError> {
     let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
     let plan = skill_use::plan(cx, event)?;
-    let mut wishes = Vec::new();
+    let mut wishes: Vec<Wish> = pending::idle(&standing).into_iter().collect();
     if let Some(plan) = &plan {
         wishes.push(skill_use::told(cx, plan)?);
     }

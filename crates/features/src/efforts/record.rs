@@ -23,6 +23,9 @@ const STEP: i64 = 200;
 const MAX_DIALOGUE: usize = 4_000;
 const MAX_FAILURE: usize = 300;
 
+/// The longest name of a teammate, with its team.
+const MAX_NAME: usize = 120;
+
 /// The longest path that is kept.
 const MAX_PATH: usize = 1_000;
 
@@ -80,6 +83,17 @@ pub(super) fn record(
                 ops_windows::set_refused(cx.db, standing.window, Some(cx.now))?;
             }
         }
+        (EventKind::TeammateIdle, detail) if outcome.verdict.block.is_none() => {
+            let name = match detail {
+                Detail::Teammate { name, team: Some(team) } => format!("{name} of {team}"),
+                Detail::Teammate { name, team: None } => name.clone(),
+                _ => event.actor.kind().unwrap_or_default().to_owned(),
+            };
+            let name = one_line(&name, MAX_NAME);
+            if !name.is_empty() {
+                ops_windows::idle(cx.db, session, &name)?;
+            }
+        }
         (EventKind::SubagentStop, _) => {
             let goes_on = outcome.verdict.block.is_some() || outcome.verdict.wait.is_some();
             if let (Actor::Subagent { id, .. }, false) = (&event.actor, goes_on) {
@@ -135,9 +149,12 @@ pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
             let (name, error) = (one_line(&call.name, 60), one_line(&error, MAX_FAILURE));
             Some(("failure", format!("{name} {how}: {error}")))
         }
-        Detail::Task { id, subject, .. } => {
+        Detail::Task { id, subject, description, .. } => {
             let (id, subject) = (one_line(id, 20), one_line(subject, MAX_FAILURE));
-            Some(("to-do", format!("#{id} {subject}")))
+            let about = description.as_deref().map_or_else(String::new, |about| {
+                format!(": {}", one_line(&redacted(about, 2 * MAX_FAILURE, false), MAX_FAILURE))
+            });
+            Some(("to-do", format!("#{id} {subject}{about}")))
         }
         _ => None,
     }

@@ -122,4 +122,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
               alter table windows add column n_tried bigint not null default 0;
               alter table windows add column let_go bigint not null default 0;",
     },
+    Migration {
+        about: "teammates that have nothing to do, for the main thread",
+        sql: "alter table windows add column idle text not null default '';",
+    },
 ];

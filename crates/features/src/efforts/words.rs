@@ -265,24 +265,38 @@ fn content(path: &str, file: Option<&str>, room: usize) -> String {
 
 /// Directions that an earlier window was told.
 pub(super) fn directions(paths: &[String]) -> String {
-    let names: Vec<String> =
-        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
     format!(
         "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
-        names.join(", ")
+        listed(paths)
     )
 }
 
 /// What a subagent is told.
-pub(super) fn for_subagent(effort: &Effort) -> String {
-    let Effort { id, skill, phase, task, block_at, .. } = effort;
+pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
+    let Effort { id, skill, phase, task, block_at, config, .. } = effort;
     let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
-    format!(
+    let mut out = format!(
         "You help with effort {id} (skill `{skill}`{phase}), task `{}`. Note what you do, find and decide with `substrate effort log \"…\"`{}; it goes into `{}`.",
         one_line(&task.relative, 200),
         every(*block_at),
         log_name(effort)
-    )
+    );
+    if !config.log.is_empty() {
+        let _infallible = write!(out, "\nIts log is kept like this:{}", text::quoted(&config.log));
+    }
+    if !directions.is_empty() {
+        let names = listed(directions);
+        let _infallible =
+            write!(out, "\nIts directions: {names}; read them before you edit beside them.");
+    }
+    out
+}
+
+/// Paths, as many as anybody reads.
+fn listed(paths: &[String]) -> String {
+    let names: Vec<String> =
+        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
+    names.join(", ")
 }
 
 /// What a summary must not lose.
@@ -309,6 +323,13 @@ pub(super) fn status(now: Timestamp, effort: &Effort, n_calls: i64) -> String {
         effort.skill,
         one_line(&effort.task.relative, 200)
     )
+}
+
+/// Teammates that wait for work.
+pub(super) fn idle(names: &[&str]) -> String {
+    let are = if names.len() == 1 { "has" } else { "have" };
+    let names: Vec<String> = names.iter().map(|name| one_line(name, 120)).collect();
+    format!("{} {are} nothing to do now; `substrate fleet` shows who does what.", names.join(", "))
 }
 
 /// A reminder before calls are refused.

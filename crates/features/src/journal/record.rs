@@ -87,6 +87,7 @@ fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
         Detail::StopFailure { error, last_message } => (Some(error), last_message.as_deref()),
         Detail::Notification { kind, message } => (Some(kind), Some(message)),
         Detail::Task { id, subject, .. } => (Some(id), Some(subject)),
+        Detail::Teammate { name, team } => (Some(name), team.as_deref()),
         Detail::ModelSwitch { from, to } => (from.as_deref(), to.as_deref()),
         Detail::Path { path, word } => (Some(path), word.as_deref()),
         Detail::Malformed { error, excerpt } => (Some(excerpt), Some(error)),
