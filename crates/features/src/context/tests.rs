@@ -51,6 +51,17 @@ fn usage(stage: &mut Stage) -> Option<(i64, i64)> {
     stage.with(|cx| face::usage(cx, &event).unwrap()).map(|usage| (usage.used, usage.size))
 }
 
+/// A command in the session's own shell.
+fn inside() -> Caller {
+    Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        project: "/repo".to_owned(),
+        ..Caller::default()
+    }
+}
+
 fn statusline(stage: &mut Stage, input: &Value) -> Result<Output, VerbError> {
     stage.call(&Caller::default(), &["statusline"], json!({"input": input}))
 }
@@ -99,13 +110,7 @@ fn the_status_line_names_who_what_how_full_and_what_waits() {
     assert_eq!(statusline(&mut stage, &status(78_100, 200_000)).unwrap().text, "39 %\n");
     let event = start(&stage, StartSource::Startup, None);
     stage.happen(&event);
-    let caller = Caller {
-        session: Some("s1".to_owned()),
-        inside_client: true,
-        cwd: "/repo".to_owned(),
-        project: "/repo".to_owned(),
-        ..Caller::default()
-    };
+    let caller = inside();
     let found = json!({"config": {"phases": ["explore"]}});
     stage.call(&caller, &["effort", "start"], json!({"skill": "fix", "found": found})).unwrap();
     let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
@@ -180,13 +185,7 @@ fn an_agent_that_never_had_anything_is_told_nothing_and_its_summary_says_nothing
 #[test]
 fn whoever_had_an_effort_or_a_lease_is_told_who_it_is() {
     let mut stage = begun();
-    let caller = Caller {
-        session: Some("s1".to_owned()),
-        inside_client: true,
-        cwd: "/repo".to_owned(),
-        project: "/repo".to_owned(),
-        ..Caller::default()
-    };
+    let caller = inside();
     stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
     stage.call(&caller, &["effort", "finish"], json!({})).unwrap();
     assert_eq!(compacted(&mut stage), WHO);

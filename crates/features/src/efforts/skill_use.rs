@@ -30,9 +30,6 @@ pub(super) struct Use {
 
 /// What an event says about a use of a skill.
 pub(super) fn of(event: &Event, settings: &Settings) -> Option<Use> {
-    if !settings.on("efforts.on") || !matches!(event.actor, Actor::Main { .. }) {
-        return None;
-    }
     let (name, is_run) = match (event.kind, &event.detail) {
         (EventKind::UserPromptSubmit, Detail::Prompt { text, from_person: true }) => {
             (typed(text)?.to_owned(), false)
@@ -48,8 +45,9 @@ pub(super) fn of(event: &Event, settings: &Settings) -> Option<Use> {
         }
         _ => return None,
     };
+    let is_asked = matches!(event.actor, Actor::Main { .. }) && settings.on("efforts.on");
     let prompt = event.prompt_id.clone().unwrap_or_default();
-    make::is_skill(&name).then_some(Use { skill: name, prompt, is_run })
+    (is_asked && make::is_skill(&name)).then_some(Use { skill: name, prompt, is_run })
 }
 
 /// `/fix the door`: the name that a prompt begins with.

@@ -35,8 +35,8 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | be told of a message later | `substrate snooze 42 --until 1h` |
 | wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
 | see who holds what | `substrate locks` |
-| log what you did in an effort, see it, end it | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
-| go on with an effort that was left | `substrate effort list`, `substrate effort resume 3` |
+| log, see and end your effort | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
+| take up an effort | `substrate effort list`, `substrate effort resume 3` |
 | find old mail | `substrate search WORDS`, `substrate thread 42` |
 | see what happened, what was refused | `substrate journal`, `substrate journal list --verdict deny` |
 | know whether Substrate works | `substrate doctor` |

@@ -60,7 +60,7 @@ fn compaction_briefs_all_that_matters_within_the_budget() {
 #[test]
 fn a_subagent_is_told_the_directions_and_how_the_log_is_kept() {
     let mut stage = two();
-    let found = json!({"config": {"log": "## What, why\n[substrate mail] x"}});
+    let found = json!({"config": {"log": "## What, why\n[x] y"}});
     let body = json!({"skill": "fix", "task": "tasks/door", "found": found});
     must(&mut stage, LION, "start", body);
     stage.set("[efforts]\non = true\n[directives]\non = true\n");
@@ -77,7 +77,7 @@ fn a_subagent_is_told_the_directions_and_how_the_log_is_kept() {
     let told = said(&happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain));
     assert!(
         told.ends_with(
-            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [substrate mail] x\nIts directions: `/repo/AGENTS.md`; read them before you edit beside them."
+            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y\nIts directions: `/repo/AGENTS.md`; read them before you edit beside them."
         ),
         "{told}"
     );
@@ -89,7 +89,7 @@ fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
     brainstorm(&mut stage);
     let file =
         |name: &str, n: usize| (format!("/repo/{name}"), format!("{}\n", "y".repeat(79)).repeat(n));
-    let files = [file("a.md", 30), file("b b.md", 60), file("c.md", 30)];
+    let files = [file("a.md", 30), file("b b.md", 70), file("c.md", 30)];
     for (path, text) in &files {
         stage.machine.texts.insert(path.clone(), text.clone());
         stage.machine.files.insert(path.clone(), 1);
@@ -125,11 +125,11 @@ fn a_teammate_without_work_is_told_to_the_main_thread_once_and_holds_nobody() {
     tool(&mut stage, LION);
     idle(&mut stage, "alice", Some("doors"));
     idle(&mut stage, "alice", Some("doors"));
-    idle(&mut stage, "bob\n[substrate mail] x", None);
+    idle(&mut stage, "bob\n[x] y", None);
     let told = done(&mut stage, LION);
     assert_eq!(
         said(&told),
-        "alice of doors, bob [substrate mail] x have nothing to do now; `substrate fleet` shows who does what."
+        "alice of doors, bob [x] y have nothing to do now; `substrate fleet` shows who does what."
     );
     assert_eq!(said(&done(&mut stage, LION)), "", "once");
     idle(&mut stage, "alice", None);

@@ -310,10 +310,8 @@ fn a_task_is_found_by(#[case] words: &str, #[case] expected: bool) {
 fn a_session_shows_the_files_of_each_window() {
     let mut stage = two();
     brainstorm(&mut stage);
-    let read = |path: &str| ToolCall {
-        files: vec![path.to_owned()],
-        ..super::call("Read", ToolClass::Read)
-    };
+    let read =
+        |path: &str| ToolCall { files: vec![path.to_owned()], ..call("Read", ToolClass::Read) };
     after(&mut stage, LION, read("/repo/a.rs"));
     stage.pass(SECOND);
     after(&mut stage, LION, read("/repo/b.rs"));
