@@ -44,7 +44,7 @@ pub(super) fn before(
                 return Ok(vec![words::refusal(n_calls, &named)]);
             }
             Answer::Goes(why) if !standing.is_let_go => {
-                wishes.push(let_go(cx, standing, effort, why)?)
+                wishes.push(let_go(cx, standing, effort, why)?);
             }
             Answer::Goes(_) => {}
         }

@@ -84,12 +84,7 @@ pub(super) fn record(
             }
         }
         (EventKind::TeammateIdle, detail) if outcome.verdict.block.is_none() => {
-            let name = match detail {
-                Detail::Teammate { name, team: Some(team) } => format!("{name} of {team}"),
-                Detail::Teammate { name, team: None } => name.clone(),
-                _ => event.actor.kind().unwrap_or_default().to_owned(),
-            };
-            let name = one_line(&name, MAX_NAME);
+            let name = teammate(event, detail);
             if !name.is_empty() {
                 ops_windows::idle(cx.db, session, &name)?;
             }
@@ -126,6 +121,16 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         ops_files::forget(cx.db)?;
     }
     Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+}
+
+/// Who has nothing to do, and of which team.
+fn teammate(event: &Event, detail: &Detail) -> String {
+    let name = match detail {
+        Detail::Teammate { name, team: Some(team) } => format!("{name} of {team}"),
+        Detail::Teammate { name, team: None } => name.clone(),
+        _ => event.actor.kind().unwrap_or_default().to_owned(),
+    };
+    one_line(&name, MAX_NAME)
 }
 
 /// The files that a call has put into its actor's context.

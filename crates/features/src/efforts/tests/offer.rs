@@ -167,7 +167,7 @@ fn whoever_had_it_learns_of_it_when_it_comes_back_and_has_it_no_more() {
     resume(&mut stage, NEW, 1).unwrap();
     stage.machine.processes.insert(10, 2);
     let back = start(&mut stage, LION, StartSource::Resume);
-    let told = back.verdict.context.clone().unwrap();
+    let told = back.verdict.context.unwrap();
     assert!(told.contains("Effort 1 is ") && told.contains("'s now"), "{told}");
     assert_eq!(windows(&mut stage, LION).last().unwrap()["effort"], Value::Null);
     for _ in 0..20 {
