@@ -153,8 +153,7 @@ fn after_a_compaction_an_agent_is_told_once_what_it_holds() {
     let mut stage = begun();
     let event = before(&stage);
     stage.happen(&event);
-    let held =
-        "You hold 1 file lease: `a.rs`. They end with your turn; `substrate locks` shows them.";
+    let held = "You hold 1 file lease: `a.rs`. It ends with your turn; `substrate locks` shows it.";
     assert_eq!(compacted(&mut stage), format!("{WHO} {held}"), "and nothing else, and not twice");
     // The lease has run out, and the row may still be there.
     stage.pass(2 * 3_600_000);
