@@ -83,6 +83,8 @@ pub struct SettingsFormat {
     pub add: fn(&str, &Wanted) -> Result<Edited, SettingsError>,
     /// Takes out our own entries (and these rules), and touches nothing else.
     pub remove: fn(&str, &[String]) -> Result<Edited, SettingsError>,
+    /// Takes out a status line that is ours, which a user put there by hand, and touches nothing else. `None`: there is none.
+    pub without_status_line: fn(&str) -> Result<Option<Edited>, SettingsError>,
     /// Our own entries.
     pub registered: fn(&str) -> Result<Vec<Registered>, SettingsError>,
     /// What this client would drop of the file.

@@ -14,6 +14,7 @@ pub mod lineage;
 pub mod merge;
 pub mod redact;
 pub mod settings;
+pub mod size;
 pub mod text;
 pub mod time;
 pub mod tool;

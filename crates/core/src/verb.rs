@@ -275,6 +275,9 @@ pub enum VerbError {
     /// The caller can mend it.
     #[error("{message}")]
     User { message: String, hint: String },
+    /// It would lose something, so the caller must be sure: asked again with `body`, it is done.
+    #[error("{message}")]
+    Unsure { message: String, question: String, hint: String, body: Value },
     #[error(transparent)]
     Db(#[from] DbError),
 }

@@ -30,7 +30,9 @@ mod supervise;
 mod todos;
 mod work;
 
-pub use identity::{is_agent_name, standing};
+pub use fleet::tmux_servers;
+pub use identity::{is_agent_name, projects, standing};
+pub use locks::may_change_leased;
 
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};

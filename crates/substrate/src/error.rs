@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use substrate_core::{DbError, VerbError};
 use substrate_store::StoreError;
 
@@ -58,13 +59,30 @@ pub(crate) struct AppError {
     pub(crate) message: String,
     pub(crate) causes: Vec<String>,
     pub(crate) hints: Vec<String>,
+    /// What a person may say yes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<Box<Question>>,
+}
+
+/// Something that is only done when the caller is sure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Question {
+    pub(crate) text: String,
+    /// What to ask the verb with then.
+    pub(crate) body: Value,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, AppError>;
 
 impl AppError {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hints: Vec::new() }
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            question: None,
+        }
     }
 
     pub(crate) fn from_error(kind: Kind, error: &dyn Error) -> Self {
@@ -146,6 +164,10 @@ impl From<VerbError> for AppError {
     fn from(error: VerbError) -> Self {
         match error {
             VerbError::User { message, hint } => Self::new(Kind::User, message).hint(hint),
+            VerbError::Unsure { message, question, hint, body } => {
+                let question = Some(Box::new(Question { text: question, body }));
+                Self { question, ..Self::new(Kind::User, message).hint(hint) }
+            }
             VerbError::Db(error) => error.into(),
         }
     }

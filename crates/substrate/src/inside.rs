@@ -8,12 +8,21 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::{fsx, proc};
+
+/// The first step of a path below that root which is a link. `None`: there is none, or the path is not below it.
+pub(crate) fn link(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut here = root.to_owned();
+    path.strip_prefix(root).ok()?.components().find_map(|step| {
+        here.push(step);
+        here.is_symlink().then(|| here.clone())
+    })
+}
 
 /// An open folder.
 #[derive(Debug)]
@@ -234,7 +243,7 @@ mod tests {
     use super::*;
 
     /// A project with a file, and every kind of way out of it to a file of somebody else.
-    fn project() -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
+    fn project() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (root, out) = (folder.path().join("p"), folder.path().join("out"));
         for folder in [root.join("a/b"), out.join("b")] {

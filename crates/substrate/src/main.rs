@@ -18,6 +18,7 @@ mod machine;
 mod proc;
 mod processes;
 mod relay;
+mod remnants;
 mod run;
 mod tmux;
 mod ui;

@@ -15,7 +15,7 @@ use crate::process::{Run, Running, attempt, command};
 use crate::wait::poll;
 
 /// Longer than any command should take on a busy machine, shorter than nextest's patience.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(60);
 /// For each step of cleaning up.
 const QUIET: Duration = Duration::from_secs(5);
 

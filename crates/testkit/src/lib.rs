@@ -30,4 +30,4 @@ pub use env::{Payload, TestEnv};
 pub use fsx::write_file;
 pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};
 pub use process::{Run, Running};
-pub use wait::wait_until;
+pub use wait::{at_most, wait_until};

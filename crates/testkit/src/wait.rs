@@ -6,6 +6,19 @@ pub fn wait_until(deadline: Duration, what: &str, holds: impl FnMut() -> bool) {
     assert!(poll(deadline, Duration::from_millis(5), holds), "waited {deadline:?} in vain: {what}");
 }
 
+/// What takes `quiet` at most on a quiet machine may take so long on this one now: a hundred times as much longer as
+/// starting `/bin/true` takes. Measure it after what it is compared with.
+pub fn at_most(quiet: Duration) -> Duration {
+    let spawn = || {
+        let begun = Instant::now();
+        let ended = crate::process::command("/bin/true").status();
+        assert!(ended.is_ok_and(|status| status.success()), "`/bin/true` runs");
+        begun.elapsed()
+    };
+    let slowest = (0..5).map(|_| spawn()).max().unwrap_or_default();
+    quiet + slowest * 100
+}
+
 /// Polls until `holds` (true) or the deadline has passed (false). `every` is longer where one look
 /// costs a process.
 pub(crate) fn poll(deadline: Duration, every: Duration, mut holds: impl FnMut() -> bool) -> bool {

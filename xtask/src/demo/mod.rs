@@ -8,6 +8,7 @@ mod teller;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
+use substrate_core::time::Took;
 
 use crate::args::Args;
 use crate::dist;
@@ -71,9 +72,10 @@ fn summary(sandbox: &Sandbox) -> Result<()> {
             .count();
         let median = costs.get(costs.len() / 2).copied().unwrap_or(0);
         say!(
-            "{:<10} {actor:<16} {:>7} {n_tools:>6} {n_refused:>8} {median:>9} us",
+            "{:<10} {actor:<16} {:>7} {n_tools:>6} {n_refused:>8} {:>12}",
             session.name,
-            mine.len()
+            mine.len(),
+            Took(median)
         );
         if mine.is_empty() {
             bail!("nothing was journaled for {} {actor}", session.name);

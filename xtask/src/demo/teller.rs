@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
+use substrate_core::time::Took;
 
 use super::cast::{Actor, Session};
 use crate::proc;
@@ -74,8 +75,8 @@ impl<'a> Teller<'a> {
 
     /// One event and what came of it. Whether it was refused.
     pub(super) fn tell(&self, actor: &Actor, event: &str, what: &str, more: Value) -> Result<bool> {
-        let (answer, us) = self.hook(actor, event, more)?;
-        say!("{:<15} {what}  [{event}, {}.{} ms]", actor.called(), us / 1_000, us % 1_000 / 100);
+        let (answer, took) = self.hook(actor, event, more)?;
+        say!("{:<15} {what}  [{event}, {}]", actor.called(), Took::of(took));
         hear(&answer);
         Ok(answer.pointer("/hookSpecificOutput/permissionDecision").is_some())
     }
@@ -109,7 +110,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Runs the real hook as the client does; its answer, and how long it took.
-    fn hook(&self, actor: &Actor, event: &str, more: Value) -> Result<(Value, u128)> {
+    fn hook(&self, actor: &Actor, event: &str, more: Value) -> Result<(Value, Duration)> {
         let mut command = self.program(&["claude-code", event]);
         let ran = proc::feed(&mut command, &actor.payload(event, &self.cwd, more))?;
         if !ran.ok() {
@@ -117,7 +118,7 @@ impl<'a> Teller<'a> {
         }
         let answer =
             if ran.stdout.is_empty() { Value::Null } else { serde_json::from_slice(&ran.stdout)? };
-        Ok((answer, ran.took.as_micros()))
+        Ok((answer, ran.took))
     }
 
     /// The hook client, started by a client that a person watches.
@@ -152,9 +153,9 @@ impl Waiter {
             bail!("the waiter ended with {status}: {words}");
         }
         say!(
-            "{:<15} is woken within {} ms of the sender's start: the client begins a turn",
+            "{:<15} is woken within {} of the sender's start: the client begins a turn",
             self.of.name,
-            took.as_millis()
+            Took::of(took)
         );
         say!("{:<15}   → the model is told: {}", "", indented(&words));
         Ok(())

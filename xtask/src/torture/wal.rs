@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
+use substrate_core::size::Bytes;
 
 use super::pump::{Limit, pump};
 use super::workers::Seen;
@@ -38,12 +39,12 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     })?;
     report.figure("events", pumped.words());
     report.none("events without an answer", pumped.n_failed);
-    report.promise("longest write-ahead log (≤ 64 MB)", mb(most), most <= MAX_BUSY);
+    report.promise("longest write-ahead log (≤ 64 MB)", Bytes(most).to_string(), most <= MAX_BUSY);
     let is_small = || size(&sandbox) <= MAX_IDLE;
     proc::wait_until(IDLE, is_small);
-    report.promise("… when idle for 10 s (≤ 8 MB)", mb(size(&sandbox)), is_small());
+    report.promise("… when idle for 10 s (≤ 8 MB)", Bytes(size(&sandbox)).to_string(), is_small());
     let (left, took) = killed(&sandbox, &mut seen)?;
-    report.figure("log that the killed daemon left", mb(left));
+    report.figure("log that the killed daemon left", Bytes(left).to_string());
     report.figure("first hook after a usual stop, and after the kill", words(usual, took));
     report.time("… recovery", took.saturating_sub(usual), RECOVERY);
     report.no("hooks that failed", &seen.failed);
@@ -79,10 +80,6 @@ fn killed(sandbox: &Sandbox, seen: &mut Seen) -> Result<(u64, Duration)> {
 
 fn size(sandbox: &Sandbox) -> u64 {
     std::fs::metadata(sandbox.state().join("subtrate.db-wal")).map_or(0, |found| found.len())
-}
-
-fn mb(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / MB as f64)
 }
 
 fn words(usual: Duration, took: Duration) -> String {

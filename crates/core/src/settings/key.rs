@@ -1,7 +1,8 @@
 //! One key: its type, its default, who may set it.
 
 use super::layer::Scope;
-use crate::time::parse_span;
+use crate::size::{parse_size, written_size};
+use crate::time::{parse_span, written_span};
 
 /// A setting. Every feature lists its own.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +98,15 @@ impl Kind {
         }
     }
 
+    /// A duration or a size as it is written in a settings file. `None`: a number of this kind is only a number.
+    pub fn written(self, number: i64) -> Option<String> {
+        match self {
+            Self::Span => Some(written_span(number)),
+            Self::Size => Some(written_size(u64::try_from(number).unwrap_or_default())),
+            _ => None,
+        }
+    }
+
     /// Reads a string value of this kind.
     pub(super) fn read_text(self, text: &str) -> Option<Value> {
         match self {
@@ -106,34 +116,5 @@ impl Kind {
             Self::Text => Some(Value::Text(text.to_owned())),
             Self::Bool | Self::Count | Self::Texts | Self::Tables => None,
         }
-    }
-}
-
-fn parse_size(text: &str) -> Option<i64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "B" => 1,
-        "KB" => 1 << 10,
-        "MB" => 1 << 20,
-        "GB" => 1 << 30,
-        _ => return None,
-    };
-    number.parse::<i64>().ok()?.checked_mul(factor)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("512KB", Some(524_288))]
-    #[case("2GB", Some(2_147_483_648))]
-    #[case("2 GB", None)]
-    #[case("GB", None)]
-    #[case("2", None)]
-    fn a_size_is_read(#[case] text: &str, #[case] expected: Option<i64>) {
-        assert_eq!(parse_size(text), expected);
     }
 }

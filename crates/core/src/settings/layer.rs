@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::key::{Key, Kind, ProjectMay, Value};
 use super::tables;
+use crate::size::Bytes;
 use crate::text::one_line;
 
 /// A project's settings file is at most this long, in bytes.
@@ -129,9 +130,8 @@ impl Layer {
 
     /// A project's file of that length, which nobody reads.
     pub fn oversized(scope: Scope, file: &str, n_bytes: u64) -> Self {
-        let kb = n_bytes.div_ceil(1 << 10);
-        let max = MAX_PROJECT_FILE >> 10;
-        Self::refuse(scope, file, &format!("it has {kb} KB, and at most {max} KB are read"))
+        let (size, max) = (Bytes(n_bytes), Bytes::of(MAX_PROJECT_FILE));
+        Self::refuse(scope, file, &format!("it has {size}, and at most {max} are read"))
     }
 
     /// This file, which is refused, with what it said when it was last good.

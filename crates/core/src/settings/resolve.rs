@@ -442,7 +442,7 @@ mod tests {
         for (name, text) in bombs(256 << 10) {
             let begun = std::time::Instant::now();
             let read = layer(Scope::User, &text);
-            assert!(begun.elapsed().as_secs() < 5, "{name}: {:?}", begun.elapsed());
+            assert!(begun.elapsed().as_secs() < 20, "{name}: {:?}", begun.elapsed());
             assert!(read.problems.len() <= 21, "{name}: {}", read.problems.len());
             assert!(read.problems.iter().all(|told| told.message.len() < 300), "{name}");
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use substrate_core::facts::{Place, SkillFolder};
 use substrate_core::redact::{names_dotenv, redacted};
+use substrate_core::size::Bytes;
 use substrate_core::text::{cut, one_line};
 use substrate_core::{Local, VerbError};
 
@@ -155,7 +156,7 @@ fn read_folder(
     if written.guards.len() > MAX_GUARDS || n_bytes > MAX_GUARD_BYTES {
         return Err(VerbError::user(
             format!("`{folder}/effort.toml` has too many guards"),
-            format!("at most {MAX_GUARDS}, and {} KB of them", MAX_GUARD_BYTES >> 10),
+            format!("at most {MAX_GUARDS}, and {} of them", Bytes::of(MAX_GUARD_BYTES)),
         ));
     }
     Ok(bounded(written, folder, root, local))

@@ -4,6 +4,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::redact::redacted;
+use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
@@ -277,7 +278,7 @@ pub(super) fn checked(text: &str) -> Result<String, VerbError> {
     }
     if text.len() > MAX_TEXT {
         return Err(VerbError::user(
-            format!("the text has {} KB, and may have {}", text.len() >> 10, MAX_TEXT >> 10),
+            format!("the text is longer than {}", Bytes::of(MAX_TEXT)),
             "leave the details in a file, and name it",
         ));
     }

@@ -21,7 +21,12 @@ mod view;
 mod tests;
 
 use substrate_core::settings::{Key, Kind, ProjectMay};
-use substrate_core::{Feature, Verb};
+use substrate_core::{Db, DbError, Feature, Verb};
+
+/// The sockets of the tmux servers that show colours.
+pub fn tmux_servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
+    ops::servers(db)
+}
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "fleet",

@@ -4,9 +4,9 @@
 
 use substrate_core::{Event, ToolClass};
 
-use super::paths::{at_home, normal, target, targets};
+use super::paths::{at_home, may_be_within, normal, target, targets};
 use super::scene::Scene;
-use crate::shell::{Simple, Word};
+use crate::shell::{Line, Simple, Word};
 
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
 const USUAL_HOME: &str = "~/.subtrate/";
@@ -17,6 +17,7 @@ const CHANGES: &[&str] = &[
     "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
 ];
 const CHANGES_LAST: &[&str] = &["cp", "install", "rsync", "scp"];
+const CHANGES_IF_TOLD: &[&str] = &["sed", "perl", "ruby", "find", "dd", "sqlite3"];
 
 /// Which files these are for an event.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,19 @@ impl<'e> Own<'e> {
             | ToolClass::Skill
             | ToolClass::Other => false,
         }
+    }
+
+    /// Whether a line that changes something has a pattern, which may mean them without their names: `~/.sub*`.
+    /// Braces are expanded by now, so the text itself is asked for them.
+    pub(super) fn may_be_meant_by(line: &Line, text: &str) -> bool {
+        let is_pattern = |word: &Word| word.has_glob;
+        let changes = |made: &Simple| {
+            let name = made.name();
+            !made.writes.is_empty()
+                || [CHANGES, CHANGES_LAST, CHANGES_IF_TOLD].iter().any(|all| all.contains(&name))
+        };
+        let mut all = line.commands.iter().flat_map(|made| made.words.iter().chain(&made.writes));
+        (all.any(is_pattern) || text.contains('{')) && line.commands.iter().any(changes)
     }
 
     /// Each as it is compared: a folder ends with `/`.
@@ -89,12 +103,15 @@ fn plain(path: &str) -> String {
 pub(super) fn are_changed(scene: &Scene) -> bool {
     let is_own = |path: &str| {
         let path = at_home(path);
-        let path = path.strip_suffix("/*").unwrap_or(&path);
+        let base = path.strip_suffix("/*").unwrap_or(&path);
+        let is_pattern = path.contains(['*', '?', '[']);
         scene.own.iter().any(|own| match own.strip_suffix('/') {
-            Some(folder) => path
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-            None => path == own,
+            Some(folder) => {
+                base.strip_prefix(folder)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    || (is_pattern && may_be_within(&path, folder))
+            }
+            None => base == own || (is_pattern && may_be_within(&path, own)),
         })
     };
     if scene.is_edit {

@@ -242,6 +242,17 @@ fn is_like(pattern: &str, path: &str) -> bool {
         && parts.zip(wanted).all(|(part, name)| fits(part.as_bytes(), name.as_bytes()))
 }
 
+/// Whether a pattern of the shell may mean that path, or something below it. A hidden name needs a dot of its own.
+pub(super) fn may_be_within(pattern: &str, path: &str) -> bool {
+    let mut parts = pattern.split('/');
+    path.split('/').all(|name| {
+        parts.next().is_some_and(|part| {
+            (part.starts_with('.') || !name.starts_with('.'))
+                && fits(part.as_bytes(), name.as_bytes())
+        })
+    })
+}
+
 /// `*`, `?` and `[…]`, which is taken for any character. In no more than the product of both lengths.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);

@@ -149,7 +149,9 @@ pub(super) fn looking_at<'s>(
     let read = line.as_ref().unwrap_or(&none);
     let called: Vec<&str> =
         read.commands.iter().map(Simple::name).filter(|name| !name.is_empty()).collect();
-    looking.retain(|entry| entry.rule.fits_line(read, &called, || own.is_named_in(event)));
+    let names_own =
+        || own.is_named_in(event) || Own::may_be_meant_by(read, command.unwrap_or_default());
+    looking.retain(|entry| entry.rule.fits_line(read, &called, names_own));
     let mut wanted = Wanted::default();
     for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
         wanted.input |= condition.wanted.input;

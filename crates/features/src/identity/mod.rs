@@ -41,6 +41,11 @@ pub fn standing(db: &mut dyn Db, lineage: &Lineage) -> Result<Standing, DbError>
     })
 }
 
+/// The projects that sessions were in, the latest first.
+pub fn projects(db: &mut dyn Db, max: i64) -> Result<Vec<String>, DbError> {
+    ops::projects(db, max)
+}
+
 pub(crate) const FEATURE: Feature = Feature {
     name: "identity",
     about: "Gives every session an agent with a durable name, and says who is there.",

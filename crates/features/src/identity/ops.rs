@@ -318,3 +318,12 @@ pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<Listed>, DbError> {
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(rows)
 }
+
+pub(super) fn projects(db: &mut dyn Db, max: i64) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select project from agent_sessions where project <> '' group by project
+         order by max(last_ms) desc limit $1",
+        &[max.into()],
+        |row| row.text(0),
+    )
+}

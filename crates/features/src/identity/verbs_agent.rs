@@ -11,6 +11,7 @@ use super::presence::{self, Status};
 use super::render::{self, Neighbour};
 use super::verbs_identity::{me, no_such_agent, who};
 use super::{actors, choose, files, ops};
+use crate::mail;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct List {
@@ -134,6 +135,10 @@ impl VerbArgs for Discover {
 pub(super) struct Delete {
     /// The agent's name
     name: String,
+    /// Don't ask, even if it has unread mail
+    #[arg(long)]
+    #[serde(default)]
+    yes: bool,
 }
 
 impl VerbArgs for Delete {
@@ -167,10 +172,31 @@ impl VerbArgs for Delete {
                 format!("end its session first; `substrate agent show {name}` shows it"),
             ));
         }
+        let n_unread = n_unread(cx, agent)?;
+        if n_unread > 0 && !self.yes {
+            let mail = mail::face::unread_words(n_unread);
+            return Err(VerbError::Unsure {
+                message: format!("{name} has {mail}, which nobody could read any more"),
+                question: format!("{name} has {mail}. Delete {name} all the same?"),
+                hint: format!(
+                    "`substrate inbox --agent {name} --peek` shows the mail; `substrate agent delete {name} --yes` deletes it with {name}"
+                ),
+                body: json!({"name": name, "yes": true}),
+            });
+        }
         for kept in ops::kept_of_agent(cx.db, agent)? {
             files::forget(cx, &kept.session)?;
         }
         ops::delete_agent(cx.db, agent, cx.now)?;
         Ok(Output::new(format!("{name} is deleted; its name is free.\n"), json!({"deleted": name})))
     }
+}
+
+/// The unread mail of an agent and its subagents.
+fn n_unread(cx: &mut Cx<'_>, agent: i64) -> Result<i64, VerbError> {
+    let mut n = mail::face::n_unread(cx.db, (agent, ""), cx.now)?;
+    for sub in actors::of_agent(cx.db, agent)? {
+        n += mail::face::n_unread(cx.db, (agent, &sub.name), cx.now)?;
+    }
+    Ok(n)
 }

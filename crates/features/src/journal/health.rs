@@ -6,6 +6,8 @@ use substrate_core::{Db, DbError, Timestamp};
 
 use super::ops;
 use super::record::LATE;
+use super::verbs::percentile;
+use crate::identity::book;
 
 /// So many of the newest rows are looked at, at the most.
 const MAX_ROWS: i64 = 200_000;
@@ -16,6 +18,8 @@ pub struct Health {
     pub n_events: usize,
     pub p50_us: i64,
     pub p99_us: i64,
+    /// The latest events.
+    pub recent: Recent,
     /// Events that were processed without the daemon.
     pub n_late: usize,
     /// Payloads that were no event.
@@ -25,6 +29,20 @@ pub struct Health {
     pub failures: Vec<FailedFeature>,
     /// The latest sessions, newest first.
     pub sessions: Vec<SessionHealth>,
+}
+
+/// How fast the hooks were just now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    pub n_events: usize,
+    pub p99_us: i64,
+}
+
+/// Since when.
+#[derive(Clone, Copy, Debug)]
+pub struct Since {
+    pub all: Timestamp,
+    pub recent: Timestamp,
 }
 
 /// A feature that could not answer.
@@ -42,6 +60,8 @@ pub struct FailedFeature {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionHealth {
     pub session: String,
+    /// The name of its agent, if it has one.
+    pub agent: Option<String>,
     pub cwd: String,
     pub first_at: Timestamp,
     pub last_at: Timestamp,
@@ -60,9 +80,9 @@ pub struct Seen {
     pub n_refused: usize,
 }
 
-/// The hooks since `since`, and at most `max_sessions` sessions.
-pub fn health(db: &mut dyn Db, since: Timestamp, max_sessions: usize) -> Result<Health, DbError> {
-    let after = ops::id_before(db, since)?;
+/// The hooks since then, and at most `max_sessions` sessions.
+pub fn health(db: &mut dyn Db, since: Since, max_sessions: usize) -> Result<Health, DbError> {
+    let after = ops::id_before(db, since.all)?;
     let mut counted = Counted::default();
     // Newest first: the first row of a session or a failing feature is its last.
     db.query(
@@ -82,6 +102,7 @@ pub fn health(db: &mut dyn Db, since: Timestamp, max_sessions: usize) -> Result<
                     failures: row.opt_text(8)?,
                     has_unknown_fields: row.int(9)? > 0,
                 },
+                since.recent,
                 max_sessions,
             );
             Ok(())
@@ -89,7 +110,8 @@ pub fn health(db: &mut dyn Db, since: Timestamp, max_sessions: usize) -> Result<
     )?;
     let mut health = counted.into_health();
     for session in &mut health.sessions {
-        complete(db, session, since)?;
+        complete(db, session, since.all)?;
+        session.agent = book::of_session(db, &session.session)?.map(|(_, name)| name);
     }
     Ok(health)
 }
@@ -110,13 +132,17 @@ struct Line {
 #[derive(Default)]
 struct Counted {
     spent_us: Vec<i64>,
+    recent_us: Vec<i64>,
     health: Health,
 }
 
 impl Counted {
-    fn add(&mut self, line: Line, max_sessions: usize) {
+    fn add(&mut self, line: Line, recent: Timestamp, max_sessions: usize) {
         let health = &mut self.health;
         self.spent_us.push(line.spent_us);
+        if line.at >= recent {
+            self.recent_us.push(line.spent_us);
+        }
         health.n_late += usize::from(line.late);
         health.n_malformed += usize::from(line.event == "Malformed");
         health.n_with_unknown_fields += usize::from(line.has_unknown_fields);
@@ -147,11 +173,14 @@ impl Counted {
 
     fn into_health(mut self) -> Health {
         self.spent_us.sort_unstable();
-        let percentile = |percent| super::verbs::percentile(&self.spent_us, percent);
+        self.recent_us.sort_unstable();
+        let recent =
+            Recent { n_events: self.recent_us.len(), p99_us: percentile(&self.recent_us, 99) };
         Health {
             n_events: self.spent_us.len(),
-            p50_us: percentile(50),
-            p99_us: percentile(99),
+            p50_us: percentile(&self.spent_us, 50),
+            p99_us: percentile(&self.spent_us, 99),
+            recent,
             ..self.health
         }
     }

@@ -19,7 +19,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
 pub(crate) use at_work::{running_at, who_named};
-pub use health::{FailedFeature, Health, Seen, SessionHealth, health};
+pub use health::{FailedFeature, Health, Recent, Seen, SessionHealth, Since, health};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "journal",

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use jiff::tz::{Offset, TimeZone};
+use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
+use substrate_core::time::Took;
 
 use super::ops::Shown;
 
@@ -29,7 +31,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
             row.id,
             time(row.at_ms, tz_offset_s),
             row.verdict,
-            cost(row.spent_us),
+            Took(row.spent_us),
             one_line(&words, 60),
         );
     }
@@ -68,14 +70,14 @@ pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
             "cost",
             Some(format!(
                 "{} by the {}{}",
-                cost(row.spent_us),
+                Took(row.spent_us),
                 row.host,
                 row.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"))
             )),
         ),
-        ("per feature", json(&row.costs)),
+        ("per feature", row.costs.as_ref().map(costs)),
         ("request", Some(row.request.clone())),
-        ("bytes", Some(row.n_bytes.to_string())),
+        ("payload", Some(Bytes(row.n_bytes.unsigned_abs()).to_string())),
         ("input", row.input.clone()),
         ("output", row.output.clone()),
     ];
@@ -97,11 +99,13 @@ impl Shown {
     }
 }
 
-pub(super) fn cost(us: i64) -> String {
-    if us < 1_000 {
-        return format!("{us}us");
-    }
-    format!("{}.{}ms", us / 1_000, us % 1_000 / 100)
+/// What each feature took: `mail 120µs, locks 40µs`.
+fn costs(costs: &serde_json::Value) -> String {
+    let one = |cost: &serde_json::Value| {
+        format!("{} {}", cost[0].as_str().unwrap_or("?"), Took(cost[1].as_i64().unwrap_or(0)))
+    };
+    let all: Vec<String> = costs.as_array().into_iter().flatten().map(one).collect();
+    all.join(", ")
 }
 
 fn time(at_ms: i64, tz_offset_s: i32) -> String {

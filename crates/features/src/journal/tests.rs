@@ -348,8 +348,12 @@ fn the_health_of_hooks_is_read_from_their_rows() {
     ] {
         place.happen(&event(kind, session, at));
     }
-    let found = place.with(0, |cx| super::health(cx.db, Timestamp(DAY), 10).unwrap());
+    let since = |all| super::Since { all: Timestamp(all), recent: Timestamp(2 * DAY + 2) };
+    let found = place.with(0, |cx| super::health(cx.db, since(DAY), 10).unwrap());
     assert_eq!((found.n_events, found.n_malformed, found.n_late), (5, 1, 0));
+    assert_eq!(found.recent.n_events, 3);
+    let named = found.sessions.iter().all(|session| session.agent.is_some());
+    assert!(named, "{:?}", found.sessions);
     assert_eq!(found.failures.len(), 1);
     assert_eq!((found.failures[0].feature.as_str(), found.failures[0].n), ("probe", 1));
     assert_eq!((found.failures[0].last_id, found.failures[0].last_at.0), (6, 2 * DAY + 3));
@@ -361,7 +365,7 @@ fn the_health_of_hooks_is_read_from_their_rows() {
     assert_eq!(told, [("new", Some(false), 2), ("late", Some(true), 1)]);
     assert_eq!(found.sessions[0].events["PreToolUse"].n, 2);
     assert_eq!(found.sessions[0].last_event, "Stop");
-    let few = place.with(0, |cx| super::health(cx.db, Timestamp(0), 1).unwrap());
+    let few = place.with(0, |cx| super::health(cx.db, since(0), 1).unwrap());
     assert_eq!((few.n_events, few.sessions.len()), (7, 1));
 }
 

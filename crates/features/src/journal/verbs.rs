@@ -7,7 +7,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::nearest;
-use substrate_core::time::parse_span;
+use substrate_core::time::{Took, parse_span};
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, EventKind, Output, VerbError, Verdict};
 
@@ -273,8 +273,8 @@ impl VerbArgs for Stats {
                 text,
                 "{event:<22} {:>8} {:>9} {:>9} {n_refused:>7} {n_failed:>7}",
                 rows.len(),
-                render::cost(p50),
-                render::cost(p99),
+                Took(p50),
+                Took(p99),
             );
             events.push(json!({"event": event, "n": rows.len(), "p50_us": p50, "p99_us": p99, "n_refused": n_refused, "n_failed": n_failed}));
         }

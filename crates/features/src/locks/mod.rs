@@ -3,6 +3,7 @@
 //! A lease is on one canonical path and belongs to an actor, so that subagents of one session exclude each other too. It
 //! is taken before an edit, confirmed after it, and dies with its owner. Reads and harmless commands are never refused.
 
+mod blind;
 mod bypass;
 pub(crate) mod face;
 mod files;
@@ -41,6 +42,7 @@ mod writes_patch;
 #[cfg(test)]
 mod tests;
 
+pub use blind::may_change_leased;
 pub(crate) use globs::ask_all;
 
 use substrate_core::settings::{Key, Kind, ProjectMay};

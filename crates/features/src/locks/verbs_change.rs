@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use substrate_core::time::written_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
@@ -97,7 +98,7 @@ impl VerbArgs for Acquire {
             named.push(format!("`{}`", words::path(&target.relative)));
         }
         let ends = match claim.owner.is_person() {
-            true => format!("for {}", substrate_core::time::Ago(ttl_ms)),
+            true => format!("for {}", written_span(ttl_ms)),
             false => "until your turn ends or you release it".to_owned(),
         };
         let text = format!("{} {ends}.\n", named.join(", "));

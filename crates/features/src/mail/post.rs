@@ -1,5 +1,6 @@
 //! Sending: all or nothing, once per key, to recipients that are known to exist.
 
+use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
 use substrate_core::time::parse_span;
 use substrate_core::{Caller, Cx, DbError, Timestamp, VerbError, Who};
@@ -144,7 +145,7 @@ pub(super) fn subject(text: &str) -> Result<String, VerbError> {
 pub(super) fn body(text: &str) -> Result<String, VerbError> {
     if text.len() > MAX_BODY {
         return Err(VerbError::user(
-            format!("the body has {} bytes, more than {MAX_BODY}", text.len()),
+            format!("the body is longer than {}", Bytes::of(MAX_BODY)),
             "send the path of a file instead",
         ));
     }

@@ -100,7 +100,7 @@ impl VerbArgs for Send {
                 Err(VerbError::User { message, hint }) => {
                     json!({"ok": false, "error": message, "hint": hint})
                 }
-                Err(error @ VerbError::Db(_)) => return Err(error),
+                Err(error @ (VerbError::Db(_) | VerbError::Unsure { .. })) => return Err(error),
             });
         }
         let n_sent = answers.iter().filter(|answer| answer["ok"] == json!(true)).count();

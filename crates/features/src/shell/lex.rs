@@ -267,8 +267,10 @@ impl<'a> Reader<'a> {
 
     /// The command that was read is complete.
     fn finish(&mut self, is_pipe: bool) -> Result<(), Broken> {
-        let mut draft = std::mem::take(&mut self.draft);
-        if !draft.words.is_empty() || !draft.writes.is_empty() {
+        if self.draft.words.is_empty() && self.draft.writes.is_empty() {
+            self.draft.stdin.clear();
+        } else {
+            let mut draft = std::mem::take(&mut self.draft);
             match draft.head() {
                 "case" => {
                     self.cases.n_open += 1;
@@ -348,6 +350,7 @@ impl<'a> Reader<'a> {
 
     /// The commands of `$(…)` or `<(…)`, whose opening was read; the last of them.
     pub(super) fn substitution(&mut self) -> Result<Option<usize>, Broken> {
+        self.state.one_more_part()?;
         let draft = std::mem::take(&mut self.draft);
         let (last, pipe) = (self.last.take(), self.pipe.take());
         let at = self.state.at.clone();
@@ -367,9 +370,7 @@ impl<'a> Reader<'a> {
             .unwrap_or("<");
         self.at += op.len();
         self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t']).len();
-        if self.draft.writes.len() > MAX_WORDS {
-            return Err(self.state.cut());
-        }
+        self.state.one_more_part()?;
         let from = self.at;
         let word = self.word()?;
         match op {

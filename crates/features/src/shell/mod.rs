@@ -46,6 +46,9 @@ const LONG: usize = 1_000;
 const MAX_COMMANDS: usize = 1_000;
 const MAX_WORDS: usize = 4_000;
 
+/// So many redirections, substitutions and words of arrays are read: each costs more than its bytes.
+const MAX_PARTS: usize = 16_000;
+
 /// How deep a shell inside a shell is looked into.
 const MAX_DEPTH: u8 = 4;
 
@@ -239,6 +242,7 @@ fn is_flag(word: &str, flag: &str) -> bool {
 struct State {
     line: Line,
     n_words: usize,
+    n_parts: usize,
     n_read: usize,
     max_read: usize,
     /// Shared, since every substitution remembers it.
@@ -263,6 +267,11 @@ impl State {
     fn pay(&mut self, n_bytes: usize) -> Result<(), Broken> {
         self.n_read = self.n_read.saturating_add(n_bytes);
         if self.n_read > self.max_read { Err(self.cut()) } else { Ok(()) }
+    }
+
+    fn one_more_part(&mut self) -> Result<(), Broken> {
+        self.n_parts += 1;
+        if self.n_parts > MAX_PARTS { Err(self.cut()) } else { Ok(()) }
     }
 
     /// It is too much: nothing more is read.

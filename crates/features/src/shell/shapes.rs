@@ -129,3 +129,30 @@ fn a_text_of_any_shape_is_read_in_steps_that_grow_with_its_length() {
     }
     assert!(SHAPES.len() >= 30 && wrong.is_empty(), "{wrong:#?}");
 }
+
+/// For people: `cargo test --release -p substrate-features shapes -- --ignored --nocapture`.
+#[test]
+#[ignore = "times mean something only in a release build on a quiet machine"]
+fn how_long_each_shape_takes() {
+    let mut all: Vec<(f64, &str, bool)> = SHAPES
+        .iter()
+        .map(|(name, shape)| {
+            let text = shape((1 << 20) - 64);
+            let best = (0..5).map(|_| seconds(&text)).fold(f64::MAX, f64::min);
+            (best * 1_000.0, *name, read(&text).is_unread)
+        })
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (ms, name, is_unread) in &all {
+        println!("{ms:8.2} ms  {}  {name}", if *is_unread { "asks " } else { "reads" });
+    }
+    assert!(all[0].0 <= 20.0, "{} takes {:.1} ms", all[0].1, all[0].0);
+}
+
+fn seconds(text: &str) -> f64 {
+    let began = std::time::Instant::now();
+    let line = read(text);
+    let took = began.elapsed().as_secs_f64();
+    drop(line);
+    took
+}

@@ -106,6 +106,7 @@ impl Reader<'_> {
             if self.rest().is_empty() {
                 return Err(Broken);
             }
+            self.state.one_more_part()?;
             let before = self.at;
             self.nested(Self::word)?;
             if self.at == before && !self.rest().starts_with(')') {

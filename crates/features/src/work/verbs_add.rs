@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
@@ -71,7 +72,7 @@ impl VerbArgs for Add {
                 Err(VerbError::User { message, hint }) => {
                     json!({"ok": false, "error": message, "hint": hint})
                 }
-                Err(error @ VerbError::Db(_)) => return Err(error),
+                Err(error @ (VerbError::Db(_) | VerbError::Unsure { .. })) => return Err(error),
             });
         }
         let n_added = answers.iter().filter(|answer| answer["ok"] == json!(true)).count();
@@ -96,7 +97,7 @@ impl Add {
         let body = self.body.unwrap_or_default();
         if body.len() > MAX_BODY {
             return Err(VerbError::user(
-                format!("the body has {} bytes; at most {MAX_BODY} are kept", body.len()),
+                format!("the body is longer than {}", Bytes::of(MAX_BODY)),
                 "put it into a file of the project, and name that file in the body",
             ));
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ipc::{Conn, ConnError, Kind as Frame, Reply, frame};
 use serde::Serialize;
 use serde_json::Value;
+use substrate_core::time::Took;
 use substrate_core::{Caller, Output, Verb};
 
 use super::Context;
@@ -51,7 +52,7 @@ impl<'a> Line<'a> {
         let begun = Instant::now();
         let answered = self.answered(Call { path, body, caller, repeated: false });
         if self.context.verbose {
-            ui::talk(&format!("the daemon, after {} us\n", begun.elapsed().as_micros()));
+            ui::talk(&format!("the daemon, after {}\n", Took::of(begun.elapsed())));
         }
         let internal = |error: serde_json::Error| AppError::from_error(Kind::Internal, &error);
         match answered? {

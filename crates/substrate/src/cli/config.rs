@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value as Json, json};
-use substrate_core::Format;
-use substrate_core::settings::{Effective, Table, Value};
+use substrate_core::settings::{Effective, Problem, Table, Value};
 
-use super::{Context, call, config_set, verbs};
+use super::{Context, call, config_set, say};
 use crate::config::SettingsFiles;
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
@@ -42,19 +41,12 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     let settings = SettingsFiles::new(context.home.config()).at(call::dir(context));
     match matches.subcommand() {
         Some(("check", _)) => {
-            let problems: Vec<Json> = settings
-                .problems
-                .iter()
-                .map(|problem| json!({"file": problem.file, "line": problem.line, "message": problem.message, "hint": problem.hint}))
-                .collect();
+            let problems = problems(&settings.problems);
             let n = problems.len();
-            if context.format == Format::Json {
-                ui::data(&format!("{}\n", verbs::pretty(&json!({"problems": problems}))));
-            } else {
-                for problem in &settings.problems {
-                    ui::data(&format!("{problem}\n  {}\n", problem.hint));
-                }
-            }
+            say::result(context, &json!({"problems": problems}), || {
+                let told = |problem: &Problem| format!("{problem}\n  {}\n", problem.hint);
+                settings.problems.iter().map(told).collect()
+            });
             if n > 0 {
                 return Err(AppError::new(
                     Kind::State,
@@ -74,30 +66,29 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 AppError::new(Kind::User, format!("there is no setting `{key}`"))
                     .hint("`substrate config` lists them all")
             })?;
-            ui::data(&if context.format == Format::Json {
-                format!("{}\n", verbs::pretty(&as_json(key, found)))
-            } else {
-                format!("{}\n", text(&found.value))
-            });
+            say::result(context, &as_json(key, found), || format!("{}\n", text(key, found)));
             Ok(())
         }
         _ => {
-            if context.format == Format::Json {
-                let all: Vec<Json> =
-                    settings.iter().map(|(name, found)| as_json(name, found)).collect();
-                ui::data(&format!("{}\n", verbs::pretty(&json!(all))));
-                return Ok(());
-            }
-            let mut out = String::new();
-            for (name, found) in settings.iter() {
-                let origin = found.origin.as_deref().unwrap_or(found.scope.name());
-                let _infallible =
-                    writeln!(out, "{name:<22} = {:<24} # {origin}", text(&found.value));
-            }
-            ui::data(&out);
+            let all: Json = settings.iter().map(|(name, found)| as_json(name, found)).collect();
+            say::result(context, &all, || {
+                let mut out = String::new();
+                for (name, found) in settings.iter() {
+                    let origin = found.origin.as_deref().unwrap_or(found.scope.name());
+                    let _infallible =
+                        writeln!(out, "{name:<22} = {:<24} # {origin}", text(name, found));
+                }
+                out
+            });
             Ok(())
         }
     }
+}
+
+/// What is wrong with settings files, for programs.
+pub(super) fn problems(all: &[Problem]) -> Vec<Json> {
+    let one = |problem: &Problem| json!({"file": problem.file, "line": problem.line, "message": problem.message, "hint": problem.hint});
+    all.iter().map(one).collect()
 }
 
 fn as_json(name: &str, found: &Effective) -> Json {
@@ -108,13 +99,30 @@ fn as_json(name: &str, found: &Effective) -> Json {
         Value::Texts(texts) => json!(texts),
         Value::Tables(tables) => tables.iter().map(table).collect(),
     };
-    json!({"key": name, "value": value, "scope": found.scope.name(), "origin": found.origin})
+    let mut json =
+        json!({"key": name, "value": value, "scope": found.scope.name(), "origin": found.origin});
+    // Milliseconds or bytes; a settings file has them in other words.
+    if let Value::Int(number) = found.value
+        && let Some(text) = written(name, number)
+    {
+        json["written"] = json!(text);
+    }
+    json
 }
 
-fn text(value: &Value) -> String {
-    match value {
+/// A duration or a size as people write it.
+fn written(name: &str, number: i64) -> Option<String> {
+    let keys = substrate_features::keys();
+    keys.iter().find(|key| key.name == name)?.kind.written(number)
+}
+
+/// As in a settings file.
+fn text(name: &str, found: &Effective) -> String {
+    match &found.value {
         Value::Bool(on) => on.to_string(),
-        Value::Int(number) => number.to_string(),
+        Value::Int(number) => {
+            written(name, *number).map_or_else(|| number.to_string(), |text| format!("\"{text}\""))
+        }
         Value::Word(word) => format!("\"{word}\""),
         Value::Text(text) => json!(text).to_string(),
         Value::Texts(texts) => json!(texts).to_string(),

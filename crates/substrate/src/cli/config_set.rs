@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
-use substrate_core::Format;
 use substrate_core::settings::{Key, Kind as Shape, Layer, Scope};
 use substrate_core::text::nearest;
 
-use super::{Context, call, verbs};
+use super::{Context, call, config, say};
 use crate::config::root_of;
 use crate::error::{AppError, Kind, Result};
-use crate::{fsx, proc, ui};
+use crate::{fsx, hooks, proc, ui};
 
 pub(super) fn commands() -> [Command; 2] {
     let project = |help: &'static str| {
@@ -69,6 +68,7 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
         AppError::new(Kind::User, format!("there is no setting `{name}`")).hint(hint)
     })?;
     let (scope, path) = file(context, flags);
+    refuse_link(scope, &path)?;
     let before = read(&path)?;
     let changed = with(&before, key, text).ok_or_else(|| {
         AppError::new(Kind::State, format!("`{}` does not parse", path.display()))
@@ -82,12 +82,8 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
         return Err(AppError::new(Kind::User, new.message).hint("nothing was changed"));
     }
     write(context, &path, &changed)?;
-    if context.format == Format::Json {
-        let json = json!({"key": name, "value": text, "file": path});
-        ui::data(&format!("{}\n", verbs::pretty(&json)));
-    } else {
-        ui::data(&format!("{name} = {text} in {}\n", path.display()));
-    }
+    let json = json!({"key": name, "value": text, "file": path});
+    say::result(context, &json, || format!("{name} = {text} in {}\n", path.display()));
     Ok(())
 }
 
@@ -133,6 +129,7 @@ fn with(toml: &str, key: &Key, text: &str) -> Option<String> {
 
 pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let (scope, path) = file(context, flags);
+    refuse_link(scope, &path)?;
     if !path.exists() {
         write(context, &path, b"# `substrate config` lists every key.\n".as_slice())?;
     }
@@ -151,6 +148,10 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let text = read(&path)?;
     let name = path.display().to_string();
     let layer = Layer::read(scope, &name, &text, &substrate_features::keys());
+    say::to_programs(
+        context,
+        &json!({"file": path, "problems": config::problems(&layer.problems)}),
+    );
     for problem in &layer.problems {
         ui::talk(&format!("{problem}\n  {}\n", problem.hint));
     }
@@ -161,6 +162,14 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
         }
         n => Err(AppError::new(Kind::State, format!("{n} lines are not in force"))
             .hint("mend them: `substrate config edit`")),
+    }
+}
+
+/// A repository could make its settings file a link to one of the user's.
+fn refuse_link(scope: Scope, path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(root) if scope != Scope::User => hooks::refuse_link(root, path),
+        _ => Ok(()),
     }
 }
 

@@ -4,11 +4,10 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::ConnError;
-use serde_json::json;
-use substrate_core::Format;
+use serde_json::{Value, json};
 use substrate_core::time::Ago;
 
-use super::{Context, call, verbs};
+use super::{Context, call, say};
 use crate::config::Home;
 use crate::daemon::{self, Ask, RunOptions, Status, Stay};
 use crate::error::{AppError, Kind, Result};
@@ -53,14 +52,20 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
             };
             daemon::run(context.env, &context.home, options)
         }
-        Some(("start", _)) => start(&context),
-        Some(("stop", _)) => stop(&context.home),
-        Some(("restart", _)) => restart(&context),
+        Some(("start", _)) => done(&context, &start(&context)?),
+        Some(("stop", _)) => done(&context, &stop(&context.home)?),
+        Some(("restart", _)) => done(&context, &restart(&context)?),
         _ => status(&context),
     }
 }
 
-pub(super) fn start(context: &Context) -> Result<()> {
+fn done(context: &Context, json: &Value) -> Result<()> {
+    say::to_programs(context, json);
+    Ok(())
+}
+
+/// Starts it where none runs, and says what came of it.
+pub(super) fn start(context: &Context) -> Result<Value> {
     let begun = Instant::now();
     let mut started = daemon::start(&context.env, &context.home, Stay::Long)?;
     let status = loop {
@@ -82,15 +87,19 @@ pub(super) fn start(context: &Context) -> Result<()> {
         }
     };
     ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
-    if let Some(trouble) = status.trouble {
+    if let Some(trouble) = &status.trouble {
         ui::talk(&format!(
             "warning: it can't use its database ({trouble}); `substrate doctor` says what to do\n"
         ));
     }
-    Ok(())
+    let mut json = running(&status);
+    json["started"] = json!(started);
+    Ok(json)
 }
 
-pub(super) fn stop(home: &Home) -> Result<()> {
+/// Stops it, and says what came of it.
+pub(super) fn stop(home: &Home) -> Result<Value> {
+    let stopped = |stopped: bool| Ok(json!({"running": false, "stopped": stopped}));
     match call::control(home, &Ask::Stop, PATIENCE) {
         Ok((0, status)) => {
             wait_until_gone(home, &status)?;
@@ -101,20 +110,20 @@ pub(super) fn stop(home: &Home) -> Result<()> {
                     "{n} waited for mail and no longer do; an agent is reached at its next event\n"
                 ));
             }
-            Ok(())
+            stopped(true)
         }
         Ok(_) => Err(AppError::new(Kind::User, "the daemon is stopped only for the user")
             .hint("run the command in a terminal of your own, outside the client")),
         Err(ConnError::Absent) if !home.root().is_dir() || !daemon::is_held(home)? => {
             ui::talk("no daemon runs\n");
-            Ok(())
+            stopped(false)
         }
         // It has lost its socket, or is frozen: the system can end it.
         Err(error) => {
             let holder = daemon::holder(home).ok_or_else(|| no_answer(error))?;
             holder.end();
             ui::talk(&format!("the daemon did not answer ({}) and was ended\n", error.name()));
-            Ok(())
+            stopped(true)
         }
     }
 }
@@ -132,13 +141,13 @@ fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
     Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) does not end", status.pid)))
 }
 
-fn restart(context: &Context) -> Result<()> {
+fn restart(context: &Context) -> Result<Value> {
     let program = daemon::this_program()?;
     let ask = Ask::TakeOver { program: program.display().to_string() };
     match call::control(&context.home, &ask, Duration::from_secs(40)) {
         Ok((0, old)) => {
             ui::talk(&format!("this program took over from the daemon with pid {}\n", old.pid));
-            Ok(())
+            Ok(json!({"running": true, "replaced": old.pid}))
         }
         Ok((_, old)) => Err(AppError::new(
             Kind::Daemon,
@@ -176,22 +185,11 @@ fn status(context: &Context) -> Result<()> {
                 }
                 None => text,
             };
-            let mut json = serde_json::to_value(&status).unwrap_or_default();
-            json["running"] = json!(true);
-            ui::data(&if context.format == Format::Json {
-                format!("{}\n", verbs::pretty(&json))
-            } else {
-                text
-            });
+            say::result(context, &running(&status), || text);
             Ok(())
         }
         Err(error) => {
-            if context.format == Format::Json {
-                ui::data(&format!(
-                    "{}\n",
-                    verbs::pretty(&json!({"running": false, "why": error.name()}))
-                ));
-            }
+            say::to_programs(context, &json!({"running": false, "why": error.name()}));
             Err(match error {
                 ConnError::Absent => AppError::new(Kind::Daemon, "no daemon runs").hint(
                     "it starts with the next hook or command, or now with `substrate daemon start`",
@@ -200,6 +198,12 @@ fn status(context: &Context) -> Result<()> {
             })
         }
     }
+}
+
+fn running(status: &Status) -> Value {
+    let mut json = serde_json::to_value(status).unwrap_or_default();
+    json["running"] = json!(true);
+    json
 }
 
 fn no_answer(error: ConnError) -> AppError {

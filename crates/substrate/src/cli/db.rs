@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
-use substrate_core::Format;
 use substrate_store::{Readers, StoreError, back_up, check, missing_steps, newest_good, restore};
 
-use super::{Context, verbs};
+use super::{Context, say};
 use crate::daemon::Lock;
 use crate::error::{AppError, Kind, RESTORE, Result};
 use crate::{clock, host, ui};
@@ -64,11 +63,13 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                 );
             }
             back_up(&database, &target)?;
-            print(context, &json!({"path": target}), &format!("{}\n", target.display()));
+            say::result(context, &json!({"path": target}), || format!("{}\n", target.display()));
             Ok(())
         }
         _ => {
-            print(context, &json!({"path": database}), &format!("{}\n", database.display()));
+            say::result(context, &json!({"path": database}), || {
+                format!("{}\n", database.display())
+            });
             Ok(())
         }
     }
@@ -87,7 +88,7 @@ fn look(context: &Context) -> Result<()> {
         (true, false) => "damaged",
         (false, _) => "no database yet",
     };
-    print(context, &json, &format!("{word}: {}\n", database.display()));
+    say::result(context, &json, || format!("{word}: {}\n", database.display()));
     if damage.is_empty() {
         return Ok(());
     }
@@ -124,14 +125,6 @@ fn put_back(context: &Context, from: Option<&String>) -> Result<()> {
         ui::talk(&format!("what was there is kept as `{}`\n", aside.display()));
     }
     let json = json!({"path": database, "from": copy, "aside": restored.aside});
-    print(context, &json, &format!("restored from {}\n", copy.display()));
+    say::result(context, &json, || format!("restored from {}\n", copy.display()));
     Ok(())
-}
-
-fn print(context: &Context, json: &serde_json::Value, text: &str) {
-    ui::data(&if context.format == Format::Json {
-        format!("{}\n", verbs::pretty(json))
-    } else {
-        text.to_owned()
-    });
 }

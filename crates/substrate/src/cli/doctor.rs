@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use substrate_core::Format;
 
-use super::{Context, call, verbs};
+use super::{Context, call, say};
 use crate::daemon::Ask;
 use crate::doctor::{Patient, Report, gather, judge, mend};
 use crate::error::{AppError, Kind, Result};
@@ -29,8 +28,8 @@ pub(super) fn command() -> Command {
         )
 }
 
-/// What is not well, for somebody who asked for something else. Whether all is.
-pub(super) fn quick(context: &Context) -> bool {
+/// Looks for a command that does something else, and tells only what is wrong.
+pub(super) fn quick(context: &Context) -> Report {
     let ping = || call::control(&context.home, &Ask::Ping, PING).map(|(_, status)| status);
     let patient = Patient {
         env: &context.env,
@@ -41,7 +40,7 @@ pub(super) fn quick(context: &Context) -> bool {
     };
     let report = Report::new(judge(&gather(&patient)), None);
     ui::talk(&report.wrong());
-    report.is_healthy()
+    report
 }
 
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
@@ -60,11 +59,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         facts = gather(&look());
     }
     let report = Report::new(judge(&facts), mended);
-    ui::data(&if context.format == Format::Json {
-        format!("{}\n", verbs::pretty(&report.json()))
-    } else {
-        report.text()
-    });
+    say::result(context, &report.json(), || report.text());
     if report.is_healthy() {
         return Ok(());
     }

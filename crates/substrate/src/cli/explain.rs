@@ -7,16 +7,16 @@ use ipc::HookRequest;
 use serde_json::{Map, Value, json};
 use substrate_core::engine::{self, Outcome};
 use substrate_core::verdict::Permission;
-use substrate_core::{EventKind, Fate, Format, Wished};
+use substrate_core::{EventKind, Fate, Wished};
 use substrate_store::{Durability, Writer};
 
-use super::Context;
+use super::{Context, explained, say};
 use crate::config::SettingsFiles;
 use crate::daemon::{self, Lock};
 use crate::error::{AppError, Kind, Result};
 use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
-use crate::{clock, gather, proc, ui};
+use crate::{clock, gather, proc};
 
 pub(super) fn command() -> Command {
     Command::new("hook")
@@ -55,17 +55,14 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         return Err(AppError::from_error(Kind::State, &error)
             .hint("`substrate-hook` must be beside `substrate`"));
     }
-    let explained = explained(context, &client, &event)?;
-    let text = match context.format {
-        Format::Json => explained.to_string(),
-        _ => serde_json::to_string_pretty(&explained).unwrap_or_default(),
-    };
-    ui::data(&format!("{text}\n"));
+    let told = considered(context, &client, &event)?;
+    let text = explained::text(&told);
+    say::result(context, &Value::Object(told), || text);
     Ok(())
 }
 
 /// Considers the event as its hook would, and takes everything back.
-fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
+fn considered(context: &Context, client: &str, event: &str) -> Result<Map<String, Value>> {
     let fail = |error: std::io::Error| AppError::from_error(Kind::User, &error);
     let mut stdin = Vec::new();
     std::io::stdin().lock().read_to_end(&mut stdin).map_err(fail)?;
@@ -110,8 +107,9 @@ fn explained(context: &Context, client: &str, event: &str) -> Result<Value> {
     let mut said = engine::explain(&around, &mut tx, &prepared.decoded.event);
     let mut out = answer(&outcome);
     out.append(&mut said);
+    out.insert("event".to_owned(), json!(event));
     out.insert("features".to_owned(), features(&outcome));
-    Ok(Value::Object(out))
+    Ok(out)
 }
 
 fn answer(outcome: &Outcome) -> Map<String, Value> {

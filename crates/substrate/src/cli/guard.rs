@@ -4,21 +4,23 @@
 //! Invariant: a hook that was there runs first, and comes back byte for byte; and only a file that is really held stops a
 //! commit. Whatever fails on our side lets it pass, with a line about why.
 
+mod known;
 mod repository;
 mod script;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
+use substrate_core::Verb;
 use substrate_core::text::{one_line, shell_word};
-use substrate_core::{Format, Verb};
 
 use self::repository::Repository;
 use self::script::Standing;
 use super::call::{self, Line};
 use super::local::ThisProcess;
-use super::{Context, verbs};
+use super::{Context, say};
+use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -40,10 +42,22 @@ pub(super) fn command() -> Command {
         .subcommand(with("run", "What the hook does: look at the staged files"))
 }
 
+/// The folders of hooks that have our guard, as far as we know.
+pub(crate) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
+    known::installed(home, env, projects)
+}
+
+/// Takes the guard out of a folder of hooks.
+pub(super) fn take_out(home: &Home, hooks: &Path) -> Result<()> {
+    script::uninstall(hooks)?;
+    known::note(home, hooks, false);
+    Ok(())
+}
+
 /// Every question that the guard has for git about a folder.
 #[cfg(test)]
 pub(crate) fn asks(dir: &Path) -> Vec<bool> {
-    let env = crate::config::Env::of_this_process();
+    let env = Env::of_this_process();
     let Ok(repository) = Repository::at(dir, &env) else { return Vec::new() };
     vec![
         repository.hooks().is_ok(),
@@ -65,6 +79,9 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         _ => "",
     };
     let standing = Standing::of(&hooks);
+    if !word.is_empty() {
+        known::note(&context.home, &hooks, standing.is_ours());
+    }
     if standing.is_ours() && !repository.owns(&hooks)? {
         ui::talk(
             "note: `core.hooksPath` leads out of this repository, so the hook is there for every repository that uses that folder\n",
@@ -82,20 +99,23 @@ fn report(context: &Context, hooks: &Path, word: &str, standing: Standing) {
         "installed": standing.is_ours(),
         "chained": standing == Standing::OursWithAnother,
     });
-    ui::data(&if context.format == Format::Json {
-        format!("{}\n", verbs::pretty(&json))
-    } else {
-        format!("{text}: {}\n", file.display())
-    });
+    say::result(context, &json, || format!("{text}: {}\n", file.display()));
 }
 
 /// Refuses when a staged file is held by somebody else; anything that fails lets the commit pass.
 fn check(context: &Context) -> Result<()> {
+    if !context.home.root().is_dir() {
+        // Nothing is installed, so nothing is held, and nothing is made for the sake of asking.
+        return Ok(());
+    }
     match held(context) {
-        Ok(held) if held.is_empty() => Ok(()),
-        Ok(held) => Err(refusal(&held)),
+        Ok(held) => {
+            say::to_programs(context, &json!({"held": held}));
+            if held.is_empty() { Ok(()) } else { Err(refusal(&held)) }
+        }
         Err(error) => {
             let why = one_line(&error.message, 300);
+            say::to_programs(context, &json!({"held": [], "unchecked": why}));
             ui::talk(&format!("substrate locks guard: not checked, the commit goes on: {why}\n"));
             Ok(())
         }

@@ -1,17 +1,19 @@
 //! `substrate hooks install|status|uninstall`
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use serde_json::{Value, json};
 use substrate_clients::claude_code::install::plan;
+use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
 use substrate_core::settings::Kind as ValueKind;
 
 use super::standing::{self, Fits};
-use super::{Context, ask, call, verbs};
+use super::{Context, ask, call, say};
 use crate::error::{AppError, Kind, Result};
-use crate::hooks::{self, Manifest, Plan, Request, Scope, State};
+use crate::hooks::{self, Change, Manifest, Plan, Request, Scope, State};
 use crate::ui;
 
 /// How often an installation begins anew because somebody else wrote the file meanwhile.
@@ -41,6 +43,10 @@ pub(super) fn command() -> Command {
                     "Register shell scripts, which you can edit, in place of the program",
                 )
                 .conflicts_with_all(["project", "local"]),
+            )
+            .arg(
+                switch("no-scripts", "Register the program again, and remove the scripts")
+                    .conflicts_with_all(["scripts", "project", "local"]),
             )
             .arg(switch(
                 "allow-commands",
@@ -94,14 +100,23 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
             let request = Request {
                 scope: scope(flags),
                 profile: flags.get_one::<String>("profile").map(String::as_str),
-                scripts: flags.get_flag("scripts"),
+                scripts: match (flags.get_flag("scripts"), flags.get_flag("no-scripts")) {
+                    (false, false) => None,
+                    (wanted, _) => Some(wanted),
+                },
                 allow: flags.get_flag("allow-commands"),
                 rules: rules(),
                 dir: call::dir(context),
             };
-            install(context, request, flags.get_flag("dry-run"), flags.get_flag("yes"))
+            let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
+            say::to_programs(context, &install(context, &request, dry_run, yes)?);
+            Ok(())
         }
-        Some(("uninstall", flags)) => uninstall(context, scope(flags), flags.get_flag("dry-run")),
+        Some(("uninstall", flags)) => {
+            let done = uninstall(context, scope(flags), flags.get_flag("dry-run"))?;
+            say::to_programs(context, &done);
+            Ok(())
+        }
         _ => status(context),
     }
 }
@@ -115,28 +130,25 @@ pub(super) fn rules() -> Vec<String> {
 /// Plans, shows, asks, and does it.
 pub(super) fn install(
     context: &Context,
-    mut request: Request<'_>,
+    request: &Request<'_>,
     dry_run: bool,
     yes: bool,
-) -> Result<()> {
-    let first = hooks::plan(&context.env, &context.home, &request)?;
+) -> Result<Value> {
+    let first = hooks::plan(&context.env, &context.home, request)?;
     if dry_run {
-        ui::data(&shown(&first));
-        return Ok(());
+        if context.format != Format::Json {
+            ui::data(&shown(&first));
+        }
+        return Ok(planned(&first, 0));
     }
     if !yes && ask::is_possible() {
-        ui::talk(&shown(&first));
+        ui::talk(&summary(context, &first));
         if !ask::yes("Install?") {
             return Err(AppError::new(Kind::User, "nothing was changed"));
         }
-        if !request.allow {
-            request.allow = ask::yes(
-                "May agents run the `substrate` commands that are meant for them without asking you each time?",
-            );
-        }
     }
     for _ in 0..TRIES {
-        let plan = hooks::plan(&context.env, &context.home, &request)?;
+        let plan = hooks::plan(&context.env, &context.home, request)?;
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
         if plan.is_broad {
             ui::talk(&format!(
@@ -168,10 +180,90 @@ pub(super) fn install(
                 "the hooks are registered; sessions that run pick them up"
             },
         ));
-        return Ok(());
+        return Ok(planned(&plan, n));
     }
     Err(AppError::new(Kind::User, format!("`{}` changes all the time", first.settings.display()))
         .hint("nothing was changed; close the program that writes it, and try again"))
+}
+
+/// What a plan would do, in a few lines: files, events, profile, how to undo it, how to see all of it.
+pub(super) fn summary(context: &Context, plan: &Plan) -> String {
+    let home = context.env.text("HOME").unwrap_or_default();
+    let short = |path: &Path| match path.strip_prefix(home) {
+        Ok(below) if home.len() > 1 => format!("~/{}", below.display()),
+        Ok(_) | Err(_) => path.display().to_string(),
+    };
+    let list = |files: Vec<String>| match files.len() {
+        0 => None,
+        1..=3 => Some(files.join(", ")),
+        n => Some(format!("{} and {} more", files[n - 2..].join(", "), n - 2)),
+    };
+    let changed = |is_new: bool| {
+        let is_meant = |change: &&Change| !change.is_none() && change.before.is_none() == is_new;
+        list(plan.changes.iter().filter(is_meant).map(|change| short(&change.path)).collect())
+    };
+    let mut events: Vec<&str> = plan.entries.iter().map(|entry| entry.event).collect();
+    events.sort_unstable();
+    events.dedup();
+    let is_script = |entry: &&Entry| matches!(&entry.what, What::Shell { command, .. } if command.contains("/hooks/substrate/"));
+    let n_scripts = plan.entries.iter().filter(is_script).count();
+    let by = match n_scripts {
+        0 => String::new(),
+        n => format!("; {n} hooks are scripts that you can edit"),
+    };
+    let scope = plan.scope.name();
+    let mut out = String::new();
+    let mut line = |name: &str, text: &str| {
+        let _infallible = writeln!(out, "  {name:<8} {text}");
+    };
+    if let Some(files) = changed(true) {
+        line("new", &files);
+    }
+    if let Some(files) = changed(false) {
+        line("edited", &format!("{files} (only added to; a copy is kept)"));
+    }
+    let n = plan.retired.iter().filter(|retired| !retired.is_needed).count();
+    if n > 0 {
+        line("removed", &format!("{n} scripts or skills of ours that are not used any more"));
+    }
+    line("events", &format!("{} events of a session are told to Substrate{by}", events.len()));
+    line("profile", &profile(&plan.profiles));
+    line(
+        "undo",
+        &format!(
+            "`substrate hooks uninstall --{scope}`; `substrate uninstall` takes out everything"
+        ),
+    );
+    line("see all", &format!("`substrate hooks install --{scope} --dry-run`"));
+    format!("Substrate for Claude Code, {scope} scope ({}):\n{out}", short(&plan.settings))
+}
+
+/// What profiles mean, in words.
+fn profile(names: &[String]) -> String {
+    let mut words =
+        vec!["standard (mail, file leases, guards, journal; silent until something happens)"];
+    let all = names.iter().any(|name| name == "all");
+    let known = [
+        ("persistent", "persistent (agents wait for mail after each turn)"),
+        ("scratchpad", "scratchpad (subagents write down what they did)"),
+        ("engine", "engine (work that outlives a context window)"),
+        ("locks", "locks (leases mirrored into the project, a first look at it)"),
+        ("reminders", "reminders (a look back at the end of a turn, session logs)"),
+    ];
+    let is_named = |name: &str| all || names.iter().any(|given| given == name);
+    words.extend(known.iter().filter(|(name, _)| is_named(name)).map(|(_, text)| *text));
+    words.join(", ")
+}
+
+/// What can be chosen later, and by which command.
+pub(super) const LATER: &str = "Later: `substrate hooks install --allow-commands` lets agents run their own `substrate` commands without a dialog,\n       `--profile NAME` adds to the settings, `--scripts` makes the hooks scripts; `substrate config set KEY VALUE` changes one setting.\n";
+
+/// What a plan does, for programs, and how many files have been changed.
+fn planned(plan: &Plan, n_changed: usize) -> Value {
+    let file = |change: &Change| json!({"path": change.path, "change": change.word()});
+    let files: Vec<Value> = plan.changes.iter().map(file).collect();
+    let kept: Vec<&PathBuf> = plan.edited.iter().chain(&plan.foreign).collect();
+    json!({"settings": plan.settings, "files": files, "kept": kept, "n_changed": n_changed})
 }
 
 /// What a plan would do, file by file.
@@ -182,17 +274,16 @@ fn shown(plan: &Plan) -> String {
             let _infallible = writeln!(out, "{:<7} {} ({why})", "stays", path.display());
         }
     }
+    for retired in plan.retired.iter().filter(|retired| !retired.is_needed) {
+        let _infallible =
+            writeln!(out, "{:<7} {} (not used any more)", "gone", retired.path.display());
+    }
     for path in &plan.without_library {
         let why = "not written: `lib/hook-utils.sh` is not ours";
         let _infallible = writeln!(out, "{:<7} {} ({why})", "none", path.display());
     }
     for change in &plan.changes {
-        let what = match (&change.before, change.is_none()) {
-            (_, true) => "stays",
-            (None, _) => "new",
-            (Some(_), _) => "edited",
-        };
-        let _infallible = writeln!(out, "{what:<7} {}", change.path.display());
+        let _infallible = writeln!(out, "{:<7} {}", change.word(), change.path.display());
         if change.path == plan.settings && !change.is_none() {
             out.push_str(&added_lines(change.before.as_deref().unwrap_or(""), &change.after));
         }
@@ -216,7 +307,7 @@ fn added_lines(before: &str, after: &str) -> String {
     out
 }
 
-fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
+fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<Value> {
     let settings = scope.settings(&context.env, call::dir(context))?;
     let manifest = match Manifest::load(&context.home, &settings)? {
         Some(manifest) => manifest,
@@ -225,45 +316,50 @@ fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<()> {
             Some(manifest) => manifest,
             None => {
                 ui::talk(&format!("{}: nothing of ours is there\n", settings.display()));
-                return Ok(());
+                return Ok(json!({"settings": settings, "files": []}));
             }
         },
     };
     if dry_run {
-        for file in &manifest.files {
-            ui::data(&format!("{}\n", file.path.display()));
+        let files: Vec<_> = manifest.files.iter().map(|file| &file.path).collect();
+        if context.format != Format::Json {
+            ui::data(&files.iter().map(|path| format!("{}\n", path.display())).collect::<String>());
         }
-        return Ok(());
+        return Ok(json!({"settings": manifest.settings, "files": files}));
     }
     context.home.ensure()?;
-    report(&manifest, &hooks::remove(&context.home, &manifest)?);
-    Ok(())
+    Ok(report(&manifest, &hooks::remove(&context.home, &manifest)?))
 }
 
-/// Says what an uninstall did.
-pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) {
-    ui::talk(&format!(
-        "{}: our hooks are gone ({} files changed)\n",
-        manifest.settings.display(),
-        removed.changed.len()
-    ));
-    for path in &removed.left {
-        ui::talk(&format!(
-            "{}: you edited it, so it stays; remove it if you don't need it\n",
-            path.display()
-        ));
+/// Says what an uninstall did, file by file.
+pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
+    let word = if removed.is_nothing() { "nothing of ours was left" } else { "our hooks are gone" };
+    ui::talk(&format!("{}: {word}\n", manifest.settings.display()));
+    let lists = [
+        (&removed.restored, "as it was before"),
+        (&removed.cleaned, "only what was ours is taken out"),
+        (&removed.deleted, "deleted"),
+        (&removed.left, "you edited it, so it stays; remove it if you don't need it"),
+        (&removed.linked, "it is behind a link now, so it stays; look at it yourself"),
+    ];
+    for (paths, what) in lists {
+        for path in paths {
+            ui::talk(&format!("{}: {what}\n", path.display()));
+        }
     }
+    let kept: Vec<&PathBuf> = removed.left.iter().chain(&removed.linked).collect();
+    json!({
+        "settings": manifest.settings,
+        "restored": removed.restored,
+        "cleaned": removed.cleaned,
+        "deleted": removed.deleted,
+        "kept": kept,
+    })
 }
 
 fn status(context: &Context) -> Result<()> {
     let states = hooks::status(&context.env, &context.home, call::dir(context))?;
-    if context.format == Format::Json {
-        ui::data(&format!("{}\n", verbs::pretty(&json!(states))));
-    } else {
-        for state in &states {
-            ui::data(&line(state));
-        }
-    }
+    say::result(context, &json!(states), || states.iter().map(line).collect());
     Ok(())
 }
 

@@ -8,12 +8,14 @@ mod daemon;
 mod db;
 mod doctor;
 mod explain;
+mod explained;
 pub(crate) mod guard;
 mod hooks;
 mod lines;
 mod local;
 mod reference;
 mod run;
+mod say;
 mod scratchpad;
 mod setup;
 mod standing;
@@ -24,6 +26,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
@@ -117,12 +120,15 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
         Some(("down", _)) => setup::down(&context),
         Some(("uninstall", matches)) => setup::uninstall(&context, matches),
         Some(("completions", matches)) => {
-            completions(matches);
+            completions(&context, matches);
             Ok(())
         }
         Some(("doctor", matches)) => doctor::run(&context, matches),
         Some(("version", _)) => {
-            ui::data(concat!("substrate ", env!("CARGO_PKG_VERSION"), "\n"));
+            let version = env!("CARGO_PKG_VERSION");
+            say::result(&context, &json!({"version": version}), || {
+                format!("substrate {version}\n")
+            });
             Ok(())
         }
         Some(("__reference", _)) => {
@@ -163,11 +169,13 @@ pub(crate) fn command() -> Command {
         .mut_subcommand("scratchpad", scratchpad::commands)
 }
 
-fn completions(matches: &ArgMatches) {
+fn completions(context: &Context, matches: &ArgMatches) {
     if let Some(shell) = matches.get_one::<clap_complete::Shell>("shell") {
         let mut out = Vec::new();
         clap_complete::generate(*shell, &mut command(), "substrate", &mut out);
-        ui::data(&String::from_utf8_lossy(&out));
+        let script = String::from_utf8_lossy(&out).into_owned();
+        let json = json!({"shell": shell.to_string(), "script": script});
+        say::result(context, &json, || script);
     }
 }
 

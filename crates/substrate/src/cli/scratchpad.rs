@@ -18,10 +18,10 @@ use substrate_features::scratchpad::{
 
 use super::call::Line;
 use super::local::ThisProcess;
-use super::{Context, verbs};
+use super::{Context, say};
 use crate::error::{AppError, Kind, Result};
 use crate::inside::Folder;
-use crate::{clock, gather, ui};
+use crate::{clock, gather};
 
 /// How many days are looked at.
 const MAX_DAYS: usize = 60;
@@ -148,7 +148,7 @@ fn show(context: &Context, place: &Place) -> Result<()> {
     };
     let path = place.file(&place.root, &file.day);
     let text = file.text.ok_or_else(|| unreadable(&path))?;
-    print(context, &json!({"path": path, "day": file.day, "text": text}), || {
+    say::result(context, &json!({"path": path, "day": file.day, "text": text}), || {
         format!("{path}\n\n{}", plain(&text))
     });
     Ok(())
@@ -171,7 +171,7 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
         writeln!(text, "Written on {}: {}", place.day, today.join(", "))
     };
     let json = json!({"day": place.day, "root": place.root, "latest": entries, "today": today});
-    print(context, &json, || text);
+    say::result(context, &json, || text);
     Ok(())
 }
 
@@ -210,7 +210,7 @@ fn check(context: &Context, place: &Place) -> Result<()> {
     let is_complete = is_there && lacks.is_empty();
     let json = json!({"path": path, "exists": is_there, "complete": is_complete, "lacks": lacks});
     if is_complete || context.format == Format::Json {
-        print(context, &json, || format!("complete: {path}\n"));
+        say::result(context, &json, || format!("complete: {path}\n"));
     }
     match (is_complete, context.format) {
         (true, _) => Ok(()),
@@ -239,7 +239,9 @@ fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
     let made = create(Path::new(&place.root), path, text.as_bytes());
     match made {
         Ok(()) => {
-            print(context, &json!({"path": place.path}), || format!("written: {}\n", place.path));
+            say::result(context, &json!({"path": place.path}), || {
+                format!("written: {}\n", place.path)
+            });
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -280,14 +282,6 @@ fn plain(text: &str) -> String {
         line.chars().take(MAX_LINE).chain(['\n']).collect::<String>()
     };
     text.lines().map(keep).collect()
-}
-
-fn print(context: &Context, json: &Value, text: impl FnOnce() -> String) {
-    ui::data(&if context.format == Format::Json {
-        format!("{}\n", verbs::pretty(json))
-    } else {
-        text()
-    });
 }
 
 #[cfg(test)]

@@ -1,11 +1,18 @@
 //! `substrate up|down|uninstall`: everything at once.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
 
-use super::{Context, ask, call, daemon, doctor, hooks as hooks_command};
+use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, say, tmux};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
-use crate::ui;
+use crate::{remnants, ui};
+
+/// What a new user can see at once.
+const TRY_FIRST: &str = "\nTry first: start `claude` in two terminals, then in a third one
+  substrate fleet                        # both are there, by name
+  substrate send NAME \"hello\"            # the one of that name reads it when its turn ends
+  substrate journal tail                 # what happens, as it happens; `substrate doctor` says whether all is well\n";
 
 pub(super) fn commands() -> [Command; 3] {
     let yes = || Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Don't ask");
@@ -20,11 +27,11 @@ pub(super) fn commands() -> [Command; 3] {
 }
 
 pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
-    daemon::start(context)?;
+    let daemon = daemon::start(context)?;
     let request = Request {
         scope: Scope::User,
         profile: None,
-        scripts: false,
+        scripts: None,
         allow: false,
         rules: hooks_command::rules(),
         dir: call::dir(context),
@@ -33,24 +40,34 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
         .iter()
         .any(|state| state.scope == "user" && state.is_whole());
     let yes = flags.get_flag("yes");
+    let mut installed = Value::Null;
     if whole {
         ui::talk("claude-code: the hooks are registered\n");
-    } else if !is_client_here(context)? {
+    } else if !hooks::is_client_here(&context.env) {
         ui::talk(
             "no client that we know was found (no `claude` on the PATH, no folder of its own); `substrate hooks install` registers the hooks all the same\n",
         );
     } else if yes || ask::is_possible() {
-        hooks_command::install(context, request, false, yes)?;
+        if yes {
+            let plan = hooks::plan(&context.env, &context.home, &request)?;
+            ui::talk(&hooks_command::summary(context, &plan));
+        }
+        installed = hooks_command::install(context, &request, false, yes)?;
+        ui::talk(hooks_command::LATER);
     } else {
-        ui::talk(
-            "claude-code: the hooks are not registered; `substrate up --yes` or `substrate hooks install` does it\n",
-        );
+        return Err(AppError::new(
+            Kind::User,
+            "the hooks were not registered: `up` asks first, and this is no terminal",
+        )
+        .hint("`substrate up --yes` registers them without asking"));
     }
-    let healthy = doctor::quick(context);
-    ui::talk(
-        "\nNext: start a session of your client, then `substrate journal tail` shows it; `substrate doctor` says more.\n",
-    );
-    if healthy {
+    let report = doctor::quick(context);
+    let mut json = report.json();
+    json["daemon"] = daemon;
+    json["installed"] = installed;
+    say::to_programs(context, &json);
+    ui::talk(TRY_FIRST);
+    if report.is_healthy() {
         Ok(())
     } else {
         Err(AppError::new(Kind::User, "something is not as it should be")
@@ -58,37 +75,49 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     }
 }
 
-/// Whether the client is on this machine: its program, or its folder.
-fn is_client_here(context: &Context) -> Result<bool> {
-    let on_path = context
-        .env
-        .get("PATH")
-        .into_iter()
-        .flat_map(std::env::split_paths)
-        .any(|folder| folder.join("claude").is_file());
-    Ok(on_path || hooks::client_home(&context.env)?.is_dir())
-}
-
 pub(super) fn down(context: &Context) -> Result<()> {
-    daemon::stop(&context.home)
+    say::to_programs(context, &daemon::stop(&context.home)?);
+    Ok(())
 }
 
 pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     let mut failed = None;
-    match Manifest::all(&context.home) {
+    let mut undone = Vec::new();
+    // What fails does not keep the rest.
+    let mut note = |done: Result<()>| {
+        if let Err(error) = done {
+            ui::talk(&error.render());
+            failed = Some(error);
+        }
+    };
+    let left = remnants::look(&context.env, &context.home, call::dir(context));
+    for socket in &left.tmux {
+        note(tmux::leave(context, socket));
+    }
+    for hooks in &left.guards {
+        let done = guard::take_out(&context.home, hooks);
+        if done.is_ok() {
+            ui::talk(&format!("{}: our git guard is gone\n", hooks.display()));
+        }
+        note(done);
+    }
+    match installations(context) {
         Ok(manifests) => {
             for manifest in manifests {
-                match hooks::remove(&context.home, &manifest) {
-                    Ok(removed) => hooks_command::report(&manifest, &removed),
-                    // The others shall not stay because of this one.
-                    Err(error) => {
-                        ui::talk(&error.render());
-                        failed = Some(error);
-                    }
-                }
+                let removed = hooks::remove(&context.home, &manifest);
+                note(removed.map(|removed| {
+                    undone.push(hooks_command::report(&manifest, &removed));
+                }));
             }
         }
-        Err(error) => failed = Some(error),
+        Err(error) => note(Err(error)),
+    }
+    for file in &left.status_lines {
+        let done = remnants::take_status_line(file);
+        if done.is_ok() {
+            ui::talk(&format!("{}: our status line is gone\n", file.display()));
+        }
+        note(done);
     }
     daemon::stop(&context.home)?;
     let question =
@@ -107,12 +136,27 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
             )
         });
     }
-    if delete && failed.is_none() {
+    let delete = delete && failed.is_none();
+    say::to_programs(context, &json!({"uninstalled": undone, "data_deleted": delete}));
+    if delete {
         delete_data(context);
     } else {
         ui::talk(&format!("your data stays in `{}`\n", context.home.root().display()));
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// What was installed, as it was noted, or as it can be recognised where nobody noted it.
+fn installations(context: &Context) -> Result<Vec<Manifest>> {
+    let mut out = Manifest::all(&context.home)?;
+    let settings = Scope::User.settings(&context.env, call::dir(context))?;
+    if out.iter().all(|manifest| manifest.settings != settings) {
+        out.extend(hooks::recognised(&context.env, Scope::User, &settings)?);
+    }
+    if !out.is_empty() {
+        context.home.ensure()?;
+    }
+    Ok(out)
 }
 
 /// Deletes only what is ours by name: the folder may be one that somebody else uses too.
@@ -127,6 +171,7 @@ fn delete_data(context: &Context) {
         "daemon.sock.stalled",
         "install.lock",
         "config.toml",
+        "git-guards",
     ];
     for name in files {
         let _maybe_absent = std::fs::remove_file(root.join(name));

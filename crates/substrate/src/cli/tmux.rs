@@ -67,6 +67,19 @@ fn off(context: &Context, server: &Server) -> Result<()> {
     say(context, Output::new(text, json))
 }
 
+/// Takes our hooks and colours out of a server for good.
+pub(super) fn leave(context: &Context, socket: &str) -> Result<()> {
+    let server = Server::new(socket, &context.env);
+    switch_off(&server).map_err(|error| failed(&error))?;
+    // Where no daemon runs the server stays noted, and nothing is painted all the same.
+    if let Some(verb) = find(&["tmux".to_owned(), "off".to_owned()]) {
+        let body = json!({"socket": socket});
+        let _stays_noted = Line::quiet(context, verb).call(body, &context.caller.request);
+    }
+    ui::talk(&format!("tmux server {socket}: our hooks and colours are gone\n"));
+    Ok(())
+}
+
 fn switch_off(server: &Server) -> std::result::Result<usize, TmuxError> {
     tmux::switch(server, false)?;
     tmux::unhook(server)?;

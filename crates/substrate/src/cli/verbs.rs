@@ -9,9 +9,9 @@ use substrate_core::{Format, Output, Verb};
 
 use super::call::Line;
 use super::local::ThisProcess;
-use super::{Context, lines, local};
+use super::{Context, ask, hex, lines, local};
 use crate::error::{AppError, Kind, Result};
-use crate::ui;
+use crate::{proc, ui};
 
 /// How soon a verb that follows something asks again: after news, and after a long time without.
 const FOLLOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
@@ -99,6 +99,16 @@ fn excused(format: Format, verb: &Verb, error: AppError) -> Result<()> {
     }
 }
 
+/// What a client's settings or a tmux server runs without a person: it must not bring back a daemon, or a state home, that
+/// the user has removed.
+fn runs_by_itself(context: &Context, verb: &Verb, body: &Value) -> bool {
+    match verb.path {
+        ["statusline"] => !context.home.root().is_dir(),
+        ["fleet", "check"] => body["pane"].is_string(),
+        _ => false,
+    }
+}
+
 pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
     let (verb, matches) = typed(name, matches);
     let verb =
@@ -109,11 +119,24 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
     if let Some(source) = (verb.streams)(&body) {
         return lines::run(context, verb, &source);
     }
-    let mut line = Line::new(context, verb);
+    let mut line = if runs_by_itself(context, verb, &body) {
+        Line::quiet(context, verb)
+    } else {
+        Line::new(context, verb)
+    };
     let mut pause = FOLLOW.0;
+    let mut request = context.caller.request.clone();
     loop {
-        let output = match line.call(body, &context.caller.request) {
+        let output = match line.call(body, &request) {
             Ok(output) => output,
+            Err(AppError { question: Some(question), .. }) if ask::is_possible() => {
+                if !ask::yes(&question.text) {
+                    return Err(AppError::new(Kind::User, "nothing was changed"));
+                }
+                // Another request: the first one was refused.
+                (body, request) = (question.body, hex(proc::random_id()));
+                continue;
+            }
             Err(error) => return excused(context.format, verb, error),
         };
         let printed = print(context.format, &output)?;
@@ -122,7 +145,7 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
                 .hint("nothing counts as seen or read; run the command again"));
         }
         if let Some(after) = output.after {
-            line.call(after, &context.caller.request)?;
+            line.call(after, &request)?;
         }
         match output.follow {
             Some(next) => body = next,

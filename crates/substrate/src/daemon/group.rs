@@ -281,7 +281,11 @@ impl Run<'_> {
         is_heard: bool,
     ) -> Result<Done, DbError> {
         let (state, decoded) = (self.state, &prepared.decoded);
+        let Scope { digest, origin } = decoded.scope();
         if !is_heard {
+            if state.twins.borrow().was_brought(digest, origin, clock::micros()) {
+                return Ok(Done::Hook(Considered::default()));
+            }
             // Not noted as processed: should its caller be there after all, on another connection, it gets an answer.
             return Ok(Done::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
         }
@@ -290,7 +294,6 @@ impl Run<'_> {
         {
             return Ok(Done::Hook(Considered::again(&reply)));
         }
-        let Scope { digest, origin } = decoded.scope();
         if prepared.gathered.is_first()
             && state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
         {

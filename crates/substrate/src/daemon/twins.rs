@@ -26,12 +26,16 @@ impl Twins {
         twins
     }
 
+    /// Whether the other scope has brought this very event already; nothing is noted.
+    pub(super) fn was_brought(&self, digest: u64, origin: u8, now_us: u64) -> bool {
+        self.seen
+            .get(&digest)
+            .is_some_and(|(other, at)| *other != origin && now_us.saturating_sub(*at) < WINDOW_US)
+    }
+
     /// Whether the other scope has brought this very event already. The same scope bringing it again is a new event.
     pub(super) fn is_twin(&mut self, digest: u64, origin: u8, now_us: u64) -> bool {
-        if let Some((other, at)) = self.seen.get(&digest)
-            && *other != origin
-            && now_us.saturating_sub(*at) < WINDOW_US
-        {
+        if self.was_brought(digest, origin, now_us) {
             self.seen.remove(&digest);
             return true;
         }
@@ -55,6 +59,7 @@ mod tests {
     fn the_second_scope_is_a_twin_and_the_same_scope_is_not() {
         let mut twins = Twins::default();
         assert!(!twins.is_twin(1, 0, 0));
+        assert!(twins.was_brought(1, 1, 40_000) && !twins.was_brought(1, 0, 40_000));
         assert!(twins.is_twin(1, 1, 50_000));
         assert!(!twins.is_twin(1, 1, 60_000), "a pair is a pair");
         assert!(twins.is_twin(1, 0, 70_000), "in either order");

@@ -6,6 +6,7 @@ use super::finding::{Area, Finding};
 use super::try_out::version_of;
 use super::whereabouts::on_path;
 use crate::config::Env;
+use crate::hooks::is_client_here;
 
 /// A client that does not say its version after so long is not waited for.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -17,6 +18,8 @@ const DEFAULT_CAP: u32 = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(super) installed: Installed,
+    /// Its program or its folder is on this machine.
+    pub(super) is_here: bool,
     /// The cap as the caller's environment has it.
     pub(super) cap: Option<String>,
 }
@@ -34,7 +37,7 @@ pub(super) fn look(env: &Env) -> Client {
         None => Installed::NotOnPath,
         Some(path) => version_of(&path, env, LIMIT).map_or(Installed::Silent, Installed::Version),
     };
-    Client { installed, cap: env.text(CAP).map(str::to_owned) }
+    Client { installed, is_here: is_client_here(env), cap: env.text(CAP).map(str::to_owned) }
 }
 
 pub(super) fn judge(client: &Client, out: &mut Vec<Finding>) {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use substrate_core::DbError;
+use substrate_core::size::Bytes;
 use substrate_store::{MAX_LOG, Readers, StoreError, check, log_size, missing_steps};
 
 use super::facts::Patient;
@@ -129,7 +130,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
     if database.log_size > MAX_LOG {
         let message = format!(
             "its log is {} long: a process that reads keeps it from beginning again",
-            size(database.log_size)
+            Bytes(database.log_size)
         );
         let path = database.path.display();
         out.push(Area::Database.warning("log-long", message).next(format!(
@@ -147,7 +148,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
             Area::Database
                 .error(
                     "disk-full",
-                    format!("only {} are free on the disk of the state home", size(free)),
+                    format!("only {} are free on the disk of the state home", Bytes(free)),
                 )
                 .next("free some space on the disk, or set SUBSTRATE_HOME to another one"),
         ),
@@ -155,13 +156,13 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
             Area::Database
                 .warning(
                     "disk-low",
-                    format!("only {} are free on the disk of the state home", size(free)),
+                    format!("only {} are free on the disk of the state home", Bytes(free)),
                 )
                 .next("free some space on the disk, or set SUBSTRATE_HOME to another one"),
         ),
         Some(free) => {
             out.push(
-                Area::Database.ok("disk-fine", format!("{} are free on its disk", size(free))),
+                Area::Database.ok("disk-fine", format!("{} are free on its disk", Bytes(free))),
             );
         }
         None => {}
@@ -177,7 +178,7 @@ fn judge_state(database: &Database) -> Finding {
         ),
         State::Intact { n_missing_steps: 0 } => Area::Database.ok(
             "database-fine",
-            format!("intact, {}: `{path}`", size(database.size.unwrap_or(0) + database.log_size)),
+            format!("intact, {}: `{path}`", Bytes(database.size.unwrap_or(0) + database.log_size)),
         ),
         State::Intact { n_missing_steps } => Area::Database
             .info("schema-old", format!("intact, but {n_missing_steps} steps behind this version"))
@@ -198,14 +199,5 @@ fn judge_state(database: &Database) -> Finding {
                 .error("database-unreadable", format!("{UNUSABLE}{}", trouble.message))
                 .next(hint.unwrap_or("make the file and its folder readable and writable for you"))
         }
-    }
-}
-
-/// Bytes as people say them.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..MB => format!("{} KB", bytes.div_ceil(1 << 10)),
-        MB..10_737_418_240 => format!("{} MB", bytes / MB),
-        _ => format!("{} GB", bytes >> 30),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ipc::ConnError;
 use substrate_core::Timestamp;
 use substrate_core::settings::Problem;
+use substrate_core::size::Bytes;
 
 use super::access::{self, Access};
 use super::client::{self, Client};
@@ -14,12 +15,15 @@ use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::programs::{self, Programs};
 use super::registered;
+use super::remnants;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
 use super::trace::{self, Trace};
+use super::try_out::spawn_us;
 use crate::config::{Env, Home, SettingsFiles, common_dir, root_of};
 use crate::daemon::Status;
 use crate::gather::ignored;
+use crate::remnants::Remnants;
 
 /// Whom the doctor looks at.
 pub(crate) struct Patient<'a> {
@@ -46,7 +50,11 @@ pub(crate) struct Facts {
     pub(super) unread_rules: Vec<PathBuf>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
+    /// `None`: the hooks are installed.
+    pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
+    /// What the machine needs to start the smallest program, in microseconds; `None`: nobody knows.
+    pub(super) spawn_us: Option<i64>,
     pub(super) sessions: Vec<Session>,
     pub(super) trace: Option<Trace>,
 }
@@ -65,8 +73,10 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         access: access::look(patient.home),
         client: client::look(patient.env),
         trace: trace::look(patient.home),
+        spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
+        remnants: remnants::look(patient, &scopes),
         programs,
         daemon,
         database,
@@ -86,9 +96,10 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     judge_problems(&facts.problems, &mut out);
     judge_rules(&facts.unread_rules, &mut out);
     client::judge(&facts.client, &mut out);
-    registered::judge(&facts.scopes, &mut out);
+    registered::judge(&facts.scopes, facts.client.is_here, &mut out);
+    remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
-    hooks::judge(&facts.journal, facts.now, &mut out);
+    hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);
     out
 }
@@ -107,8 +118,8 @@ fn judge_rules(unread: &[PathBuf], out: &mut Vec<Finding>) {
             file.display()
         );
         let next = format!(
-            "at most {} KB and {} rules of a list are read",
-            ignored::MAX_BYTES >> 10,
+            "at most {} and {} rules of a list are read",
+            Bytes(ignored::MAX_BYTES),
             ignored::MAX_RULES
         );
         out.push(Area::Settings.warning("ignore-rules", message).next(&next));

@@ -1,8 +1,8 @@
 //! How fast the hooks were, and what went wrong in them, from the journal.
 
 use substrate_core::Timestamp;
-use substrate_core::time::Ago;
-use substrate_features::journal::{Health, health};
+use substrate_core::time::{Ago, Took};
+use substrate_features::journal::{Health, Since, health};
 use substrate_store::Readers;
 
 use super::database::{Database, State};
@@ -10,12 +10,19 @@ use super::facts::Patient;
 use super::finding::{Area, Finding};
 use crate::error::AppError;
 
-/// What counts as lately, and how many sessions.
+/// What counts as lately, what as just now, and how many sessions.
 const LATELY_MS: i64 = 86_400_000;
+const JUST_NOW_MS: i64 = 900_000;
 const MAX_SESSIONS: usize = 10;
 
 /// A hook that takes longer is felt.
 const SLOW_US: i64 = 50_000;
+
+/// A hook that takes so many times what the machine needs to start a program is slow by itself; otherwise the machine is.
+const SLOW_SPAWNS: i64 = 20;
+
+/// Fewer callers that had gone were ended by somebody: a hook ends with its client, and with Esc.
+const MANY_LATE: usize = 5;
 
 /// A 99th percentile of fewer events says nothing.
 const ENOUGH: usize = 100;
@@ -35,13 +42,19 @@ pub(super) fn look(patient: &Patient<'_>, database: &Database) -> Journal {
     if !matches!(database.state, State::Intact { n_missing_steps: 0 }) {
         return Journal::NotAsked;
     }
-    let since = patient.now.plus_ms(-LATELY_MS);
+    let before = |ms: i64| patient.now.plus_ms(-ms);
+    let since = Since { all: before(LATELY_MS), recent: before(JUST_NOW_MS) };
     let read = Readers::new(&database.path)
         .read(|db| health(db, since, MAX_SESSIONS).map_err(AppError::from));
     read.map_or_else(|error| Journal::Unreadable(error.message), Journal::Read)
 }
 
-pub(super) fn judge(journal: &Journal, now: Timestamp, out: &mut Vec<Finding>) {
+pub(super) fn judge(
+    journal: &Journal,
+    spawn_us: Option<i64>,
+    now: Timestamp,
+    out: &mut Vec<Finding>,
+) {
     match journal {
         Journal::NotAsked => {
             out.push(Area::Hooks.info("journal-not-asked", "there is no journal to ask"));
@@ -57,34 +70,53 @@ pub(super) fn judge(journal: &Journal, now: Timestamp, out: &mut Vec<Finding>) {
                 .next("start a session of your client, and watch `substrate journal tail`"),
         ),
         Journal::Read(health) => {
-            judge_speed(health, out);
+            judge_speed(health, spawn_us, out);
             judge_failures(health, now, out);
         }
     }
 }
 
-fn judge_speed(health: &Health, out: &mut Vec<Finding>) {
-    let Health { n_events, p50_us, p99_us, n_late, .. } = health;
+/// Hooks that are slow because the machine is busy are worth knowing, and nothing is wrong with them. So the latest are
+/// judged beside what the machine needs for the simplest thing right now; what was earlier is only told.
+fn judge_speed(health: &Health, spawn_us: Option<i64>, out: &mut Vec<Finding>) {
+    let Health { n_events, p50_us, p99_us, n_late, recent, .. } = health;
     let figures = format!(
         "{n_events} events in 24 hours: half within {}, 99 of 100 within {}; {n_late} came too late for their callers",
-        ms(*p50_us),
-        ms(*p99_us)
+        Took(*p50_us),
+        Took(*p99_us)
     );
-    let misses = n_late * 1_000 > *n_events;
+    let machine_us = spawn_us.unwrap_or(0).saturating_mul(SLOW_SPAWNS);
+    let is_busy = machine_us > SLOW_US;
+    let beside = spawn_us.map_or_else(String::new, |us| {
+        format!("; to start a program takes {} on this machine now", Took(us))
+    });
+    let misses = *n_late >= MANY_LATE && n_late * 1_000 > *n_events;
     let is_slow = *n_events >= ENOUGH && *p99_us > SLOW_US;
+    let is_slow_now = recent.n_events >= ENOUGH && recent.p99_us > SLOW_US.max(machine_us);
     if misses {
-        out.push(Area::Hooks.warning("deadline-missed", &figures).next(
+        let told = format!("{figures}{beside}");
+        let finding = if is_busy {
+            Area::Hooks.info("deadline-missed", told)
+        } else {
+            Area::Hooks.warning("deadline-missed", told)
+        };
+        out.push(finding.next(
             "`substrate journal list --since 24h` shows when; was the machine asleep or very busy?",
         ));
     }
-    if is_slow {
-        out.push(
-            Area::Hooks
-                .warning("hooks-slow", &figures)
-                .next("`substrate journal stats` shows which events are slow"),
+    let stats = "`substrate journal stats` shows which events are slow";
+    if is_slow_now {
+        let told = format!(
+            "{figures}; of the last 15 minutes 99 of 100 within {}{beside}",
+            Took(recent.p99_us)
         );
+        out.push(Area::Hooks.warning("hooks-slow", told).next(stats));
+    } else if is_slow {
+        let why = if is_busy { ": it is busy" } else { "" };
+        let told = format!("slow at times; {figures}{beside}{why}");
+        out.push(Area::Hooks.info("hooks-slow", told).next(stats));
     }
-    if !misses && !is_slow {
+    if !misses && !is_slow && !is_slow_now {
         out.push(Area::Hooks.ok("hooks-fast", &figures));
     }
 }
@@ -121,8 +153,4 @@ fn judge_failures(health: &Health, now: Timestamp, out: &mut Vec<Finding>) {
         );
         out.push(Area::Features.info("unknown-fields", message));
     }
-}
-
-fn ms(us: i64) -> String {
-    format!("{}.{} ms", us / 1_000, us % 1_000 / 100)
 }

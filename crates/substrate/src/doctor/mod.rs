@@ -13,6 +13,7 @@ mod hooks;
 mod mend;
 mod programs;
 mod registered;
+mod remnants;
 mod report;
 mod sessions;
 mod settings;

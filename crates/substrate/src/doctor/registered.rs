@@ -5,7 +5,7 @@ use substrate_clients::install::Drops;
 use super::finding::{Area, Finding};
 use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
 
-pub(super) fn judge(scopes: &Scopes, out: &mut Vec<Finding>) {
+pub(super) fn judge(scopes: &Scopes, has_client: bool, out: &mut Vec<Finding>) {
     for scope in &scopes.all {
         match &scope.content {
             Content::Absent => {}
@@ -23,11 +23,14 @@ pub(super) fn judge(scopes: &Scopes, out: &mut Vec<Finding>) {
     if scopes.has_hooks() {
         judge_completeness(scopes, out);
     } else {
-        out.push(
-            Area::Client
-                .warning("hooks-not-installed", "the hooks are not registered with the client")
-                .next("`substrate hooks install`"),
-        );
+        let message = "the hooks are not registered with the client";
+        // Nothing is wrong where there is nothing to register them with.
+        let finding = if has_client {
+            Area::Client.warning("hooks-not-installed", message)
+        } else {
+            Area::Client.info("hooks-not-installed", message)
+        };
+        out.push(finding.next("`substrate hooks install`"));
     }
 }
 

@@ -92,7 +92,8 @@ fn contradiction(seen: &SessionHealth) -> Option<String> {
 
 fn told(session: &Session, now: Timestamp) -> String {
     let seen = &session.seen;
-    let name = seen.session.get(..8).unwrap_or(&seen.session);
+    let id = seen.session.get(..8).unwrap_or(&seen.session);
+    let name = seen.agent.clone().unwrap_or_else(|| format!("session {id}"));
     let installed = if session.is_installed { "installed, " } else { "not installed, " };
     let loaded = match seen.has_start {
         Some(true) => "loaded",

@@ -15,6 +15,9 @@ use crate::config::Home;
 const END: u64 = 4_096;
 const LINES: usize = 3;
 
+/// A daemon that was replaced has a successor, so nothing is left to mend.
+const REPLACED: &str = "replaced a daemon";
+
 /// Older traces are history.
 const RECENT_MS: i64 = 86_400_000;
 
@@ -24,6 +27,8 @@ pub(crate) struct Trace {
     pub(super) at: Timestamp,
     /// The last lines.
     pub(super) lines: Vec<String>,
+    /// All that went wrong is mended since.
+    pub(super) is_mended: bool,
 }
 
 /// `None`: there is nothing.
@@ -39,17 +44,21 @@ pub(super) fn look(home: &Home) -> Option<Trace> {
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let last = lines[lines.len().saturating_sub(LINES)..].to_vec();
-    (!last.is_empty()).then_some(Trace { path, at, lines: last })
+    let is_mended = lines.iter().all(|line| line.contains(REPLACED));
+    (!last.is_empty()).then_some(Trace { path, at, lines: last, is_mended })
 }
 
 pub(super) fn judge(trace: Option<&Trace>, now: Timestamp, out: &mut Vec<Finding>) {
-    let Some(Trace { path, at, lines }) = trace else {
+    let Some(Trace { path, at, lines, is_mended }) = trace else {
         return out.push(Area::Hooks.ok("no-trace", "no hook had to leave a trace"));
     };
     let age = now.since(*at);
     let path = path.display();
     let last = lines.join(" / ");
-    out.push(if age < RECENT_MS {
+    out.push(if *is_mended {
+        let message = format!("nothing is left to mend, last {} ago: {last}", Ago(age));
+        Area::Hooks.info("trace-mended", message).next(format!("`rm '{path}'`"))
+    } else if age < RECENT_MS {
         let message = format!("hooks could not do their work, last {} ago: {last}", Ago(age));
         Area::Hooks.warning("trace", message).next(format!("mend what it says, then `rm '{path}'`"))
     } else {

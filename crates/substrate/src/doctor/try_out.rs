@@ -1,10 +1,11 @@
-//! Asking a program for its version, with a limit.
+//! Trying programs: which version one is, and how long the machine needs to start one.
 
 use std::io::{Read as _, Seek as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::proc;
 
@@ -37,6 +38,25 @@ pub(super) fn version_of(program: &Path, env: &Env, limit: Duration) -> Option<S
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
+/// How often the smallest program is started.
+const N_SPAWNS: usize = 7;
+
+/// How long the machine needs to start the smallest program and to see its end, in microseconds: the median of a few.
+pub(super) fn spawn_us(env: &Env) -> Option<i64> {
+    let program = ["/bin/true", "/usr/bin/true"].into_iter().find(|path| Path::new(path).exists());
+    let program = program.map(PathBuf::from).or_else(|| on_path(env.get("PATH"), "true"))?;
+    let mut all = Vec::with_capacity(N_SPAWNS);
+    for _ in 0..N_SPAWNS {
+        let begun = Instant::now();
+        let mut command = proc::command(&program, env);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().ok().filter(std::process::ExitStatus::success)?;
+        all.push(begun.elapsed().as_micros());
+    }
+    all.sort_unstable();
+    all.get(N_SPAWNS / 2).and_then(|us| i64::try_from(*us).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -63,5 +83,10 @@ mod tests {
             version_of(Path::new("/no/such/program"), &Env::default(), Duration::ZERO),
             None
         );
+    }
+
+    #[test]
+    fn a_start_of_the_smallest_program_takes_time() {
+        assert!(spawn_us(&Env::default()).is_some_and(|us| us > 0));
     }
 }

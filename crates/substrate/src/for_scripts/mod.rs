@@ -36,7 +36,7 @@ pub(crate) fn main(command: &str, args: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     ui::talk(&format!(
-        "error: `substrate {command}` does not know `{word}`\nhint: it is made for `hooks/scripts/lib/hook-utils.sh`; `substrate hooks install` writes a version that fits\n"
+        "error: `substrate {command}` does not know `{word}`\nhint: it is made for `hooks/scripts/lib/hook-utils.sh`; `substrate hooks install --scripts` writes a version that fits\n"
     ));
     ExitCode::from(2)
 }

@@ -7,6 +7,7 @@ use substrate_core::ids::checksum;
 
 use super::manifest::{Before, Kept, Manifest, Touched};
 use super::plan::{Change, Plan, read};
+use super::retired::Retired;
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, fsx};
@@ -17,6 +18,10 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     home.ensure()?;
     let _lock = lock(home)?;
     if plan.changes.iter().any(|change| read(&change.path).ok() != Some(change.before.clone())) {
+        return Ok(None);
+    }
+    let is_other = |file: &Retired| read(&file.path).ok().flatten().as_ref() != Some(&file.text);
+    if plan.retired.iter().any(is_other) {
         return Ok(None);
     }
     let changes: Vec<&Change> = plan.changes.iter().filter(|change| !change.is_none()).collect();
@@ -38,7 +43,31 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
             return Ok(None);
         }
     }
-    Ok(Some(changes.len()))
+    let n_retired = retire(home, &mut manifest, &plan.retired)?;
+    Ok(Some(changes.len() + n_retired))
+}
+
+/// Removes what is not used any more, now that nothing names it. How many files went.
+fn retire(home: &Home, manifest: &mut Manifest, retired: &[Retired]) -> Result<usize> {
+    if retired.is_empty() {
+        return Ok(0);
+    }
+    let mut n = 0;
+    for file in retired {
+        if !file.is_needed {
+            fsx::remove(&file.path).map_err(|error| AppError::from_error(Kind::State, &error))?;
+            n += 1;
+            // A skill's folder, or that of the scripts. It goes only when it is empty.
+            let _in_use = file.path.parent().map(std::fs::remove_dir);
+        }
+        manifest.files.retain(|known| known.path != file.path);
+    }
+    for folder in manifest.folders.clone().iter().rev() {
+        let _in_use = std::fs::remove_dir(folder);
+    }
+    manifest.folders.retain(|folder| folder.exists());
+    manifest.save(home)?;
+    Ok(n)
 }
 
 /// One installation or removal at a time.
@@ -57,6 +86,7 @@ fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         installed_ms: clock::now().0,
         allow: plan.allow.clone(),
+        scripts: plan.scripts,
         files: old.map(|old| old.files.clone()).unwrap_or_default(),
         folders: old.map(|old| old.folders.clone()).unwrap_or_default(),
     }

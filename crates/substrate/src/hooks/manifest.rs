@@ -21,6 +21,9 @@ pub(crate) struct Manifest {
     /// The permission rules that were added. Earlier versions added one at the most.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) allow: Vec<String>,
+    /// Whether the user asked for scripts, or for none; a new installation keeps to that.
+    #[serde(default)]
+    pub(crate) scripts: Option<bool>,
     pub(crate) files: Vec<Touched>,
     /// Folders that did not exist before, outermost first.
     pub(crate) folders: Vec<PathBuf>,

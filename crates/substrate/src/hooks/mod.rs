@@ -5,18 +5,21 @@
 //! between, an uninstall knows what was there before.
 
 mod apply;
+mod chosen;
 mod library;
 mod manifest;
 mod own;
 mod plan;
 mod remove;
+mod retired;
 mod scope;
 mod skill;
 mod status;
 
 pub(crate) use apply::apply;
 pub(crate) use manifest::Manifest;
-pub(crate) use plan::{Plan, Request, plan};
+pub(crate) use own::own_files_there;
+pub(crate) use plan::{Change, Plan, Request, plan, refused};
 pub(crate) use remove::{Removed, recognised, remove};
-pub(crate) use scope::{Scope, client_home};
+pub(crate) use scope::{Scope, client_home, is_client_here, refuse_link};
 pub(crate) use status::{State, status};

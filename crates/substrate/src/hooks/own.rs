@@ -14,6 +14,7 @@ use crate::error::Result;
 /// A script or skill that an installation writes.
 pub(super) struct Own {
     pub(super) path: PathBuf,
+    pub(super) purpose: Purpose,
     /// Its text, in parts between which a program is named.
     parts: Vec<String>,
     /// The program as it is named there, given the hook client.
@@ -21,9 +22,58 @@ pub(super) struct Own {
     mode: u32,
 }
 
+/// What a file of ours is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A hook, if this command is registered.
+    Hook { command: String },
+    /// Hooks of the user's own.
+    Library,
+    /// Teaches an agent about us.
+    Skill,
+    /// What reminders tell an agent to invoke.
+    Reminders,
+}
+
+/// Which of our files an installation calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses {
+    /// The command lines that are registered.
+    pub(super) commands: Vec<String>,
+    pub(super) library: bool,
+    pub(super) skill: bool,
+    pub(super) reminders: bool,
+}
+
+impl Uses {
+    pub(super) fn has(&self, file: &Own) -> bool {
+        match &file.purpose {
+            Purpose::Hook { command } => self.commands.contains(command),
+            Purpose::Library => self.library,
+            Purpose::Skill => self.skill,
+            Purpose::Reminders => self.reminders,
+        }
+    }
+}
+
+/// The skills that a project has of its own, for everyone who works in it.
+pub(super) fn skills_of_project(root: &Path) -> Vec<Own> {
+    skills(&root.join(".claude")).filter(|own| own.purpose == Purpose::Reminders).collect()
+}
+
 /// All of them.
 pub(super) fn own_files(env: &Env) -> Result<Vec<Own>> {
     Ok(own_files_in(&client_home(env)?, &scripts_folder(env)?))
+}
+
+/// Those that are there, word for word as we write them.
+pub(crate) fn own_files_there(env: &Env) -> Vec<PathBuf> {
+    let is_there = |own: &Own| {
+        let text = read(&own.path).ok().flatten();
+        text.is_some_and(|text| own.is_ours(&text))
+    };
+    let all = own_files(env).unwrap_or_default();
+    all.into_iter().filter(is_there).map(|own| own.path).collect()
 }
 
 fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
@@ -31,6 +81,9 @@ fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
     let mut out: Vec<Own> = wanted::scripts(PROGRAM)
         .into_iter()
         .map(|(name, text)| Own {
+            purpose: Purpose::Hook {
+                command: wanted::script_command(&scripts.display().to_string(), &name),
+            },
             path: scripts.join(name),
             // It is quoted already.
             parts: parts(&text.replace(&format!("'{PROGRAM}'"), PROGRAM)),
@@ -40,17 +93,23 @@ fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
         .collect();
     out.extend(library::FILES.iter().map(|file| Own {
         path: client.join(file.path),
+        purpose: Purpose::Library,
         parts: parts(&file.text.replace("@SUBSTRATE@", PROGRAM)),
         program: library::program,
         mode: file.mode,
     }));
-    out.extend(skill::ALL.iter().map(|(path, text)| Own {
+    out.extend(skills(client));
+    out
+}
+
+fn skills(client: &Path) -> impl Iterator<Item = Own> {
+    skill::ALL.iter().enumerate().map(move |(n, (path, text))| Own {
         path: client.join(path),
+        purpose: if n == 0 { Purpose::Skill } else { Purpose::Reminders },
         parts: vec![(*text).to_owned()],
         program: library::quoted,
         mode: 0o644,
-    }));
-    out
+    })
 }
 
 /// Stands for the program in a text.

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use substrate_clients::claude_code::install::SETTINGS;
-use substrate_clients::claude_code::install::plan::{self as wanted, Form};
-use substrate_clients::install::{SettingsError, Wanted, What};
+use substrate_clients::install::{Entry, SettingsError, Wanted};
 use substrate_core::ids::checksum;
 
+use super::chosen::{Chosen, calls_scripts, command_line, entries};
 use super::library;
 use super::manifest::{Kept, Manifest};
-use super::own::own_files;
-use super::scope::{Scope, client_home};
+use super::own::{Own, Uses, own_files, skills_of_project};
+use super::retired::{Retired, Settled, retired};
+use super::scope::{Scope, client_home, refuse_link, root};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
@@ -23,8 +24,8 @@ const BROAD: &str = "Bash(substrate:*)";
 pub(crate) struct Request<'a> {
     pub(crate) scope: Scope,
     pub(crate) profile: Option<&'a str>,
-    /// Register the scripts, which a user can edit, in place of the program.
-    pub(crate) scripts: bool,
+    /// Register scripts, which a user can edit, in place of the program. `None`: as it was.
+    pub(crate) scripts: Option<bool>,
     /// Let agents run commands without a dialog.
     pub(crate) allow: bool,
     /// The rules that do so.
@@ -48,6 +49,12 @@ pub(crate) struct Plan {
     pub(crate) foreign: Vec<PathBuf>,
     /// Scripts that are not written, since they would read a library of somebody else.
     pub(crate) without_library: Vec<PathBuf>,
+    /// Files of ours that are not used any more.
+    pub(crate) retired: Vec<Retired>,
+    pub(crate) scripts: Option<bool>,
+    pub(crate) entries: Vec<Entry>,
+    /// The profiles that will be in the scope's settings file.
+    pub(crate) profiles: Vec<String>,
 }
 
 /// One file as it is, and as it shall be.
@@ -68,6 +75,15 @@ impl Change {
         self.before.as_deref() == Some(&self.after)
     }
 
+    /// What becomes of the file, in a word.
+    pub(crate) fn word(&self) -> &'static str {
+        match (&self.before, self.is_none()) {
+            (_, true) => "stays",
+            (None, _) => "new",
+            (Some(_), _) => "edited",
+        }
+    }
+
     /// A file of somebody's with entries of ours in it.
     pub(super) fn has_ours(&self, text: &str) -> bool {
         self.kind == Kept::Settings
@@ -77,46 +93,39 @@ impl Change {
 
 pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
     let settings = request.scope.settings(env, request.dir)?;
-    let program = program(env)?;
-    let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
-    let mut entries = match request.scope {
-        Scope::Project => wanted::entries(Form::Project),
-        Scope::User | Scope::Local if !request.scripts => {
-            wanted::entries(Form::User { program: &program })
-        }
-        Scope::User | Scope::Local => {
-            wanted::entries(Form::Scripts { folder: &text(&scripts_folder(env)?)? })
-        }
-    };
-    if request.scope == Scope::Local {
-        // So that the same event from the user's own registration is recognised.
-        for entry in &mut entries {
-            if let What::Exec { args, .. } = &mut entry.what {
-                args.push("--local".to_owned());
-            }
-        }
+    let root = root(request.dir);
+    if request.scope != Scope::User {
+        refuse_link(&root, &settings)?;
+        refuse_link(&root, &profile_file(home, request))?;
     }
-    if request.scope == Scope::Project && reminds(request)? {
-        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
-        entries.extend(wanted::prompts());
-    }
-    if request.scope != Scope::Project {
-        let scripts = scripts_folder(env)?;
-        for file in own_files(env)? {
-            match file.change(&program) {
-                Ok(change) => changes.push(change),
-                Err(error) if file.path.starts_with(&scripts) => return Err(error),
-                // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
-                Err(_) => unreadable.push(file.path),
-            }
-        }
-    }
-    if let Some(profile) = request.profile {
-        changes.push(profile_change(home, request, profile)?);
-    }
+    let profile = request.profile.map(|profile| profile_change(home, request, profile));
+    let profile = profile.transpose()?;
     let before = read(&settings)?;
-    let rules = Rules::of(request, Manifest::load(home, &settings)?, before.as_deref());
-    let all = Wanted { entries, allow: rules.allow, retired: rules.retired };
+    let old = Manifest::load(home, &settings)?;
+    let chosen = Chosen::of(home, request, profile.as_ref());
+    let scripts = request
+        .scripts
+        .or_else(|| old.as_ref()?.scripts)
+        .or_else(|| calls_scripts(before.as_deref()).then_some(true));
+    let entries = entries(env, request, &chosen, scripts)?;
+    let uses = Uses {
+        commands: entries.iter().filter_map(command_line).collect(),
+        library: scripts == Some(true),
+        skill: request.scope != Scope::Project,
+        reminders: chosen.reminds,
+    };
+    let all = match request.scope {
+        Scope::Project => skills_of_project(&root),
+        Scope::User | Scope::Local => own_files(env)?,
+    };
+    let (used, unused): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|file| uses.has(file));
+    let manifests = Manifest::all(home)?;
+    let settled = Settled { scope: request.scope, settings: &settings, text: before.as_deref() };
+    let retired = retired(env, &manifests, &settled, unused)?;
+    let (mut changes, mut unreadable) = own_changes(env, request, used)?;
+    changes.extend(profile);
+    let rules = Rules::of(request, old, before.as_deref());
+    let all = Wanted { entries: entries.clone(), allow: rules.allow, retired: rules.retired };
     let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
     let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
@@ -128,20 +137,10 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         kind: Kept::Settings,
         is_ours: false,
     });
-    let manifests = Manifest::all(home)?;
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
     let (mut foreign, changes) = without(changes, |change| is_foreign(&manifests, change));
     foreign.append(&mut unreadable);
-    let (without_library, changes) = match foreign
-        .iter()
-        .find(|path| path.ends_with(library::LIBRARY))
-    {
-        Some(library) => {
-            let folder = library.parent().and_then(Path::parent).unwrap_or(library).to_owned();
-            without(changes, |change| change.path.parent() == Some(&folder) && !change.is_none())
-        }
-        None => (Vec::new(), changes),
-    };
+    let (without_library, changes) = without_library(&foreign, changes);
     check(&changes)?;
     Ok(Plan {
         scope: request.scope,
@@ -152,7 +151,44 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         edited,
         foreign,
         without_library,
+        retired,
+        scripts,
+        entries,
+        profiles: chosen.profiles,
     })
+}
+
+/// The changes of our own files, and those that can't be read.
+fn own_changes(
+    env: &Env,
+    request: &Request<'_>,
+    used: Vec<Own>,
+) -> Result<(Vec<Change>, Vec<PathBuf>)> {
+    let (program, folder) = (program(env)?, scripts_folder(env)?);
+    let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
+    for file in used {
+        if request.scope == Scope::Project {
+            refuse_link(&root(request.dir), &file.path)?;
+        }
+        match file.change(&program) {
+            Ok(change) => changes.push(change),
+            Err(error) if file.path.starts_with(&folder) => return Err(error),
+            // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
+            Err(_) => unreadable.push(file.path),
+        }
+    }
+    Ok((changes, unreadable))
+}
+
+/// Scripts that would read a library of somebody else are not written.
+fn without_library(foreign: &[PathBuf], changes: Vec<Change>) -> (Vec<PathBuf>, Vec<Change>) {
+    match foreign.iter().find(|path| path.ends_with(library::LIBRARY)) {
+        Some(library) => {
+            let folder = library.parent().and_then(Path::parent).unwrap_or(library).to_owned();
+            without(changes, |change| change.path.parent() == Some(&folder) && !change.is_none())
+        }
+        None => (Vec::new(), changes),
+    }
 }
 
 /// The paths of those that are left out, and the others.
@@ -183,22 +219,6 @@ fn check(changes: &[Change]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether the project itself wants the prompts: its own profile says so, or the one that it is given now. What one of its
-/// people has in their own settings is nothing to the others.
-fn reminds(request: &Request<'_>) -> Result<bool> {
-    let file = crate::config::root_of(request.dir).join(".substrate.toml");
-    let of_project = || -> Result<Option<String>> {
-        let toml = read(&file)?.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
-        let profile = toml.as_ref().and_then(|toml| toml.get("profile")?.as_str());
-        Ok(profile.map(str::to_owned))
-    };
-    let profile = match request.profile {
-        Some(profile) => Some(profile.to_owned()),
-        None => of_project()?,
-    };
-    Ok(profile.is_some_and(|profile| matches!(profile.as_str(), "reminders" | "all")))
 }
 
 /// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
@@ -259,7 +279,7 @@ fn rules_in(settings: &str) -> Vec<String> {
 }
 
 /// Why a settings file is left alone, with file, line and advice.
-pub(super) fn refused(settings: &Path, error: &SettingsError) -> AppError {
+pub(crate) fn refused(settings: &Path, error: &SettingsError) -> AppError {
     AppError::new(Kind::User, format!("{}:{}: {}", settings.display(), error.line, error.message))
         .hint(error.advice.clone())
         .hint("nothing was changed")
@@ -287,14 +307,18 @@ pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
     Ok(client_home(env)?.join("hooks/substrate"))
 }
 
+/// The settings file of the scope.
+pub(super) fn profile_file(home: &Home, request: &Request<'_>) -> PathBuf {
+    match request.scope {
+        Scope::User => home.config(),
+        Scope::Project => root(request.dir).join(".substrate.toml"),
+        Scope::Local => root(request.dir).join(".substrate.local.toml"),
+    }
+}
+
 /// The profile in the settings file of the scope.
 fn profile_change(home: &Home, request: &Request<'_>, profile: &str) -> Result<Change> {
-    let root = crate::config::root_of(request.dir);
-    let path = match request.scope {
-        Scope::User => home.config(),
-        Scope::Project => root.join(".substrate.toml"),
-        Scope::Local => root.join(".substrate.local.toml"),
-    };
+    let path = profile_file(home, request);
     let before = read(&path)?;
     let after = with_profile(before.as_deref().unwrap_or(""), profile).ok_or_else(|| {
         AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
@@ -338,7 +362,7 @@ pub(crate) fn program(env: &Env) -> Result<String> {
     text(&found.unwrap_or(beside))
 }
 
-fn text(path: &Path) -> Result<String> {
+pub(super) fn text(path: &Path) -> Result<String> {
     path.to_str()
         .map(str::to_owned)
         .ok_or_else(|| AppError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))

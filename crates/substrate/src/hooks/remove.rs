@@ -9,17 +9,30 @@ use super::apply::lock;
 use super::manifest::{Before, Kept, Manifest, Touched};
 use super::own::own_files;
 use super::plan::{read, refused, without_profile};
-use super::scope::Scope;
+use super::scope::{Scope, refuse_link};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
-use crate::fsx;
+use crate::{fsx, inside};
 
 /// What came of an uninstall.
 #[derive(Debug, Default)]
 pub(crate) struct Removed {
-    pub(crate) changed: Vec<PathBuf>,
+    /// Files that are as they were before us.
+    pub(crate) restored: Vec<PathBuf>,
+    /// Files of somebody else's from which our part was taken.
+    pub(crate) cleaned: Vec<PathBuf>,
+    /// Files and folders of ours.
+    pub(crate) deleted: Vec<PathBuf>,
     /// Files of ours that somebody edited; they stay.
     pub(crate) left: Vec<PathBuf>,
+    /// Files of a project that are behind a link by now; they stay.
+    pub(crate) linked: Vec<PathBuf>,
+}
+
+impl Removed {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.restored.is_empty() && self.cleaned.is_empty() && self.deleted.is_empty()
+    }
 }
 
 /// Undoes one installation. Files that nobody edited since are as they were before, byte for byte; from the others only
@@ -41,19 +54,34 @@ pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
         if let Some(folder) = file.path.parent() {
             fsx::sweep(folder);
         }
-        match undo(manifest, file)? {
-            Undone::Changed => out.changed.push(file.path.clone()),
-            Undone::Left => out.left.push(file.path.clone()),
-            Undone::Nothing => {}
-        }
+        let list = if is_linked(manifest, &file.path) {
+            &mut out.linked
+        } else {
+            match undo(manifest, file)? {
+                Undone::Restored => &mut out.restored,
+                Undone::Cleaned => &mut out.cleaned,
+                Undone::Deleted => &mut out.deleted,
+                Undone::Left => &mut out.left,
+                Undone::Nothing => continue,
+            }
+        };
+        list.push(file.path.clone());
     }
     for folder in manifest.folders.iter().rev() {
         // One that somebody else uses now is not empty, and stays.
-        let _in_use = std::fs::remove_dir(folder);
+        if std::fs::remove_dir(folder).is_ok() {
+            out.deleted.push(folder.clone());
+        }
     }
     hand_on_folders(home, manifest, others)?;
     manifest.forget(home)?;
     Ok(out)
+}
+
+/// Whether a project has put a link where its own file was.
+fn is_linked(manifest: &Manifest, path: &Path) -> bool {
+    let root = manifest.settings.ancestors().nth(2).unwrap_or(&manifest.settings);
+    manifest.scope != Scope::User.name() && inside::link(root, path).is_some()
 }
 
 /// Folders that we made and that another installation still uses are taken away with that one.
@@ -78,17 +106,16 @@ fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> R
 
 /// What can be recognised as ours where no manifest is left: our entries, and for the user's own scope our files.
 pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Option<Manifest>> {
-    let Some(text) = read(settings)? else { return Ok(None) };
-    if (SETTINGS.registered)(&text).map_err(|error| refused(settings, &error))?.is_empty() {
-        return Ok(None);
+    if scope != Scope::User {
+        refuse_link(settings.ancestors().nth(2).unwrap_or(settings), settings)?;
     }
-    let mut files = vec![Touched {
-        path: settings.to_owned(),
-        before: None,
-        after: String::new(),
-        kind: Kept::Settings,
-    }];
-    let mut folders = Vec::new();
+    let text = read(settings)?.unwrap_or_default();
+    let registered = (SETTINGS.registered)(&text).map_err(|error| refused(settings, &error))?;
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    if !registered.is_empty() {
+        let (path, after) = (settings.to_owned(), String::new());
+        files.push(Touched { path, before: None, after, kind: Kept::Settings });
+    }
     if scope == Scope::User {
         for own in own_files(env)? {
             // What can't be read is nothing of ours.
@@ -106,7 +133,7 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
         }
         folders.dedup();
     }
-    Ok(Some(Manifest {
+    Ok((!files.is_empty()).then(|| Manifest {
         scope: scope.name().to_owned(),
         settings: settings.to_owned(),
         files,
@@ -116,7 +143,9 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
 }
 
 enum Undone {
-    Changed,
+    Restored,
+    Cleaned,
+    Deleted,
     Left,
     Nothing,
 }
@@ -127,13 +156,16 @@ fn undo(manifest: &Manifest, file: &Touched) -> Result<Undone> {
         && let Some(before) = &file.before
     {
         match before {
-            Before::Absent => delete(&file.path)?,
+            Before::Absent => {
+                delete(&file.path)?;
+                return Ok(Undone::Deleted);
+            }
             Before::Copy(copy) => {
                 let Some(text) = read(copy)? else { return piece_by_piece(manifest, file, &now) };
                 write(&file.path, &now, &text)?;
+                return Ok(Undone::Restored);
             }
         }
-        return Ok(Undone::Changed);
     }
     piece_by_piece(manifest, file, &now)
 }
@@ -144,7 +176,7 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
     let (text, is_empty) = match file.kind {
         Kept::Own => {
             return Ok(if checksum(now) == file.after {
-                delete(&file.path).map(|()| Undone::Changed)?
+                delete(&file.path).map(|()| Undone::Deleted)?
             } else {
                 Undone::Left
             });
@@ -162,13 +194,13 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
     };
     if created && is_empty {
         delete(&file.path)?;
-        return Ok(Undone::Changed);
+        return Ok(Undone::Deleted);
     }
     if text.as_str() == now {
         return Ok(Undone::Nothing);
     }
     write(&file.path, now, &text)?;
-    Ok(Undone::Changed)
+    Ok(Undone::Cleaned)
 }
 
 fn write(path: &Path, seen: &str, text: &str) -> Result<()> {

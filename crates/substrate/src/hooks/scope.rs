@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Env, root_of};
 use crate::error::{AppError, Kind, Result};
+use crate::inside;
 
 /// Whose settings they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +38,17 @@ impl Scope {
     }
 }
 
+/// Refuses to change a project's file through a link: a repository could lead us to a file of the user's that way.
+pub(crate) fn refuse_link(root: &Path, file: &Path) -> Result<()> {
+    inside::link(root, file).map_or(Ok(()), |link| {
+        let what = format!("`{}` is a link, and a project's files are not edited through links", link.display());
+        Err(AppError::new(Kind::User, what)
+            .hint("nothing was changed; put a folder or file of the project's own in its place, or use `--user`"))
+    })
+}
+
 /// The project's root by one name, however one came there.
-fn root(dir: &Path) -> PathBuf {
+pub(super) fn root(dir: &Path) -> PathBuf {
     let root = root_of(dir);
     root.canonicalize().unwrap_or(root)
 }
@@ -53,4 +63,11 @@ pub(crate) fn client_home(env: &Env) -> Result<PathBuf> {
                 .hint("set HOME, so that the client's settings can be found")
         })?;
     Ok(std::path::absolute(&found).unwrap_or(found))
+}
+
+/// Whether the client is on this machine: its program, or its folder.
+pub(crate) fn is_client_here(env: &Env) -> bool {
+    let folders = env.get("PATH").into_iter().flat_map(std::env::split_paths);
+    let on_path = folders.into_iter().any(|folder| folder.join("claude").is_file());
+    on_path || client_home(env).is_ok_and(|home| home.is_dir())
 }

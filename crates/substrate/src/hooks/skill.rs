@@ -9,7 +9,7 @@ pub(super) const ALL: [(&str, &str); 3] = [
 
 const TEXT: &str = r#"---
 name: substrate
-description: Mail and coordination with the other coding agents on this machine, through Substrate. Use when you are told of mail ("You have 1 unread message", "📬"), want to write to another agent, a subagent or the user, need to know who you are or who else is here, why a tool call was refused, or what happened in a session.
+description: Mail and coordination with other coding agents through Substrate. Use when told of mail, to write to another agent or the user, to learn who is here or who holds a file, or why a tool call was refused.
 ---
 
 # Substrate

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use ipc::place;
+
 use super::server::{Server, TmuxError};
 
 /// Our place in each list of hooks.
@@ -16,11 +18,13 @@ const HOOKS: [(&str, &str); 3] =
 /// Only what is on somebody's screen is looked at.
 const IS_SEEN: &str = "#{&&:#{session_attached},#{window_active}}";
 
-/// Puts the hooks in. `program` is ours; whatever it says or fails at is not shown in anybody's pane.
+/// Puts the hooks in. `program` is ours; whatever it says or fails at is not shown in anybody's pane. Where no daemon runs,
+/// nothing is run: looking at a pane must not start one, nor make a state home that the user has removed.
 pub(crate) fn hook(server: &Server, program: &Path, home: &Path) -> Result<(), TmuxError> {
     let quoted = |text: &str| shell_quoted(&text.replace('#', "##"));
     let command = format!(
-        "SUBSTRATE_HOME={} {} fleet check --pane '#{{pane_id}}' --socket {} >/dev/null 2>&1 || :",
+        "test -S {} && SUBSTRATE_HOME={} {} fleet check --pane '#{{pane_id}}' --socket {} >/dev/null 2>&1 || :",
+        quoted(&home.join(place::SOCKET).display().to_string()),
         quoted(&home.display().to_string()),
         quoted(&program.display().to_string()),
         quoted(server.socket()),
@@ -49,6 +53,15 @@ pub(crate) fn hooked(server: &Server) -> Result<(bool, bool), TmuxError> {
     }
     let focus = server.run(&["show-options", "-gqv", "focus-events"])?;
     Ok((n == HOOKS.len(), focus.trim() == "on"))
+}
+
+/// Whether a server has hooks of that state home.
+pub(crate) fn serves(server: &Server, home: &Path) -> bool {
+    let home = home.display().to_string();
+    HOOKS.iter().any(|(name, list)| {
+        let said = server.run(&["show-hooks", list, name]).unwrap_or_default();
+        said.lines().any(|line| line.contains(PLACE) && line.contains(&home))
+    })
 }
 
 /// One word for a shell.

@@ -6,7 +6,7 @@ mod paint;
 mod painter;
 mod server;
 
-pub(crate) use hooks::{hook, hooked, unhook};
+pub(crate) use hooks::{hook, hooked, serves, unhook};
 pub(crate) use paint::{is_on, restore_all, switch};
 pub(crate) use painter::Painter;
 pub(crate) use server::{Server, TmuxError};

@@ -2,7 +2,7 @@
 
 use substrate_testkit::TestEnv;
 
-use crate::house::{bash, bytes, journal, plain, told};
+use crate::house::{answered, bash, bytes, journal, plain, told};
 
 #[test]
 fn the_journal_shows_what_happened() {
@@ -111,6 +111,62 @@ fn what_people_type_is_understood() {
     assert!(env.substrate(["read", "2"]).success().contains("at one"));
     let said = env.substrate(["reply", "1", "--body", " "]).code(1).stderr;
     assert!(said.contains("the text is empty"), "{said}");
+}
+
+#[test]
+fn durations_and_sizes_are_printed_as_people_write_them() {
+    let env = TestEnv::new();
+    let get = |key: &str| env.substrate(["config", "get", key]).success();
+    assert_eq!(get("journal.max_age"), "\"14d\"\n");
+    env.substrate(["config", "set", "journal.max_age", "36h"]).success();
+    assert_eq!(get("journal.max_age"), "\"1d12h\"\n");
+    env.substrate(["config", "set", "journal.max_size", "64MB"]).success();
+    assert_eq!(get("journal.max_size"), "\"64MB\"\n");
+    let list = env.substrate(["config"]).success();
+    assert!(list.contains("= \"64MB\" "), "{list}");
+    let json = env.substrate(["config", "get", "journal.max_size", "--format", "json"]).success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["value"], &json["written"]), (&(64 << 20).into(), &"64MB".into()));
+    env.hook("Stop", plain("a", "Stop")).success();
+    let shown = env.substrate(["journal", "show", "1"]).success();
+    let line = |name: &str| {
+        let found = shown.lines().find(|line| line.starts_with(name));
+        found.unwrap_or_else(|| panic!("{name}: {shown}")).to_owned()
+    };
+    assert!(line("cost").contains("µs by") || line("cost").contains("ms by"), "{shown}");
+    assert!(line("payload").ends_with(" B"), "{shown}");
+    assert!(!line("per feature").contains('['), "{shown}");
+}
+
+#[test]
+fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
+    let env = TestEnv::new();
+    let begin = |session: &str, agent: &str| {
+        let start =
+            env.hook_with("SessionStart", plain(session, "SessionStart"), &[("AGENT_ID", agent)]);
+        let _context = start.code(0);
+        env.hook("SessionEnd", plain(session, "SessionEnd")).success();
+    };
+    begin("s1", "Lead");
+    env.substrate(["send", "Lead", "the door is open"]).success();
+    let refused = env.substrate(["agent", "delete", "Lead"]).code(1);
+    assert_eq!(
+        refused.stderr,
+        "error: Lead has 1 unread message, which nobody could read any more\n\
+         hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it with Lead\n"
+    );
+    let peek = env.substrate(["inbox", "--agent", "Lead", "--peek"]).success();
+    assert!(peek.contains("the door is open"), "the hint works: {peek}");
+    let (code, told) = answered(&env, &["agent", "delete", "Lead"], "n");
+    assert!(code == 1 && told.contains("nothing was changed"), "{told}");
+    let (code, told) = answered(&env, &["agent", "delete", "Lead"], "y");
+    assert!(told.contains("Lead has 1 unread message. Delete Lead all the same? [y/N]"), "{told}");
+    assert!(code == 0 && told.contains("Lead is deleted; its name is free."), "{told}");
+    begin("s2", "Other");
+    env.substrate(["send", "Other", "x"]).success();
+    env.substrate(["agent", "delete", "Other", "--yes"]).success();
+    begin("s3", "Third");
+    env.substrate(["agent", "delete", "Third"]).success();
 }
 
 #[test]

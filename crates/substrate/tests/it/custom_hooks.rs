@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 fn installed() -> TestEnv {
     let env = TestEnv::new();
-    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "install", "--scripts"]).success();
     env
 }
 

@@ -86,8 +86,11 @@ fn a_healthy_installation_has_nothing_wrong() {
     assert!(found.get("stop-cap")["message"].as_str().unwrap().contains("after 8 "));
     let text = env.substrate_with(["doctor"], &[("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "0")]).stdout;
     assert!(text.starts_with("programs\n  ok    version "), "{text}");
+    let agents = env.substrate(["agent", "list", "--all", "--format", "json"]).success();
+    let agents: Value = serde_json::from_str(&agents).unwrap();
+    let agent = agents[0]["name"].as_str().unwrap();
     assert!(
-        text.contains("\nsessions\n") && text.contains("aaaa-1 in `/home/dev/app`: "),
+        text.contains("\nsessions\n") && text.contains(&format!("{agent} in `/home/dev/app`: ")),
         "{text}"
     );
     assert!(text.contains("has no cap on blocked Stops\n        next: "), "{text}");
@@ -158,7 +161,7 @@ fn a_frozen_daemon_is_found_and_so_is_that_it_was_replaced() {
     env.hook("Stop", plain("a", "Stop")).success();
     let found = doctor(&env);
     assert_eq!(found.severity("daemon-answers"), "ok");
-    let trace = found.get("trace")["message"].as_str().unwrap();
+    let trace = found.get("trace-mended")["message"].as_str().unwrap();
     assert!(trace.contains("replaced a daemon that did not answer"), "{trace}");
 }
 
@@ -277,4 +280,40 @@ fn what_failed_is_told_with_where_to_look() {
     assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:4: "));
     assert!(found.get("trace")["message"].as_str().unwrap().contains("on purpose"));
     assert_eq!(found.severity("malformed"), "info");
+}
+
+/// Changes the journal as if these events had been so slow, so long ago.
+fn slow_events(env: &TestEnv, n: usize, spent_us: i64, ago_ms: i64) {
+    const CHANGE: &str = r#"
+import sqlite3, sys
+path, n, spent, ago = sys.argv[1], *map(int, sys.argv[2:])
+db = sqlite3.connect(path)
+columns = [row[1] for row in db.execute("pragma table_info(journal)") if row[1] != "id"]
+names = ", ".join(columns)
+for _ in range(n):
+    db.execute(f"insert into journal ({names}) select {names} from journal where id = 1")
+db.execute("update journal set spent_us = ?, at_ms = at_ms - ?", (spent, ago))
+db.commit()
+"#;
+    let mut change = env.command("python3");
+    let numbers = [n.to_string(), spent_us.to_string(), ago_ms.to_string()];
+    change.args(["-c", CHANGE]).arg(env.state().join("subtrate.db")).args(numbers);
+    assert!(change.status().unwrap().success());
+}
+
+#[test]
+fn hooks_that_were_slow_while_the_machine_was_busy_are_only_a_note() {
+    let env = TestEnv::new();
+    env.substrate(["up", "--yes"]).success();
+    env.hook("SessionStart", plain("a", "SessionStart")).success();
+    env.substrate(["daemon", "stop"]).success();
+    slow_events(&env, 200, 300_000, 3_600_000);
+    let found = doctor(&env);
+    assert_eq!(found.severity("hooks-slow"), "info");
+    let message = found.get("hooks-slow")["message"].as_str().unwrap();
+    assert!(message.contains("99 of 100 within 300ms"), "{message}");
+    assert!(message.contains("; to start a program takes "), "{message}");
+    assert_eq!(found.0["healthy"], true, "{:#}", found.0);
+    env.substrate(["doctor"]).success();
+    env.substrate(["up"]).success();
 }

@@ -52,7 +52,7 @@ fn happen(env: &TestEnv, session: &str, event: &str, more: &Value) -> String {
 
 fn explained(env: &TestEnv, session: &str, event: &str, more: &Value) -> Value {
     let mut command = env.command(bin("substrate"));
-    command.args(["hook", event, "--explain"]);
+    command.args(["hook", event, "--explain", "--format", "json"]);
     let stdin = payload(env, session, event, more).to_string();
     let told: Run = Running::start(command, stdin.into_bytes()).finish(SOON);
     serde_json::from_str(&told.success()).unwrap()

@@ -110,7 +110,7 @@ fn the_broad_rule_of_an_earlier_version_is_replaced_and_taken_out(#[case] reinst
 fn an_edit_in_between_is_kept() {
     let env = TestEnv::new();
     write_file(&settings(&env), FOREIGN.as_bytes());
-    env.substrate(["hooks", "install"]).success();
+    env.substrate(["hooks", "install", "--scripts"]).success();
     let edited =
         String::from_utf8(bytes(&settings(&env))).unwrap().replace("\"opus\"", "\"haiku\"");
     write_file(&settings(&env), edited.as_bytes());
@@ -277,7 +277,8 @@ fn an_edited_script_stays_through_a_new_installation() {
 #[test]
 fn an_edited_file_stays_whatever_comes_and_goes() {
     let env = TestEnv::new();
-    env.substrate(["hooks", "install"]).success();
+    let install = ["hooks", "install", "--scripts", "--profile", "reminders"];
+    env.substrate(install).success();
     let edited: Vec<PathBuf> =
         ["hooks/scripts/remind-reflect.sh", "skills/reflect/SKILL.md", "hooks/substrate/stop.sh"]
             .iter()
@@ -290,7 +291,7 @@ fn an_edited_file_stays_whatever_comes_and_goes() {
     for _ in 0..2 {
         let run = env.substrate(["hooks", "uninstall"]).code(0);
         let said = run.stderr.matches("you edited it, so it stays").count();
-        let run = env.substrate(["hooks", "install"]).code(0);
+        let run = env.substrate(install).code(0);
         let kept = run.stderr.matches("it is not ours, so it stays as it is").count();
         assert!(matches!(said, 0 | 3) && kept == 3, "{said} {run}");
         for path in &edited {
@@ -309,7 +310,7 @@ fn a_foreign_library_keeps_our_scripts_away() {
     let mine = env.config().join("hooks/scripts/inject-context.sh");
     write_file(&library, b"# mine\n");
     write_file(&mine, b"# calls substrate-hook\n");
-    let run = env.substrate(["hooks", "install"]).code(0);
+    let run = env.substrate(["hooks", "install", "--scripts"]).code(0);
     let line = "remind-reflect.sh: not written, since `lib/hook-utils.sh` beside it is not ours";
     assert!(run.stderr.contains(line), "{run}");
     assert!(run.stderr.contains("inject-context.sh: it is not ours"), "{run}");
@@ -444,7 +445,7 @@ fn up_and_down_and_away() {
     let env = TestEnv::new();
     let up = env.substrate(["up", "--yes"]);
     assert!(
-        up.stderr.contains("the hooks are registered") && up.stderr.contains("Next:"),
+        up.stderr.contains("the hooks are registered") && up.stderr.contains("Try first:"),
         "{}",
         up.stderr
     );

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use substrate_testkit::{TestEnv, wait_until, write_file};
+use substrate_testkit::{TestEnv, at_most, wait_until, write_file};
 
 use crate::house::{SOON, configure};
 
@@ -53,7 +53,8 @@ fn the_users_guards_refuse_at_once_whatever_a_project_asks_for() {
         for command in ["rm -rf ~", "npm ci"] {
             assert_eq!(verdict(&env, command), "deny", "{command}");
         }
-        assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+        let took = begun.elapsed();
+        assert!(took < at_most(AT_ONCE), "{took:?}");
         let told = notice(&env, "b");
         assert!(told.contains(".substrate.toml:1: this file is not used: it has"), "{told}");
         assert!(told.contains("KB, and at most 64 KB are read"), "{told}");

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_testkit::{TestEnv, bin, write_file};
+use substrate_testkit::{Running, TestEnv, bin, write_file};
 
 /// Longer than anything here takes on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(10);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// The user's settings.
 pub(crate) fn configure(env: &TestEnv, toml: &str) {
@@ -77,4 +77,33 @@ pub(crate) fn signal(env: &TestEnv, name: &str, pid: u32) {
 /// The bytes of a file, or none.
 pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
+}
+
+/// Runs `substrate ARGS…` in a terminal of its own, and answers each question with these words; the exit code, and what
+/// was on the screen.
+pub(crate) fn answered(env: &TestEnv, args: &[&str], answer: &str) -> (i32, String) {
+    const PTY: &str = r#"
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+seen, asked = b"", 0
+while True:
+    try:
+        part = os.read(fd, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if seen.count(b"[y/N] ") > asked:
+        asked += 1
+        os.write(fd, sys.argv[1].encode() + b"\n")
+sys.stdout.buffer.write(seen)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+    let mut command = env.command("python3");
+    command.args(["-c", PTY, answer]).arg(bin("substrate")).args(args);
+    let run = Running::start(command, Vec::new()).finish(SOON);
+    (run.status.unwrap_or(-1), run.stdout)
 }

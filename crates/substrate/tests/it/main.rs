@@ -23,6 +23,8 @@ mod faults;
 #[cfg(test)]
 mod fleet;
 #[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod guards;
@@ -38,6 +40,8 @@ mod hostile_settings;
 mod house;
 #[cfg(test)]
 mod input;
+#[cfg(test)]
+mod install;
 #[cfg(test)]
 mod leases;
 #[cfg(test)]
@@ -96,6 +100,8 @@ mod start;
 mod tmux;
 #[cfg(test)]
 mod unusable;
+#[cfg(test)]
+mod up;
 #[cfg(test)]
 mod waiting;
 #[cfg(test)]

@@ -124,7 +124,7 @@ fn an_agent_that_polls_is_reached_at_once_and_a_killed_daemon_is_no_reason_to_mi
     wait_for_event(&env, "Stop");
     let name = agent(&env);
     let first = send(&env, &name, "while you wait", "normal");
-    model.wait_for_request("\"while you wait\"", Duration::from_secs(2));
+    model.wait_for_request("\"while you wait\"", SOON);
     // It waits again, and its daemon dies.
     wait_until(SOON, "the second wait", || {
         journal(&env).iter().filter(|entry| entry["verdict"] == "wait").count() == 2

@@ -110,21 +110,22 @@ fn a_teams_files_are_told_and_shown() {
 #[test]
 fn the_skills_come_and_go_with_the_hooks() {
     let env = TestEnv::new();
-    env.substrate(["hooks", "install"]).success();
+    let install = ["hooks", "install", "--profile", "reminders"];
+    env.substrate(install).success();
     for name in ["reflect", "reflexion"] {
         let text = bytes(&env.config().join(format!("skills/{name}/SKILL.md")));
         assert!(text.starts_with(format!("---\nname: {name}\n").as_bytes()));
     }
-    let again = env.substrate(["hooks", "install"]).code(0);
+    let again = env.substrate(install).code(0);
     assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
     env.substrate(["hooks", "uninstall"]).success();
     assert!(!env.config().join("skills").exists());
     // Also where nobody remembers the installation.
     for again in [false, true] {
-        env.substrate(["hooks", "install"]).success();
+        env.substrate(install).success();
         std::fs::remove_dir_all(env.state()).unwrap();
         if again {
-            env.substrate(["hooks", "install"]).success();
+            env.substrate(install).success();
         }
         env.substrate(["hooks", "uninstall"]).success();
         for name in ["reflect", "reflexion", "substrate"] {
@@ -141,10 +142,11 @@ fn a_skill_of_that_name_that_is_not_ours_stays() {
     let text = "---\nname: reflect\ndescription: my own\n---\nThink.\n";
     write_file(&mine, text);
     write_file(&odd, b"\xff\xfe no text");
-    let shown = env.substrate(["hooks", "install", "--dry-run"]).success();
+    let install = ["hooks", "install", "--profile", "reminders"];
+    let shown = env.substrate(install.iter().chain(&["--dry-run"])).success();
     assert!(shown.contains("reflect/SKILL.md (it is not ours)"), "{shown}");
     for _ in 0..2 {
-        let run = env.substrate(["hooks", "install"]).code(0);
+        let run = env.substrate(install).code(0);
         for name in ["reflect", "reflexion"] {
             let line = format!("{name}/SKILL.md: it is not ours, so it stays as it is");
             assert!(run.stderr.contains(&line), "{}", run.stderr);

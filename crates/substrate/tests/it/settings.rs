@@ -27,7 +27,7 @@ fn every_value_says_where_it_comes_from() {
     let all = env.substrate(["config"]).success();
     let line = |key: &str| all.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
     assert!(
-        line("journal.max_age").contains("172800000")
+        line("journal.max_age").contains("= \"2d\" ")
             && line("journal.max_age").ends_with("config.toml:1"),
         "{all}"
     );

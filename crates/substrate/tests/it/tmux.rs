@@ -7,20 +7,20 @@ use crate::fleet::{Agent, fleet};
 use crate::house::SOON;
 
 /// A tmux server of our own, inside the sandbox; ended when dropped.
-struct Tmux<'a> {
+pub(crate) struct Tmux<'a> {
     env: &'a TestEnv,
     name: &'static str,
 }
 
 impl<'a> Tmux<'a> {
     /// With one session of one window, in which that command runs.
-    fn start(env: &'a TestEnv, name: &'static str, command: &str) -> Self {
+    pub(crate) fn start(env: &'a TestEnv, name: &'static str, command: &str) -> Self {
         let tmux = Self { env, name };
         tmux.run(&["new-session", "-d", "-x", "80", "-y", "24", command]);
         tmux
     }
 
-    fn run(&self, args: &[&str]) -> String {
+    pub(crate) fn run(&self, args: &[&str]) -> String {
         self.start_command(args).finish(SOON).success().trim_end().to_owned()
     }
 
@@ -32,7 +32,7 @@ impl<'a> Tmux<'a> {
     }
 
     /// What tmux puts into the environment of its panes.
-    fn var(&self) -> String {
+    pub(crate) fn var(&self) -> String {
         format!("{},1,0", self.run(&["display-message", "-p", "#{socket_path}"]))
     }
 
@@ -57,7 +57,7 @@ impl<'a> Tmux<'a> {
 
     /// Nothing of ours is left.
     #[track_caller]
-    fn is_clean(&self) {
+    pub(crate) fn is_clean(&self) {
         for list in ["-g", "-s", "-gw"] {
             let left = self.run(&["show-options", list]);
             assert!(!left.contains("substrate"), "{left}");

@@ -22,6 +22,7 @@ use crate::install::SettingsFormat;
 pub const SETTINGS: SettingsFormat = SettingsFormat {
     add: add::add,
     remove: remove::remove,
+    without_status_line: remove::without_status_line,
     registered: ours::registered,
     findings: findings::findings,
 };

@@ -123,6 +123,15 @@ fn is_script(command: &str) -> bool {
     )
 }
 
+/// Whether a status line is nothing but ours: `substrate statusline`, by whatever path.
+pub(super) fn is_our_status_line(status_line: &Value<'_>) -> bool {
+    let Value::Object(status_line) = status_line else { return false };
+    let command = text_of(status_line, "command").unwrap_or_default();
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let program = words.next().and_then(|word| word.rsplit('/').next());
+    (program, words.next(), words.next()) == (Some("substrate"), Some("statusline"), None)
+}
+
 fn is_last(object: &Object<'_>, prop: &ObjectProp<'_>) -> bool {
     member(object, prop.name.as_str()).is_some_and(|last| std::ptr::eq(last, prop))
 }

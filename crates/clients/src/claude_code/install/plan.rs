@@ -15,7 +15,19 @@ pub enum Form<'a> {
     Project,
     /// Through scripts that a user may edit; the folder is the client's `hooks/substrate`.
     Scripts { folder: &'a str },
+    /// As `User`, but the events of a persistent agent as `Scripts`.
+    Persistent { program: &'a str, folder: &'a str },
 }
+
+/// What a persistent agent is made of: its user may edit what happens then. No tool call is among them, since a shell costs
+/// more than we do.
+const PERSISTENT: [EventKind; 5] = [
+    EventKind::SessionStart,
+    EventKind::UserPromptSubmit,
+    EventKind::Stop,
+    EventKind::SubagentStop,
+    EventKind::PreCompact,
+];
 
 /// Registering some events changes what the client does (worktrees, what is displayed), and some only cost time.
 const LEFT_OUT: [EventKind; 5] = [
@@ -58,7 +70,7 @@ pub fn prompts() -> Vec<Entry> {
         .collect()
 }
 
-/// The scripts of `Form::Scripts`: file names and texts.
+/// Every script that there can be: file names and texts.
 pub fn scripts(program: &str) -> Vec<(String, String)> {
     calls().map(|call| (call.script_name(), call.script(program))).collect()
 }
@@ -95,9 +107,12 @@ impl Call {
                 What::Shell { command, wakes }
             }
             Form::Scripts { folder } => {
-                let path = format!("{}/{}", folder.trim_end_matches('/'), self.script_name());
-                What::Shell { command: quoted(&path), wakes }
+                What::Shell { command: script_command(folder, &self.script_name()), wakes }
             }
+            Form::Persistent { folder, .. } if PERSISTENT.contains(&event) && !wakes => {
+                self.what(Form::Scripts { folder })
+            }
+            Form::Persistent { program, .. } => self.what(Form::User { program }),
         }
     }
 
@@ -122,6 +137,11 @@ impl Call {
             "#!/bin/sh\n# Claude Code's {name} hook: {what}. You may edit this file.\nexec {program} claude-code {name}{wake} \"$@\"\n"
         )
     }
+}
+
+/// How a script of that folder is called.
+pub fn script_command(folder: &str, name: &str) -> String {
+    quoted(&format!("{}/{name}", folder.trim_end_matches('/')))
 }
 
 fn timeout_s(event: EventKind) -> u32 {

@@ -7,7 +7,7 @@ use crate::install::{Edited, SettingsError};
 use super::document::{Document, List, is_blank, member, parse, split_bom};
 use super::edit::{Edits, Place, was_empty};
 use super::layout::{Layout, Style};
-use super::ours::{PROMPTS, hooks_of, is_ours};
+use super::ours::{PROMPTS, hooks_of, is_our_status_line, is_ours};
 
 pub(super) fn remove(text: &str, allow: &[String]) -> Result<Edited, SettingsError> {
     let (bom, body) = split_bom(text);
@@ -18,6 +18,33 @@ pub(super) fn remove(text: &str, allow: &[String]) -> Result<Edited, SettingsErr
     let body = without(&document, Some(&PROMPTS), allow).apply(body);
     let is_empty = parse(&body).is_ok_and(|left| left.root.properties.is_empty());
     Ok(Edited { text: format!("{bom}{body}"), is_empty })
+}
+
+pub(super) fn without_status_line(text: &str) -> Result<Option<Edited>, SettingsError> {
+    let (bom, body) = split_bom(text);
+    if is_blank(body) {
+        return Ok(None);
+    }
+    let document = parse(body).map_err(|problem| problem.refusal(body))?;
+    let is_ours: Vec<bool> = document
+        .root
+        .properties
+        .iter()
+        .map(|prop| prop.name.as_str() == "statusLine" && is_our_status_line(&prop.value))
+        .collect();
+    if !is_ours.contains(&true) {
+        return Ok(None);
+    }
+    let (list, mut edits) = (List::from(&document.root), Edits::default());
+    let is_empty = !is_ours.contains(&false);
+    if is_empty {
+        let style = Style::of(&document);
+        let layout = Layout::of_root(&document, &style);
+        edits.clear(&list, body, &Place { style: &style, layout: &layout, is_root: true });
+    } else {
+        edits.cut(&list, &is_ours, body);
+    }
+    Ok(Some(Edited { text: format!("{bom}{}", edits.apply(body)), is_empty }))
 }
 
 /// The cuts that take out our own hooks, known also by these prompts, unless they stay; and these rules.

@@ -1,6 +1,7 @@
 //! Stories of sessions, agents and subagents on a real database.
 
 mod callers;
+mod migrations;
 mod presence;
 mod sessions;
 mod subagents;

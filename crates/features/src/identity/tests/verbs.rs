@@ -237,6 +237,22 @@ fn an_agent_that_is_offline_can_be_deleted_and_its_name_is_free() {
     text(&mut stage, &outside(), &path, json!({"name": "Lead"}));
 }
 
+#[test]
+fn whoever_deletes_unread_mail_must_be_sure() {
+    let mut stage = two();
+    end(&mut stage, "s1", "other");
+    let path = ["agent", "delete"];
+    let send = |to: &str| json!({"to": to, "subject": "doors", "body": "x"});
+    stage.call(&outside(), &["send"], send("Lead")).unwrap();
+    let refused = stage.call(&outside(), &path, json!({"name": "lead"}));
+    let Err(VerbError::Unsure { question, body, hint, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(question, "Lead has 1 unread message. Delete Lead all the same?");
+    assert!(hint.contains("`substrate agent delete Lead --yes`"), "{hint}");
+    assert_eq!(text(&mut stage, &outside(), &path, body), "Lead is deleted; its name is free.\n");
+}
+
 #[rstest]
 #[case::the_person("User", "User always stays")]
 #[case::ourselves("substrate", "substrate always stays")]

@@ -2,7 +2,7 @@
 //! client puts its own around them, and escapes ours.
 
 use substrate_core::text::one_line;
-use substrate_core::time::Ago;
+use substrate_core::time::written_span;
 use substrate_core::{Actor, Event, EventKind};
 
 use super::entry;
@@ -38,7 +38,7 @@ pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
         ),
         "maintenance" => format!(
             "[Setup:maintenance] Project {project} maintained\n- Log directory: logs/sessions/ (what is older than {} is removed)",
-            Ago(max_age_ms)
+            written_span(max_age_ms)
         ),
         _ => return None,
     })

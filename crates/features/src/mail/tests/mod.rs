@@ -130,7 +130,7 @@ fn refused(stage: &mut Stage, caller: &Caller, path: &str, body: Value) -> (Stri
     let words: Vec<&str> = path.split(' ').collect();
     match stage.call(caller, &words, body) {
         Err(VerbError::User { message, hint }) => (message, hint),
-        Err(VerbError::Db(error)) => panic!("{path}: {error}"),
+        Err(error) => panic!("{path}: {error}"),
         Ok(output) => panic!("{path}: {}", output.text),
     }
 }

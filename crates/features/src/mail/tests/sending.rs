@@ -39,7 +39,7 @@ fn a_sender_learns_when_each_recipient_will_know() {
 #[case::no_subject(json!({"to": "CalmOtter", "subject": " \n\u{202e} "}), "the subject is empty", "say in a few words what it is about")]
 #[case::long_subject(json!({"to": "CalmOtter", "subject": "x".repeat(201)}), "the subject has more than 200 characters", "put the rest into the body")]
 #[case::no_body(json!({"to": "CalmOtter", "body": null}), "there is no text", "add `--body TEXT` or `--body-file FILE`")]
-#[case::big_body(json!({"to": "CalmOtter", "body": "x".repeat((1 << 20) + 1)}), "the body has 1048577 bytes, more than 1048576", "send the path of a file instead")]
+#[case::big_body(json!({"to": "CalmOtter", "body": "x".repeat((1 << 20) + 1)}), "the body is longer than 1 MB", "send the path of a file instead")]
 #[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time to come")]
 #[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is no time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
 #[case::no_thread(json!({"to": "CalmOtter", "thread": 9}), "there is no message #9 in your mailbox", "`substrate inbox --all` lists what is there")]

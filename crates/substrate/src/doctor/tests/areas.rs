@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rstest::rstest;
 use substrate_core::settings::Problem;
 use substrate_features::journal::{FailedFeature, Health};
 
@@ -179,8 +180,8 @@ fn hooks_and_features() {
         ("hooks-silent", Info, |f| f.journal = Journal::Read(Health::default())),
         ("hooks-fast", Ok, |f| health(f).n_late = 10),
         ("deadline-missed", Warning, |f| health(f).n_late = 11),
-        ("hooks-slow", Warning, |f| health(f).p99_us = 50_001),
-        ("hooks-fast", Ok, |f| (health(f).n_events, health(f).p99_us) = (99, 50_001)),
+        ("deadline-missed", Info, |f| (health(f).n_late, f.spawn_us) = (11, Some(9_000))),
+        ("hooks-fast", Ok, |f| (health(f).n_events, health(f).n_late) = (10, 4)),
         ("feature-failed", Warning, |f| {
             let failed =
                 FailedFeature { feature: "probe".to_owned(), n: 2, ..FailedFeature::default() };
@@ -191,10 +192,64 @@ fn hooks_and_features() {
         ("unknown-fields", Info, |f| health(f).n_with_unknown_fields = 4),
         ("trace", Warning, |f| f.trace = trace(-MINUTE)),
         ("trace-old", Info, |f| f.trace = trace(-86_400_000)),
+        ("trace-mended", Info, |f| {
+            f.trace = trace(-MINUTE).map(|trace| Trace { is_mended: true, ..trace });
+        }),
     ]);
 }
 
 fn trace(age: i64) -> Option<Trace> {
     let (path, lines) = (PathBuf::from("/x/hook-trace.log"), vec!["hand-over failed".to_owned()]);
-    Some(Trace { path, at: NOW.plus_ms(age), lines })
+    Some(Trace { path, at: NOW.plus_ms(age), lines, is_mended: false })
 }
+
+#[test]
+fn remnants() {
+    assert_each(&[
+        ("left-in-tmux", Warning, |f| {
+            let tmux = vec!["/tmp/tmux/x".to_owned()];
+            f.remnants = Some(Remnants { tmux, ..Remnants::default() });
+        }),
+        ("left-in-git", Warning, |f| {
+            let guards = vec![PathBuf::from("/repo/.git/hooks")];
+            f.remnants = Some(Remnants { guards, ..Remnants::default() });
+        }),
+        ("left-status-line", Warning, |f| {
+            let status_lines = vec![PathBuf::from("/home/dev/settings.json")];
+            f.remnants = Some(Remnants { status_lines, ..Remnants::default() });
+        }),
+        ("left-files", Warning, |f| {
+            let files = vec![PathBuf::from("/home/dev/skills/x"); 9];
+            f.remnants = Some(Remnants { files, ..Remnants::default() });
+        }),
+    ]);
+    let none = found(|f| f.remnants = Some(Remnants::default()));
+    assert!(none.iter().all(|finding| !finding.id.starts_with("left-")));
+}
+
+/// The slowest of a hundred, of a day and of the last minutes, beside what the machine needs to start a program.
+#[rstest]
+#[case::fast(4_000, (100, 4_000), Some(1_000), ("hooks-fast", Ok))]
+#[case::too_few(SLOW + 1, (99, SLOW + 1), Some(1_000), ("hooks-slow", Info))]
+#[case::slow_by_itself(SLOW + 1, (100, SLOW + 1), Some(1_000), ("hooks-slow", Warning))]
+#[case::the_machine_is_busy(SLOW + 1, (100, SLOW + 1), Some(2_501), ("hooks-slow", Info))]
+#[case::slow_even_for_a_busy_machine(SLOW + 1, (100, 200_001), Some(10_000), ("hooks-slow", Warning))]
+#[case::the_machine_was_busy(400_000, (100, 4_000), Some(1_000), ("hooks-slow", Info))]
+#[case::the_machine_was_busy_when_it_was_used(400_000, (0, 0), Some(1_000), ("hooks-slow", Info))]
+#[case::nobody_knows_the_machine(SLOW + 1, (100, SLOW + 1), None, ("hooks-slow", Warning))]
+fn slow_hooks_are_judged_beside_the_machine(
+    #[case] p99_us: i64,
+    #[case] (n_events, recent_us): (usize, i64),
+    #[case] spawn_us: Option<i64>,
+    #[case] expected: (&str, Severity),
+) {
+    let findings = found(|f| {
+        f.spawn_us = spawn_us;
+        health(f).p99_us = p99_us;
+        health(f).recent = Recent { n_events, p99_us: recent_us };
+    });
+    let told = findings.iter().find(|finding| finding.id.starts_with("hooks-")).unwrap();
+    assert_eq!((told.id, told.severity), expected, "{told:?}");
+}
+
+const SLOW: i64 = 50_000;

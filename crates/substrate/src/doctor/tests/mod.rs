@@ -6,7 +6,7 @@ mod settings;
 use std::path::PathBuf;
 
 use substrate_core::Timestamp;
-use substrate_features::journal::{Health, Seen, SessionHealth};
+use substrate_features::journal::{Health, Recent, Seen, SessionHealth};
 
 use super::access::{Access, What};
 use super::client::{Client, Installed};
@@ -19,6 +19,7 @@ use super::programs::{Found, Program, Programs, Works};
 use super::sessions::Session;
 use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
 use crate::daemon::Status;
+use crate::remnants::Remnants;
 
 const NOW: Timestamp = Timestamp(1_000_000_000_000);
 const MINUTE: i64 = 60_000;
@@ -68,18 +69,22 @@ fn healthy() -> Facts {
         unread_rules: vec![],
         client: Client {
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
+            is_here: true,
             cap: None,
         },
         scopes: Scopes {
             plan: vec!["Stop", "Stop", "PreToolUse"],
             all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
         },
+        remnants: None,
         journal: Journal::Read(Health {
             n_events: 10_000,
             p50_us: 900,
             p99_us: 4_000,
+            recent: Recent { n_events: 100, p99_us: 4_000 },
             ..Health::default()
         }),
+        spawn_us: Some(1_000),
         sessions: vec![session(&events.map(|event| (event, 7)))],
         trace: None,
     }
@@ -113,6 +118,7 @@ fn session(events: &[(&str, usize)]) -> Session {
     let seen = |(event, n): &(&str, usize)| ((*event).to_owned(), Seen { n: *n, n_refused: 0 });
     let seen = SessionHealth {
         session: "7ac89518-7bff".to_owned(),
+        agent: Some("NobleLion".to_owned()),
         cwd: "/home/dev/app".to_owned(),
         first_at: NOW.plus_ms(-30 * MINUTE),
         last_at: NOW.plus_ms(-20 * MINUTE),
@@ -173,6 +179,6 @@ fn healthy_facts_have_nothing_wrong() {
     let told = findings.iter().find(|finding| finding.id == "session-fine").unwrap();
     assert_eq!(
         told.message,
-        "7ac89518 in `/home/dev/app`: installed, loaded; 35 events; fired: SessionStart UserPromptSubmit PreToolUse PostToolUse Stop; last Stop 20m ago"
+        "NobleLion in `/home/dev/app`: installed, loaded; 35 events; fired: SessionStart UserPromptSubmit PreToolUse PostToolUse Stop; last Stop 20m ago"
     );
 }

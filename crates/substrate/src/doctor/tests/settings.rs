@@ -15,6 +15,7 @@ use crate::config::Env;
 const LINES: SettingsFormat = SettingsFormat {
     add: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
     remove: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
+    without_status_line: |_| Ok(None),
     registered: |text| {
         if text.contains('!') {
             let [message, advice] = ["broken", "mend it"].map(str::to_owned);
@@ -60,6 +61,9 @@ fn registration() {
         ("client-settings-fine", Severity::Ok, |f| f.scopes.all = all_run("/bin/sh")),
         ("hooks-not-installed", Warning, |f| f.scopes.all = user("")),
         ("hooks-not-installed", Warning, |f| f.scopes.all[0].content = Content::Absent),
+        ("hooks-not-installed", Info, |f| {
+            (f.client.is_here, f.scopes.all[0].content) = (false, Content::Absent);
+        }),
         ("client-settings-unreadable", Error, |f| {
             f.scopes.all.push(scope("project", &[]));
             f.scopes.all[1].content = Content::Unreadable("no".to_owned());

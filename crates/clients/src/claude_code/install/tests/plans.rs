@@ -9,7 +9,12 @@ use super::*;
 
 #[test]
 fn the_events_are_all_but_five_and_the_waiters() {
-    for form in [Form::Project, Form::User { program: "/p" }, Form::Scripts { folder: "/f" }] {
+    for form in [
+        Form::Project,
+        Form::User { program: "/p" },
+        Form::Scripts { folder: "/f" },
+        Form::Persistent { program: "/p", folder: "/f" },
+    ] {
         let entries = plan::entries(form);
         assert_eq!(entries.len(), 33 - 5 + 2);
         let events: BTreeSet<_> = entries.iter().map(|entry| entry.event).collect();
@@ -109,6 +114,25 @@ fn each_script_hook_has_its_script() {
         "post_tool_use",
     ] {
         assert!(names.contains(format!("{name}.sh").as_str()), "{name}");
+    }
+}
+
+#[test]
+fn a_persistent_agent_s_five_events_go_through_scripts_and_no_tool_call_does() {
+    let (program, folder) = ("/p/substrate-hook", "/h/hooks/substrate");
+    let entries = plan::entries(Form::Persistent { program, folder });
+    let all = plan::entries(Form::User { program });
+    let scripted: BTreeSet<_> = entries
+        .iter()
+        .filter(|entry| matches!(entry.what, What::Shell { .. }))
+        .map(|entry| entry.event)
+        .collect();
+    let wanted = ["SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact"];
+    assert_eq!(scripted, BTreeSet::from(wanted));
+    for (one, other) in entries.iter().zip(&all) {
+        assert_eq!((one.event, one.timeout_s), (other.event, other.timeout_s));
+        let is_script = matches!(&one.what, What::Shell { wakes, .. } if !wakes);
+        assert!(is_script || one.what == other.what, "{}", one.event);
     }
 }
 

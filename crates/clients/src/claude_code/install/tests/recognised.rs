@@ -147,3 +147,29 @@ fn a_retired_rule_goes_and_the_hooks_stay() {
     let after = add(&before, &wanted);
     assert_eq!(after, before.replace(RULE, "A"));
 }
+
+#[rstest]
+#[case::alone(
+    r#"{"statusLine": {"type": "command", "command": "substrate statusline"}}"#,
+    Some("{}")
+)]
+#[case::by_its_path(
+    r#"{"a": 1, "statusLine": {"type": "command", "command": "'/opt/bin/substrate' statusline"}}"#,
+    Some(r#"{"a": 1}"#)
+)]
+#[case::first(
+    r#"{"statusLine": {"command": "substrate statusline"}, "a": 1}"#,
+    Some(r#"{"a": 1}"#)
+)]
+#[case::of_others(r#"{"statusLine": {"type": "command", "command": "my-line"}}"#, None)]
+#[case::a_part_of_theirs(
+    r#"{"statusLine": {"type": "command", "command": "substrate statusline | cut -c1-9"}}"#,
+    None
+)]
+#[case::none(r#"{"a": "substrate statusline"}"#, None)]
+#[case::blank("", None)]
+fn a_status_line_is_taken_out(#[case] text: &str, #[case] left: Option<&str>) {
+    let done = (SETTINGS.without_status_line)(text).unwrap();
+    assert_eq!(done.as_ref().map(|done| done.text.as_str()), left);
+    assert!(done.is_none_or(|done| done.is_empty == (left == Some("{}"))));
+}

@@ -1,0 +1,102 @@
+//! What the user or the project has chosen: profiles, and whether hooks go through scripts. What is registered follows from it.
+
+use std::path::Path;
+
+use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::claude_code::install::plan::{self as wanted, Form};
+use substrate_clients::install::{Entry, What};
+use substrate_core::Settings;
+use substrate_core::settings::{self, Layer};
+
+use super::plan::{Change, Request, profile_file, program, read, scripts_folder, text};
+use super::scope::Scope;
+use crate::config::{Env, Home};
+use crate::error::Result;
+
+/// What the settings file of the scope asks for, with the profile that it is given now.
+pub(super) struct Chosen {
+    pub(super) profiles: Vec<String>,
+    /// Its five events can be edited as scripts.
+    pub(super) persists: bool,
+    /// Agents are told to invoke the skills of the reminders.
+    pub(super) reminds: bool,
+    /// The project itself wants the prompts of the reminders.
+    pub(super) prompts: bool,
+}
+
+impl Chosen {
+    pub(super) fn of(home: &Home, request: &Request<'_>, profile: Option<&Change>) -> Self {
+        let text = |file: &Path| match profile.filter(|change| change.path == file) {
+            Some(change) => Some(change.after.clone()),
+            // What can't be read asks for nothing; the settings say so elsewhere.
+            None => read(file).ok().flatten(),
+        };
+        let own = text(&profile_file(home, request)).unwrap_or_default();
+        // A project is for everyone: what one of its people has in their own settings counts for them alone.
+        let users = match request.scope {
+            Scope::User | Scope::Project => None,
+            Scope::Local => text(&home.config()),
+        };
+        let keys = substrate_features::keys();
+        let read = |text: &String| Layer::read(settings::Scope::User, "", text, &keys);
+        let layers: Vec<Layer> = users.iter().chain([&own]).map(read).collect();
+        let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());
+        let profiles = profiles_in(&own);
+        let has = |name: &str| profiles.iter().any(|profile| profile == name || profile == "all");
+        let persists = request.scope == Scope::User && has("persistent");
+        let prompts = request.scope == Scope::Project && has("reminders");
+        Self { persists, reminds: settings.on("reminders.on"), prompts, profiles }
+    }
+}
+
+/// The profiles that a settings file names: one word, or a list.
+fn profiles_in(toml: &str) -> Vec<String> {
+    let Ok(document) = toml.parse::<toml_edit::DocumentMut>() else { return Vec::new() };
+    let item = document.get("profile");
+    let list = item.and_then(toml_edit::Item::as_array).into_iter().flatten();
+    let words = item.and_then(toml_edit::Item::as_str).into_iter();
+    words.chain(list.filter_map(toml_edit::Value::as_str)).map(str::to_owned).collect()
+}
+
+/// The hooks that are registered.
+pub(super) fn entries(
+    env: &Env,
+    request: &Request<'_>,
+    chosen: &Chosen,
+    scripts: Option<bool>,
+) -> Result<Vec<Entry>> {
+    let (program, folder) = (program(env)?, text(&scripts_folder(env)?)?);
+    let (program, folder) = (program.as_str(), folder.as_str());
+    let mut entries = wanted::entries(match (request.scope, scripts) {
+        (Scope::Project, _) => Form::Project,
+        (Scope::User, Some(true)) => Form::Scripts { folder },
+        (Scope::User, None) if chosen.persists => Form::Persistent { program, folder },
+        (Scope::User | Scope::Local, _) => Form::User { program },
+    });
+    if request.scope == Scope::Local {
+        // So that the same event from the user's own registration is recognised.
+        for entry in &mut entries {
+            if let What::Exec { args, .. } = &mut entry.what {
+                args.push("--local".to_owned());
+            }
+        }
+    }
+    if chosen.prompts {
+        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
+        entries.extend(wanted::prompts());
+    }
+    Ok(entries)
+}
+
+pub(super) fn command_line(entry: &Entry) -> Option<String> {
+    match &entry.what {
+        What::Shell { command, .. } => Some(command.clone()),
+        What::Exec { .. } | What::Prompt { .. } => None,
+    }
+}
+
+/// Whether the hooks of tool calls are registered as scripts: only `--scripts` does that.
+pub(super) fn calls_scripts(settings: Option<&str>) -> bool {
+    let found = (SETTINGS.registered)(settings.unwrap_or("")).unwrap_or_default();
+    found.iter().any(|one| one.event == "PreToolUse" && one.command.contains("/pre_tool_use.sh"))
+}
