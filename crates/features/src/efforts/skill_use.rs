@@ -133,8 +133,8 @@ pub(super) fn plan(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Plan>, Featu
     let found = match folder.as_ref().map(config::of_folder) {
         None => Found::default(),
         Some(Ok(found)) => found,
-        Some(Err(VerbError::User { message, .. })) => return Ok(Some(Plan::Fails(message))),
         Some(Err(VerbError::Db(error))) => return Err(error.into()),
+        Some(Err(error)) => return Ok(Some(Plan::Fails(error.to_string()))),
     };
     let root = root(event, folder.as_ref());
     let task = make::task(root, make::usual_task(cx.now, &used.skill), "", cx.now);
