@@ -62,6 +62,11 @@ pub fn walk(table: &impl Processes, pid: u32) -> Option<Lineage> {
     is_same.then_some(Lineage { processes, named_client })
 }
 
+/// The processes above one, nearest first; none when it is gone.
+pub fn above(table: &impl Processes, pid: u32) -> Vec<ProcessId> {
+    ancestors(table, pid).unwrap_or_default().into_iter().skip(1).collect()
+}
+
 /// A parent that ends under the walk leaves its child to another process: the walk begins again then, or the client
 /// above would be missed.
 fn ancestors(table: &impl Processes, pid: u32) -> Option<Vec<ProcessId>> {
@@ -200,6 +205,13 @@ mod tests {
         let table = table(&SHELL);
         table.then.replace(Some((1, rows(&after))));
         assert_eq!(walk(&table, 30), None);
+    }
+
+    #[test]
+    fn those_above_one_do_not_have_it_among_them() {
+        let found = above(&table(&SHELL), 30);
+        assert_eq!(found.iter().map(|id| id.pid).collect::<Vec<_>>(), [20, 10, 1]);
+        assert_eq!(above(&table(&SHELL), 99), []);
     }
 
     #[test]

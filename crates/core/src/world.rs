@@ -1,6 +1,7 @@
 //! What can be asked about the machine while a transaction is open: only what memory, or
 //! the system's own table of processes, answers at once. No file is looked at: it may be on a mount that hangs.
 
+use crate::lineage::ProcessId;
 use crate::time::Timestamp;
 
 /// The machine, as a feature may see it.
@@ -8,6 +9,11 @@ pub trait World {
     /// When that process began, in the system's own unit; `None` when there is no such process. A process id is used
     /// again, the pair is not.
     fn process_began(&self, pid: u32) -> Option<i64>;
+
+    /// The processes above that one, nearest first. Empty where the system does not say.
+    fn above(&self, _pid: u32) -> Vec<ProcessId> {
+        Vec::new()
+    }
 
     /// How far the local clock was ahead of UTC then, in seconds: a day is what people here call so.
     fn offset_s(&self, at: Timestamp) -> i32;

@@ -17,6 +17,8 @@ pub(crate) mod locks;
 mod looks;
 pub(crate) mod mail;
 mod persist;
+#[cfg(test)]
+mod pointers;
 mod probe;
 #[cfg(test)]
 mod quoting;

@@ -6,7 +6,7 @@ use substrate_core::text::{is_hidden, tags};
 use substrate_core::verdict::Permission;
 use substrate_core::{
     Actor, Caller, Detail, Event, EventKind, Need, Outcome, SafeId, StartSource, ToolCall,
-    ToolClass, engine,
+    ToolClass, VerbError, engine,
 };
 
 use crate::stage::Stage;
@@ -21,17 +21,21 @@ const MARK: &str = "/system-reminder>";
 const ALL: &str = "profile = \"all\"\n[persist]\nmode = \"off\"\n[efforts]\non = true\nblock_at = 0\nwarn_at = 1\n\
     [skills]\nsuggest = true\n[[guards.rules]]\nname = \"evil\"\nwhen = 'runs(\"npm\")'\naction = \"deny\"\nreason = \"REASON\"\nnext = \"NEXT\"\n";
 
-struct House {
-    stage: Stage,
+pub(crate) struct House {
+    pub(crate) stage: Stage,
     /// What was told so far, and by which event.
-    told: Vec<(String, String)>,
+    pub(crate) told: Vec<(String, String)>,
 }
 
 impl House {
     fn new() -> Self {
         let evil = EVIL.replace('\n', "\\n").replace('\u{1b}', "\\u001b");
-        let toml = ALL.replace("REASON", &evil).replace("NEXT", &evil);
-        let mut house = Self { stage: Stage::new(&toml), told: Vec::new() };
+        Self::with(&ALL.replace("REASON", &evil).replace("NEXT", &evil))
+    }
+
+    /// Two agents, with these settings.
+    pub(crate) fn with(toml: &str) -> Self {
+        let mut house = Self { stage: Stage::new(toml), told: Vec::new() };
         for (session, name, pid) in [("lion", "NobleLion", 10), ("otter", "CalmOtter", 20)] {
             house.stage.machine.processes.insert(pid, 1);
             let source = StartSource::Startup;
@@ -47,7 +51,7 @@ impl House {
     }
 
     /// An event in which everything that others can write is hostile.
-    fn event(&self, session: &str, kind: EventKind, detail: Detail) -> Event {
+    pub(crate) fn event(&self, session: &str, kind: EventKind, detail: Detail) -> Event {
         Event {
             project_dir: Some("/repo".to_owned()),
             config_dir: Some("/home/dev/.claude".to_owned()),
@@ -88,7 +92,7 @@ impl House {
         }
     }
 
-    fn happen(&mut self, event: &Event) -> Outcome {
+    pub(crate) fn happen(&mut self, event: &Event) -> Outcome {
         self.look_up(event);
         let outcome = self.stage.happen_failing(event);
         if outcome.verdict.receipt {
@@ -106,7 +110,7 @@ impl House {
         outcome
     }
 
-    fn call(&mut self, session: &str, path: &[&str], body: serde_json::Value) {
+    pub(crate) fn call(&mut self, session: &str, path: &[&str], body: serde_json::Value) {
         let caller = Caller {
             session: Some(session.to_owned()),
             inside_client: true,
@@ -121,7 +125,13 @@ impl House {
                     self.told.push((format!("{} as a hook", path.join(" ")), hook.to_string()));
                 }
             }
-            Err(error) => self.told.push((format!("{} fails", path.join(" ")), error.to_string())),
+            Err(error) => {
+                let said = match &error {
+                    VerbError::User { hint, .. } => format!("{error}\n{hint}"),
+                    _ => error.to_string(),
+                };
+                self.told.push((format!("{} fails", path.join(" ")), said));
+            }
         }
     }
 }
@@ -146,10 +156,7 @@ fn stop() -> Detail {
 #[test]
 fn nothing_of_others_closes_a_tag_or_hides_anything() {
     let mut house = House::new();
-    they_write(&mut house);
-    they_work(&mut house);
-    it_happens(&mut house);
-    they_look(&mut house);
+    everything(&mut house);
     // The journal's own words are in a tag of the client, on purpose.
     let own = ["<system-reminder>\n[", "/\n</system-reminder>", "memories/\n</system-reminder>"];
     for (name, text) in &house.told {
@@ -174,6 +181,14 @@ fn nothing_of_others_closes_a_tag_or_hides_anything() {
     for feature in ["mail", "agent-init", "directives", "skills"] {
         assert!(by.contains(feature), "{feature} quoted nothing: {by:?}");
     }
+}
+
+/// All of it.
+pub(crate) fn everything(house: &mut House) {
+    they_write(house);
+    they_work(house);
+    it_happens(house);
+    they_look(house);
 }
 
 /// Mail, work, efforts: titles, bodies, notes.

@@ -31,6 +31,8 @@ pub(crate) struct Stage {
 #[derive(Default)]
 pub(crate) struct Machine {
     pub(crate) processes: HashMap<u32, i64>,
+    /// The parent of a process, where it has one.
+    pub(crate) parents: HashMap<u32, u32>,
     pub(crate) waiting: HashSet<String>,
     /// Sessions beside which a waiter stands.
     pub(crate) beside: HashSet<String>,
@@ -89,6 +91,13 @@ impl Machine {
 impl World for Machine {
     fn process_began(&self, pid: u32) -> Option<i64> {
         self.processes.get(&pid).copied()
+    }
+
+    fn above(&self, pid: u32) -> Vec<ProcessId> {
+        let parent = |pid: &u32| self.parents.get(pid).copied();
+        let all = std::iter::successors(parent(&pid), parent);
+        let of = |pid| Some(ProcessId { pid, began: self.process_began(pid)? });
+        all.take(64).filter_map(of).collect()
     }
 
     fn offset_s(&self, _at: Timestamp) -> i32 {

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use substrate_core::{Timestamp, World};
+use substrate_core::{ProcessId, Timestamp, World};
 
-use crate::clock;
-#[cfg(target_os = "linux")]
-use crate::processes;
+use crate::{clock, processes};
 
 /// Processes, and who waits in this process.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +57,10 @@ impl Machine {
 impl World for Machine {
     fn process_began(&self, pid: u32) -> Option<i64> {
         began(pid)
+    }
+
+    fn above(&self, pid: u32) -> Vec<ProcessId> {
+        processes::ids_above(pid)
     }
 
     fn offset_s(&self, at: Timestamp) -> i32 {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use substrate_core::Lineage;
-use substrate_core::lineage::{Processes, walk};
+use substrate_core::lineage::{self, ProcessId, Processes, walk};
 
 /// The longest command line that is looked at.
 const MAX_LINE: u64 = 16 << 10;
@@ -32,6 +32,11 @@ pub(crate) fn above(pid: Option<i32>) -> Above {
         None if stat(std::process::id()).is_some() => Above::Gone,
         None => Above::Unknown,
     }
+}
+
+/// The numbers and beginnings of the processes above one, nearest first. Reads only what never waits.
+pub(crate) fn ids_above(pid: u32) -> Vec<ProcessId> {
+    lineage::above(&System, pid)
 }
 
 /// A line of `/proc/PID/stat`.

@@ -127,7 +127,7 @@ impl VerbArgs for List {
             list.push(render::json(cx, effort)?);
         }
         if text.is_empty() {
-            text = "No efforts here. `substrate effort start SKILL` begins one.\n".to_owned();
+            text = format!("No efforts here. {}\n", words::how_to_begin(cx.settings));
         }
         Ok(Output::new(text, json!({"efforts": list})))
     }

@@ -8,8 +8,8 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::ops::{self, Task};
-use super::render;
 use super::verbs_start::root;
+use super::{render, words};
 
 /// Rows of a list at the most, and of what is looked through for one.
 const MAX_LISTED: i64 = 200;
@@ -52,7 +52,7 @@ impl VerbArgs for List {
                     one_line(&wanted, 80)
                 )
             }
-            true => "No tasks here. `substrate effort start SKILL` makes one.\n".to_owned(),
+            true => format!("No tasks here. {}\n", words::how_to_begin(cx.settings)),
             false => text,
         };
         Ok(Output::new(text, json!({"tasks": list})))

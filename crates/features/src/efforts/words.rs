@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use substrate_core::text::{self, cut, one_line, shell_word};
 use substrate_core::time::Ago;
-use substrate_core::{Timestamp, Wish};
+use substrate_core::{Settings, Timestamp, Wish};
 
 use super::calls::Why;
 use super::config::capitals;
@@ -186,6 +186,14 @@ pub(super) fn not_wanted(why: &str) -> String {
     format!(
         "This session was started for an effort ($SUBSTRATE_EFFORT), but {why}: `substrate effort list` shows those there are."
     )
+}
+
+/// Where there are none yet: what begins one, if anything does.
+pub(super) fn how_to_begin(settings: &Settings) -> &'static str {
+    match settings.on("efforts.on") {
+        true => "`substrate effort start SKILL` begins an effort, and its task.",
+        false => "Efforts are switched off (`efforts.on`).",
+    }
 }
 
 /// Their paths below the working tree.

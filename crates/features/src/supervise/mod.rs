@@ -1,12 +1,15 @@
-//! Clients that `substrate run` supervises: who they are, and when one shall be started anew instead of being compacted.
+//! Clients that `substrate run` supervises: who they are, when one is exchanged for a fresh one instead of being compacted, and
+//! how the fresh one learns what to go on with.
 //!
-//! The supervisor notes its own process and its child's. An event belongs to it when the client that reported it is that
-//! very child: nothing is inherited, so a client inside a client never ends the outer one.
+//! The supervisor notes its own process before it starts anything. A client belongs to it when that process is above the
+//! client, whatever wrapper is in between: nothing depends on variables, which are inherited. The first client that lives
+//! below it is the one that is supervised, so a client inside a client never ends the outer one.
 
 mod ops;
 mod policy;
 mod schema;
 mod verbs;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +25,14 @@ pub(crate) const FEATURE: Feature = Feature {
         name: "context.on_auto_compact",
         kind: Kind::Word(&["compact", "restart"]),
         default: "\"compact\"",
-        about: "What happens when a client under `substrate run` wants to compact by itself: `compact` lets it, `restart` ends it and starts it anew with a fresh context. Without `substrate run` it always compacts.",
+        about: "What happens when a client under `substrate run` wants to compact by itself: `compact` lets it, `restart` ends it and starts a fresh one that goes on with the agent's effort. Without an effort, or without `substrate run`, it always compacts.",
         // It ends the client: that is the user's to say.
         project: ProjectMay::Nothing,
         profiles: &[("engine", "\"restart\""), ("all", "\"restart\"")],
     }],
     consider: Some(policy::consider),
+    record: Some(policy::record),
+    printed: Some(policy::printed),
     tick: Some(policy::tick),
     verbs: &[
         Verb::of::<verbs::List>(),

@@ -1,6 +1,6 @@
 //! The SQL of supervisors.
 
-use substrate_core::{Db, DbError, Row, SafeId, Timestamp, World};
+use substrate_core::{Db, DbError, RequestId, Row, SafeId, Timestamp, World};
 
 /// A process: its number, and when it began. `None` if it was gone when it was noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,25 +20,48 @@ impl Process {
     }
 }
 
-/// A supervisor and the client that it runs.
+/// A supervisor, the program that it has started, and the client below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Supervisor {
     pub(super) token: String,
     pub(super) own: Process,
+    /// What it started: the client, or a wrapper of it. 0 where it has not said so yet.
     pub(super) child: Process,
+    /// The client, once one was heard of.
+    pub(super) client: Option<Process>,
     pub(super) n_restarts: i64,
     pub(super) since: Timestamp,
     pub(super) session: Option<String>,
     pub(super) agent: Option<String>,
-    /// Since when it shall start its child anew, and why.
-    pub(super) wanted: Option<(Timestamp, String)>,
+    pub(super) wanted: Option<Wanted>,
+    pub(super) brief: Option<Brief>,
+    /// Its client came back with the conversation that was full: another restart would change nothing.
+    pub(super) is_futile: bool,
+}
+
+/// Its client shall be exchanged for a fresh one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) since: Timestamp,
+    pub(super) why: String,
+    /// What the fresh one goes on with.
+    pub(super) effort: Option<i64>,
+}
+
+/// What a fresh client is told, and how far that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Brief {
+    pub(super) effort: i64,
+    /// An answer is on its way with it.
+    pub(super) claimed: Option<Timestamp>,
+    pub(super) told: Option<Timestamp>,
+    /// An answer is on its way that starts its first turn.
+    pub(super) wake_claimed: Option<Timestamp>,
+    /// Its first turn was started, by us or by its own prompt.
+    pub(super) has_begun: bool,
 }
 
 impl Supervisor {
-    pub(super) fn is_there(&self, world: &dyn World) -> bool {
-        self.own.is_there(world) && self.child.is_there(world)
-    }
-
     /// What the supervisor waits for.
     pub(super) fn wake_key(&self) -> String {
         wake_key(&self.token)
@@ -49,88 +72,177 @@ pub(super) fn wake_key(token: &str) -> String {
     format!("run {token}")
 }
 
-/// Notes a supervisor's new child; what was wanted of the one before is over.
-pub(super) fn note(
+/// A supervisor is about to start a client, which goes on with that effort if it takes another's place. What was known of the
+/// client before is over.
+pub(super) fn announce(
     db: &mut dyn Db,
     token: &SafeId,
-    (own, child): (Process, Process),
+    own: Process,
     n_restarts: i64,
+    effort: Option<i64>,
     now: Timestamp,
 ) -> Result<(), DbError> {
+    forget(db, token.as_str())?;
     db.execute(
-        "insert into supervisors
-           (token, pid, began, child, child_began, n_restarts, since_ms, session, agent, wanted_ms, why)
-         values ($1, $2, $3, $4, $5, $6, $7, null, null, null, null)
-         on conflict (token) do update set pid = excluded.pid, began = excluded.began,
-           child = excluded.child, child_began = excluded.child_began,
-           n_restarts = excluded.n_restarts, since_ms = excluded.since_ms,
-           session = null, agent = null, wanted_ms = null, why = null",
+        "insert into supervisors (token, pid, began, child, n_restarts, since_ms, effort)
+         values ($1, $2, $3, 0, $4, $5, $6)",
         &[
             token.as_str().into(),
             i64::from(own.pid).into(),
             own.began.into(),
-            i64::from(child.pid).into(),
-            child.began.into(),
             n_restarts.into(),
             now.0.into(),
+            effort.into(),
         ],
     )?;
     Ok(())
 }
 
-/// Which session runs in the child.
+/// It has started that process. Whether it is known.
+pub(super) fn started(db: &mut dyn Db, token: &SafeId, child: Process) -> Result<bool, DbError> {
+    let n = db.execute(
+        "update supervisors set child = $2, child_began = $3 where token = $1",
+        &[token.as_str().into(), i64::from(child.pid).into(), child.began.into()],
+    )?;
+    Ok(n > 0)
+}
+
+/// Which client runs below it, and which session in that.
 pub(super) fn heard_of(
     db: &mut dyn Db,
     token: &str,
+    client: Process,
     session: &SafeId,
     agent: Option<&str>,
 ) -> Result<(), DbError> {
     db.execute(
-        "update supervisors set session = $2, agent = $3 where token = $1",
-        &[token.into(), session.as_str().into(), agent.into()],
+        "update supervisors set client = $2, client_began = $3, session = $4, agent = $5 where token = $1",
+        &[
+            token.into(),
+            i64::from(client.pid).into(),
+            client.began.into(),
+            session.as_str().into(),
+            agent.into(),
+        ],
     )?;
     Ok(())
 }
 
-pub(super) fn want(db: &mut dyn Db, token: &str, why: &str, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn want(
+    db: &mut dyn Db,
+    token: &str,
+    why: &str,
+    effort: i64,
+    now: Timestamp,
+) -> Result<(), DbError> {
     db.execute(
-        "update supervisors set wanted_ms = $2, why = $3 where token = $1",
-        &[token.into(), now.0.into(), why.into()],
+        "update supervisors set wanted_ms = $2, why = $3, next_effort = $4 where token = $1",
+        &[token.into(), now.0.into(), why.into(), effort.into()],
     )?;
     Ok(())
 }
 
-pub(super) const OF_CHILD: &str =
-    "select token, pid, began, child, child_began, n_restarts, since_ms, session, agent, wanted_ms, why
-     from supervisors where child = $1";
+/// The restart brought the old conversation back: the client need not be told to go on.
+pub(super) fn was_futile(db: &mut dyn Db, token: &str) -> Result<(), DbError> {
+    db.execute(
+        "update supervisors set is_futile = 1, effort = null where token = $1",
+        &[token.into()],
+    )?;
+    Ok(())
+}
 
-/// The supervisor of that very process, if both are there.
-pub(super) fn of_child(
+/// An answer goes out with what the client is told.
+pub(super) fn claim(
+    db: &mut dyn Db,
+    token: &str,
+    request: RequestId,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update supervisors set claim = $2, claimed_ms = $3 where token = $1",
+        &[token.into(), request.to_string().as_str().into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// An answer goes out that starts its first turn.
+pub(super) fn claim_wake(
+    db: &mut dyn Db,
+    token: &str,
+    request: RequestId,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update supervisors set wake_claim = $2, wake_claimed_ms = $3 where token = $1",
+        &[token.into(), request.to_string().as_str().into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// A turn has begun in it.
+pub(super) fn has_begun(db: &mut dyn Db, token: &str, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update supervisors set woken_ms = $2 where token = $1",
+        &[token.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Whether the answer to that request was printed: then its words were told, or else they are free again.
+pub(super) fn printed(
+    db: &mut dyn Db,
+    request: RequestId,
+    reached: bool,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let request = request.to_string();
+    let params = [request.as_str().into(), reached.then_some(now.0).into()];
+    db.execute(
+        "update supervisors set told_ms = coalesce(told_ms, $2), claim = null, claimed_ms = null
+         where claim = $1",
+        &params,
+    )?;
+    db.execute(
+        "update supervisors set woken_ms = coalesce(woken_ms, $2), wake_claim = null, wake_claimed_ms = null
+         where wake_claim = $1",
+        &params,
+    )?;
+    Ok(())
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select token, pid, began, child, child_began, n_restarts, since_ms, session, agent, wanted_ms, why,
+               client, client_began, next_effort, effort, claimed_ms, told_ms, wake_claimed_ms, woken_ms, is_futile
+             from supervisors ",
+            $rest
+        )
+    };
+}
+
+pub(super) const OF_CLIENT: &str = select!("where client = $1");
+
+/// The supervisor of that very client, if both are there.
+pub(super) fn of_client(
     db: &mut dyn Db,
     world: &dyn World,
-    child: u32,
+    pid: u32,
 ) -> Result<Option<Supervisor>, DbError> {
-    let found = db.rows(OF_CHILD, &[i64::from(child).into()], read)?;
-    Ok(found.into_iter().find(|one| one.is_there(world)))
+    let found = db.rows(OF_CLIENT, &[i64::from(pid).into()], read)?;
+    let is_it = |one: &Supervisor| {
+        one.own.is_there(world) && one.client.is_some_and(|client| client.is_there(world))
+    };
+    Ok(found.into_iter().find(is_it))
 }
 
 pub(super) fn one(db: &mut dyn Db, token: &SafeId) -> Result<Option<Supervisor>, DbError> {
-    db.first(
-        "select token, pid, began, child, child_began, n_restarts, since_ms, session, agent, wanted_ms, why
-         from supervisors where token = $1",
-        &[token.as_str().into()],
-        read,
-    )
+    db.first(select!("where token = $1"), &[token.as_str().into()], read)
 }
 
 /// The newest ones.
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Supervisor>, DbError> {
-    db.rows(
-        "select token, pid, began, child, child_began, n_restarts, since_ms, session, agent, wanted_ms, why
-         from supervisors order by since_ms desc, token limit $1",
-        &[limit.into()],
-        read,
-    )
+    db.rows(select!("order by since_ms desc, token limit $1"), &[limit.into()], read)
 }
 
 pub(super) fn forget(db: &mut dyn Db, token: &str) -> Result<(), DbError> {
@@ -140,15 +252,33 @@ pub(super) fn forget(db: &mut dyn Db, token: &str) -> Result<(), DbError> {
 
 fn read(row: &dyn Row) -> Result<Supervisor, DbError> {
     let process = |pid: i64, began| Process { pid: u32::try_from(pid).unwrap_or(0), began };
-    let wanted = row.opt_int(9)?.map(Timestamp);
+    let time = |at| Ok::<_, DbError>(row.opt_int(at)?.map(Timestamp));
+    let wanted = match (time(9)?, row.opt_text(10)?) {
+        (Some(since), Some(why)) => Some(Wanted { since, why, effort: row.opt_int(13)? }),
+        _ => None,
+    };
+    let brief = match row.opt_int(14)? {
+        Some(effort) => Some(Brief {
+            effort,
+            claimed: time(15)?,
+            told: time(16)?,
+            wake_claimed: time(17)?,
+            has_begun: time(18)?.is_some(),
+        }),
+        None => None,
+    };
+    let client_began = row.opt_int(12)?;
     Ok(Supervisor {
         token: row.text(0)?,
         own: process(row.int(1)?, row.opt_int(2)?),
         child: process(row.int(3)?, row.opt_int(4)?),
+        client: row.opt_int(11)?.map(|pid| process(pid, client_began)),
         n_restarts: row.int(5)?,
         since: Timestamp(row.int(6)?),
         session: row.opt_text(7)?,
         agent: row.opt_text(8)?,
-        wanted: wanted.zip(row.opt_text(10)?),
+        wanted,
+        brief,
+        is_futile: row.int(19)? == 1,
     })
 }

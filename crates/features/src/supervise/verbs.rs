@@ -29,14 +29,14 @@ impl VerbArgs for List {
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let mut found = ops::all(cx.db, MAX)?;
-        found.retain(|one| one.is_there(cx.world));
+        found.retain(|one| one.own.is_there(cx.world) && one.child.is_there(cx.world));
         let mut text = String::new();
         for one in &found {
             let agent = one.agent.as_deref().unwrap_or("(no session yet)");
             let _infallible = writeln!(
                 text,
                 "{agent}: client {} under supervisor {} for {}, restarts: {}",
-                one.child.pid,
+                client(one),
                 one.own.pid,
                 Ago(cx.now.since(one.since)),
                 one.n_restarts
@@ -48,8 +48,8 @@ impl VerbArgs for List {
         let json = found.iter().map(|one| {
             json!({
                 "agent": one.agent, "session": one.session, "supervisor": one.own.pid,
-                "client": one.child.pid, "since_ms": one.since.0, "n_restarts": one.n_restarts,
-                "wanted": one.wanted.as_ref().map(|(_, why)| why),
+                "client": client(one), "since_ms": one.since.0, "n_restarts": one.n_restarts,
+                "wanted": one.wanted.as_ref().map(|wanted| &wanted.why),
             })
         });
         Ok(Output::new(text, json.collect()))
@@ -63,26 +63,34 @@ pub(super) struct Note {
     /// The supervisor's process
     #[arg(long)]
     pid: u32,
-    /// The process that it has just started
+    /// The process that it has just started; 0: it is about to start one
     #[arg(long)]
     child: u32,
-    /// How often it was started anew
+    /// How often it was started again
     #[arg(long, default_value_t = 0)]
     #[serde(default)]
     restarts: u32,
+    /// The effort that a fresh client goes on with
+    #[arg(long)]
+    #[serde(default)]
+    effort: Option<i64>,
 }
 
 impl VerbArgs for Note {
     const PATH: &'static [&'static str] = &["supervise", "note"];
-    const ABOUT: &'static str = "Says that a client was started; `substrate run` calls it";
+    const ABOUT: &'static str = "Says that a client is started; `substrate run` calls it";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
-        let processes = (Process::now(cx.world, self.pid), Process::now(cx.world, self.child));
-        ops::note(cx.db, &token, processes, i64::from(self.restarts), cx.now)?;
-        Ok(Output::new("Noted.\n".to_owned(), json!({"noted": processes.1.began.is_some()})))
+        let (own, child) = (Process::now(cx.world, self.pid), Process::now(cx.world, self.child));
+        if self.child == 0 || !ops::started(cx.db, &token, child)? {
+            let n_restarts = i64::from(self.restarts);
+            ops::announce(cx.db, &token, own, n_restarts, self.effort, cx.now)?;
+            ops::started(cx.db, &token, child)?;
+        }
+        Ok(Output::new("Noted.\n".to_owned(), json!({"noted": own.began.is_some()})))
     }
 }
 
@@ -140,7 +148,9 @@ impl VerbArgs for Done {
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
-        let found = ops::one(cx.db, &token)?.filter(|one| one.child.pid == self.child);
+        // It may have ended before it was noted.
+        let is_it = |one: &Supervisor| [0, self.child].contains(&one.child.pid);
+        let found = ops::one(cx.db, &token)?.filter(is_it);
         let Some(found) = found else {
             return Ok(Output::new("Nobody knew of it.\n".to_owned(), json!({"wanted": null})));
         };
@@ -152,10 +162,20 @@ impl VerbArgs for Done {
 
 /// What the supervisor shall do.
 fn decided(found: &Supervisor) -> Output {
-    let why = found.wanted.as_ref().map(|(_, why)| why.as_str());
-    let text = why.map_or_else(String::new, |why| format!("Start it anew: {why}.\n"));
-    let json: Value = json!({"wanted": why, "agent": found.agent, "session": found.session});
+    let why = found.wanted.as_ref().map(|wanted| wanted.why.as_str());
+    let text = why.map_or_else(String::new, |why| format!("Start a fresh one: {why}.\n"));
+    let effort = found.wanted.as_ref().and_then(|wanted| wanted.effort);
+    let client = found.client.map(|client| json!({"pid": client.pid, "began": client.began}));
+    let json: Value = json!({
+        "wanted": why, "agent": found.agent, "session": found.session, "effort": effort,
+        "client": client,
+    });
     Output::new(text, json)
+}
+
+/// The client's process, or that of its wrapper while no client was heard of.
+fn client(one: &Supervisor) -> u32 {
+    one.client.map_or(one.child.pid, |client| client.pid)
 }
 
 fn known(token: &str) -> Result<SafeId, VerbError> {

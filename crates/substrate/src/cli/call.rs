@@ -1,13 +1,14 @@
 //! Asking the daemon; starting it if there is none, and replacing it if it is frozen.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipc::{Conn, ConnError, Kind as Frame, Reply, frame};
 use serde::Serialize;
 use serde_json::Value;
 use substrate_core::time::Took;
-use substrate_core::{Caller, Output, Verb};
+use substrate_core::{Caller, Output, Settings, Verb};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
@@ -32,17 +33,23 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub(super) fn new(context: &'a Context, verb: &'static Verb) -> Self {
-        let settings = SettingsFiles::new(context.home.config()).at(dir(context));
+        let settings = settings(context);
         for problem in &settings.problems {
             ui::talk(&format!("warning: {problem} ({})\n", problem.hint));
         }
-        let stay = if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief };
-        Self { context, verb, conn: None, stay: Some(stay) }
+        Self { context, verb, conn: None, stay: Some(stay(&settings)) }
     }
 
-    /// For a question in the background: says nothing about the settings, and starts no daemon that a person stopped.
+    /// The same without a word about the settings.
+    pub(super) fn silent(context: &'a Context, verb: &'static Verb) -> Self {
+        Self { context, verb, conn: None, stay: Some(stay(&settings(context))) }
+    }
+
+    /// For a question in the background: says nothing about the settings, and starts no daemon that a person stopped. Where a
+    /// daemon stays only for the requests at hand, none is ever there by itself, so one is started for this one.
     pub(super) fn quiet(context: &'a Context, verb: &'static Verb) -> Self {
-        Self { context, verb, conn: None, stay: None }
+        let stay = Some(stay(&settings(context))).filter(|stay| *stay == Stay::Brief);
+        Self { context, verb, conn: None, stay }
     }
 
     /// Runs the verb in the daemon. The same call is done once, whichever daemon ends in the middle of it.
@@ -91,6 +98,14 @@ impl<'a> Line<'a> {
             }
         }
     }
+}
+
+fn settings(context: &Context) -> Arc<Settings> {
+    SettingsFiles::new(context.home.config()).at(dir(context))
+}
+
+fn stay(settings: &Settings) -> Stay {
+    if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief }
 }
 
 fn no_answer(error: ConnError) -> AppError {

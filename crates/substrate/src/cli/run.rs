@@ -16,8 +16,8 @@ use crate::{proc, ui};
 
 pub(super) fn command() -> Command {
     Command::new("run")
-        .about("Run a client under supervision: it is started anew with a fresh context when its own is full")
-        .after_help("The client has the terminal as if it ran alone, and its exit code is ours. With `context.on_auto_compact = \"restart\"` it is not compacted when its context is full, but ended and started anew as the same agent; what belongs to the old conversation (`--continue`, `--resume`, `--session-id`, the prompt) is left out of its arguments then. Example: substrate run --agent NobleLion -- claude --model opus")
+        .about("Run a client and restart it with a fresh context when its window fills up")
+        .after_help("The client has the terminal as if it ran alone, and its exit code is ours. With `context.on_auto_compact = \"restart\"` a client whose context is full is not compacted, if its agent works on an effort: it is ended and started again as the same agent, and its hooks tell it to go on with that effort. What belongs to the old conversation (`--continue`, `--resume`, `--session-id`, the prompt of an interactive client) is left out of its arguments then. The client may be below a wrapper, whose own arguments are never changed. Examples: substrate run --agent NobleLion -- claude --model opus; substrate run -- env FOO=1 claude")
         .arg(Arg::new("effort").long("effort").value_name("ID").help("The effort that the client works on; a fresh context is told to go on with it"))
         .arg(
             Arg::new("persist")
@@ -53,7 +53,12 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
     }
     let asks = move |name: &str, body: Value| {
         let verb = verb(&["supervise", name]).map_err(|error| error.message)?;
-        let answer = Line::quiet(context, verb).call(body, &request());
+        // A client that starts must be known, or its hooks would not know what it is to go on with.
+        let mut line = match name {
+            "note" => Line::silent(context, verb),
+            _ => Line::quiet(context, verb),
+        };
+        let answer = line.call(body, &request());
         answer.map(|output| output.json).map_err(|error| error.message)
     };
     let asks: Arc<Asks> = Arc::new(asks);
@@ -92,8 +97,9 @@ fn checked_effort(context: &Context, id: &str) -> Result<String> {
     };
     let (env, home) = (context.env.clone(), context.home.clone());
     let person = Context { env, home, caller, format: context.format, verbose: false };
+    // Where no daemon runs, one is started for it: otherwise a wrong number would pass.
     let shown =
-        Line::quiet(&person, verb(&["effort", "show"])?).call(json!({ "id": number }), &request());
+        Line::silent(&person, verb(&["effort", "show"])?).call(json!({ "id": number }), &request());
     match shown {
         Ok(shown) if shown.json["effort"]["finished_ms"].is_null() => Ok(number.to_string()),
         Ok(_) => wrong(format!("effort {number} is finished")),

@@ -237,6 +237,83 @@ mod tests {
         }
     }
 
+    /// The source files of what is said to agents and people.
+    fn sources(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" {
+                sources(&path, out);
+            } else if [".rs", ".md", ".sh", ".toml"].iter().any(|end| name.ends_with(end))
+                && name != "tests.rs"
+            {
+                out.push(path);
+            }
+        }
+    }
+
+    /// Whether its words are those of a command. `{}` and NAME are filled in later; behind a command that has none below it
+    /// come arguments.
+    fn is_there(known: &[Vec<String>], line: &str) -> bool {
+        let is_word = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_lowercase())
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+        };
+        let words: Vec<&str> = line.split([' ', '\\']).take_while(is_word).collect();
+        let mut fit: Vec<&Vec<String>> = known.iter().collect();
+        for (at, word) in words.iter().enumerate() {
+            if !fit.iter().any(|path| path.len() > at) {
+                return true;
+            }
+            fit.retain(|path| path.get(at).is_some_and(|own| own == word));
+            if fit.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[test]
+    fn a_command_that_is_not_there_is_seen() {
+        let known = all();
+        for line in [
+            "inbox",
+            "inbox --all",
+            "read 3",
+            "effort show {id}",
+            "locks guard install",
+            "{command} …",
+            "send alice hello",
+        ] {
+            assert!(is_there(&known, line), "{line}");
+        }
+        for line in ["inbocks", "effort shew 3", "locks guard instal"] {
+            assert!(!is_there(&known, line), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_that_a_text_names_is_there() {
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut files = Vec::new();
+        for name in ["core", "features", "substrate", "clients", "store"] {
+            sources(&crates.join(name).join("src"), &mut files);
+        }
+        let known = all();
+        let mut n = 0;
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let said = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let lines = said.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for rest in lines.flat_map(|line| line.split("`substrate ").skip(1)) {
+                n += 1;
+                let rest = rest.split('`').next().unwrap();
+                assert!(is_there(&known, rest), "{}: `substrate {rest}`", file.display());
+            }
+        }
+        assert!(n > 100, "{n}");
+    }
+
     /// As the client matches at its most generous: a prefix of the text.
     #[test]
     fn the_rules_fit_all_that_is_for_agents_and_nothing_that_is_the_users() {

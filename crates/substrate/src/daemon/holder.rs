@@ -87,7 +87,7 @@ impl Process {
     }
 
     /// A process that has ended and was not waited for is not there.
-    pub(super) fn is_there(self) -> bool {
+    pub(crate) fn is_there(self) -> bool {
         stat(self.pid).is_some_and(|(look, began)| began == self.began && look.state != 'Z')
     }
 
@@ -110,7 +110,7 @@ impl Process {
     }
 
     /// Sends a signal to this very process, and to no other that has its number by now.
-    pub(super) fn signal(self, signal: Signal) {
+    pub(crate) fn signal(self, signal: Signal) {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { return };
         if self.is_there() {

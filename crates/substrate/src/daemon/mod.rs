@@ -31,6 +31,7 @@ mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
+pub(crate) use holder::Process;
 pub(crate) use lock::{Lock, holder};
 pub(crate) use reach::{Heard, Reach};
 pub(crate) use run::{RunOptions, run};

@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
+use crate::daemon::Process;
+
 /// Asks the engine: the verb's second word and its body. `Err` is for people.
 pub(crate) type Asks = dyn Fn(&str, Value) -> Result<Value, String> + Send + Sync;
 
-/// How long the engine may take for its word on a client that has ended.
-const LAST_WORD: Duration = Duration::from_secs(3);
+/// How long the engine may take for its word on a client that has ended, or on the next one. As long as a hook waits for it:
+/// a busy machine must not lose a restart.
+const LAST_WORD: Duration = Duration::from_secs(10);
 
 /// After a failure.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -27,17 +30,25 @@ pub(super) struct Channel {
     pub(super) wanted: UnboundedReceiver<(u32, Wanted)>,
 }
 
-/// A client shall be started anew.
+/// A client shall be exchanged for a fresh one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) why: Option<String>,
     pub(super) agent: Option<String>,
+    /// What the fresh one goes on with.
+    pub(super) effort: Option<i64>,
+    /// The client itself, which may be below what was started.
+    pub(super) client: Option<Process>,
 }
 
 impl Wanted {
     fn read(json: &Value) -> Self {
         let text = |name: &str| json[name].as_str().map(str::to_owned);
-        Self { why: text("wanted"), agent: text("agent") }
+        let client = &json["client"];
+        let pid = client["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+        let client = pid.zip(client["began"].as_u64());
+        let client = client.map(|(pid, began)| Process { pid, began });
+        Self { why: text("wanted"), agent: text("agent"), effort: json["effort"].as_i64(), client }
     }
 }
 
@@ -75,15 +86,26 @@ impl Channel {
         });
     }
 
+    /// A client is about to be started in place of another. Whether the engine knows.
+    pub(super) async fn announce(&self, n_restarts: u32, effort: Option<i64>) -> bool {
+        let mut note = noted(&self.token, 0, n_restarts);
+        note["effort"] = json!(effort);
+        self.asked("note", note).await.is_some()
+    }
+
     /// A client has ended: the engine's last word on it, if there is one in time.
     pub(super) async fn ended(&self, child: u32) -> Option<Wanted> {
         self.current.store(0, Ordering::Relaxed);
-        let asks = Arc::clone(&self.asks);
         let done = json!({"token": self.token, "child": child});
+        self.asked("done", done).await.map(|said| Wanted::read(&said))
+    }
+
+    /// One answer, if it comes in time.
+    async fn asked(&self, verb: &'static str, body: Value) -> Option<Value> {
+        let asks = Arc::clone(&self.asks);
         let (sender, said) = oneshot::channel();
-        std::thread::spawn(move || sender.send(asks("done", done)));
-        let said = tokio::time::timeout(LAST_WORD, said).await.ok()?.ok()?.ok()?;
-        Some(Wanted::read(&said))
+        std::thread::spawn(move || sender.send(asks(verb, body)));
+        tokio::time::timeout(LAST_WORD, said).await.ok()?.ok()?.ok()
     }
 }
 

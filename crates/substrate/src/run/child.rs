@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgid, kill_process_group, waitid};
 
 use super::policy::End;
+use crate::daemon::Process;
 use crate::proc;
 
 pub(super) struct Child {
@@ -56,6 +57,14 @@ impl Child {
             return Some(Change::Ended { was_killed: status.killed() || status.dumped() });
         }
         look(WaitIdOptions::STOPPED)?.stopping_signal().map(Change::Stopped)
+    }
+
+    /// Sends a signal to a client below it, if that is not in its group: a wrapper may have given it one of its own.
+    pub(super) fn signal_client(&self, client: Process, signal: Signal) {
+        let pid = i32::try_from(client.pid).ok().and_then(Pid::from_raw);
+        if getpgid(pid).is_ok_and(|group| group != self.pid) {
+            client.signal(signal);
+        }
     }
 
     /// Sends a signal to its group. A group that is gone needs none.

@@ -14,10 +14,14 @@ use super::policy::{End, Ended, Next, Policy};
 use super::terminal::Terminal;
 use super::words;
 use crate::config::Env;
+use crate::daemon::Process;
 use crate::error::{AppError, Kind, Result};
 
 /// How long a client may take to end in good order.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How often we look whether a client below a wrapper has ended: it is not our child.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// What the person wants.
 pub(crate) struct Orders {
@@ -65,9 +69,11 @@ impl Supervisor<'_> {
         let mut policy = Policy::new(self.orders.persists);
         let mut line = self.orders.line.clone();
         let mut agent = self.orders.agent.clone();
+        let mut effort = self.orders.effort.clone();
         let mut n_restarts = 0;
         loop {
-            let child = match Child::start(&line, &self.vars(agent.as_deref())) {
+            let vars = self.vars(agent.as_deref(), effort.as_deref());
+            let child = match Child::start(&line, &vars) {
                 Ok(child) => child,
                 Err(error) => return not_started(&line, &error),
             };
@@ -85,27 +91,33 @@ impl Supervisor<'_> {
             };
             // Also after a failure: the agent's mail and work are waiting for it.
             agent = self.orders.agent.clone().or(wanted.agent).or(agent);
+            n_restarts += 1;
             match policy.next(begun.elapsed(), ended) {
                 Next::Leave => return end.exit_code(),
                 Next::Fresh => {
                     let why = wanted.why.as_deref().unwrap_or_default();
                     words::say(&words::fresh(why, agent.as_deref()));
-                    let prompt = words::prompt(self.orders.effort.as_deref());
-                    line = with_args(&line, relaunch::fresh(&line[1..], &prompt));
+                    // Before it is started: its first hook asks what it is to go on with.
+                    if !self.channel.announce(n_restarts, wanted.effort).await {
+                        words::say(words::UNTOLD);
+                    }
+                    effort = wanted.effort.map(|id| id.to_string()).or(effort);
+                    line = relaunch::fresh(&line);
                 }
                 Next::Again { pause, n_failures } => {
                     words::say(&words::again(end, pause, n_failures));
                     if !self.rest(pause).await {
                         return end.exit_code();
                     }
-                    line = with_args(&line, relaunch::again(&line[1..]));
+                    // What runs without the engine still runs.
+                    let _known = self.channel.announce(n_restarts, None).await;
+                    line = relaunch::again(&line);
                 }
                 Next::GiveUp(why) => {
                     words::say(&words::given_up(why, end));
                     return end.exit_code().max(1);
                 }
             }
-            n_restarts += 1;
         }
     }
 
@@ -133,9 +145,12 @@ impl Supervisor<'_> {
                 }
                 Some((id, said)) = self.channel.wanted.recv() => {
                     if id == child.id() && wanted.is_none() {
-                        wanted = Some(said);
                         kill_at = Some(tokio::time::Instant::now() + GRACE);
                         self.end(&child, Signal::TERM);
+                        if let Some(client) = said.client {
+                            child.signal_client(client, Signal::TERM);
+                        }
+                        wanted = Some(said);
                     }
                 }
                 () = tokio::time::sleep_until(patience), if kill_at.is_some() => {
@@ -144,6 +159,9 @@ impl Supervisor<'_> {
                 }
             }
         };
+        if let Some(client) = wanted.as_ref().and_then(|wanted| wanted.client) {
+            outlasted(&child, client, kill_at).await;
+        }
         if let Some(terminal) = &self.terminal {
             terminal.take_back(&self.orders.env, child.group(), was_killed);
         }
@@ -152,7 +170,9 @@ impl Supervisor<'_> {
         let end = child.reap();
         let last = self.channel.ended(id).await.unwrap_or_default();
         let heard = wanted.unwrap_or_default();
-        (end, Wanted { why: heard.why.or(last.why), agent: heard.agent.or(last.agent) })
+        let why = heard.why.or(last.why);
+        let (agent, effort) = (heard.agent.or(last.agent), heard.effort.or(last.effort));
+        (end, Wanted { why, agent, effort, client: None })
     }
 
     fn heard(&mut self, child: &Child, heard: Heard) {
@@ -217,10 +237,10 @@ impl Supervisor<'_> {
         }
     }
 
-    fn vars(&self, agent: Option<&str>) -> Vec<(&'static str, String)> {
+    fn vars(&self, agent: Option<&str>, effort: Option<&str>) -> Vec<(&'static str, String)> {
         let mut out = Vec::new();
         out.extend(agent.map(|agent| ("AGENT_ID", agent.to_owned())));
-        out.extend(self.orders.effort.clone().map(|id| ("SUBSTRATE_EFFORT", id)));
+        out.extend(effort.map(|id| ("SUBSTRATE_EFFORT", id.to_owned())));
         if self.orders.persists {
             out.push(("SUBSTRATE_PERSIST", "poll".to_owned()));
         }
@@ -228,8 +248,20 @@ impl Supervisor<'_> {
     }
 }
 
-fn with_args(line: &[OsString], args: Vec<OsString>) -> Vec<OsString> {
-    line.iter().take(1).cloned().chain(args).collect()
+/// Waits until a client has ended whose wrapper has ended before it: two clients would share the terminal, and the new one could
+/// not be the same agent. The wrapper is not waited for yet, so its group is nobody else's.
+async fn outlasted(child: &Child, client: Process, kill_at: Option<tokio::time::Instant>) {
+    let mut kill_at = kill_at.unwrap_or_else(tokio::time::Instant::now);
+    for signals_left in [true, false] {
+        while client.is_there() && tokio::time::Instant::now() < kill_at {
+            tokio::time::sleep(LOOK).await;
+        }
+        if signals_left && client.is_there() {
+            child.signal(Signal::KILL);
+            child.signal_client(client, Signal::KILL);
+            kill_at = tokio::time::Instant::now() + GRACE;
+        }
+    }
 }
 
 /// As shells: 127 when there is no such program, 126 when it can't be run.

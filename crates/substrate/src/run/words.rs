@@ -1,4 +1,4 @@
-//! What is said to the person, one line each; and the prompt of a client that is started anew.
+//! What is said to the person, one line each.
 
 use std::time::Duration;
 
@@ -10,18 +10,13 @@ pub(super) fn say(line: &str) {
     ui::talk(&format!("substrate run: {line}\n"));
 }
 
-/// The first prompt of a fresh context.
-pub(super) fn prompt(effort: Option<&str>) -> String {
-    effort.map_or_else(
-        || "Continue the work that your previous context window left: `substrate effort show` says where you are.".to_owned(),
-        |id| format!("Continue effort {id}, which your previous context window left: `substrate effort show {id}` says where you are."),
-    )
-}
-
 pub(super) fn fresh(why: &str, agent: Option<&str>) -> String {
     let who = agent.map_or_else(String::new, |agent| format!(" as {agent}"));
-    format!("{why}; the client is started anew{who} with a fresh context.")
+    format!("{why}; the client is started again{who} with a fresh context.")
 }
+
+/// The fresh client's hooks can't tell it what to go on with.
+pub(super) const UNTOLD: &str = "the engine could not be told about the fresh client, so that one does not know what to go on with: `substrate effort resume` in its session helps.";
 
 pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
     format!(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use substrate_testkit::{TestEnv, wait_until, write_file};
 
 use crate::fleet::{Agent, fleet};
-use crate::house::{SOON, daemon_pid, journal};
+use crate::house::{SOON, journal};
 
 /// A home with a daemon, and a project with a repository.
 fn home() -> TestEnv {
@@ -177,36 +177,4 @@ fn a_client_without_session_files_says_it_in_its_transcript() {
         write_file(&path, &text);
         is(&env, &["NobleLion done"])
     });
-}
-
-#[test]
-fn while_nothing_happens_nothing_is_looked_at() {
-    let env = home();
-    // The client has its file before its first hook runs.
-    let lion = Agent::quiet(&env, "s1", "NobleLion", &[]);
-    lion.shows("idle", None);
-    lion.event("SessionStart", json!({"source": "startup"}));
-    begin_turn(&lion);
-    lion.bash("PreToolUse", "sleep 100");
-    let daemon = daemon_pid(&env);
-    let threads = || -> Vec<(String, u64)> {
-        let folder = std::fs::read_dir(format!("/proc/{daemon}/task")).unwrap();
-        let of = |path: std::path::PathBuf| {
-            let name = std::fs::read_to_string(path.join("comm")).ok()?.trim().to_owned();
-            let status = std::fs::read_to_string(path.join("status")).ok()?;
-            let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"))?;
-            Some((name, line.split_whitespace().nth(1)?.parse().ok()?))
-        };
-        folder.filter_map(|entry| of(entry.unwrap().path())).collect()
-    };
-    let wakes = || threads().into_iter().find(|(name, _)| name == "activity").unwrap().1;
-    // Everything that was shown has been told.
-    wait_until(SOON, "a quiet thread", || {
-        let before = wakes();
-        std::thread::sleep(std::time::Duration::from_millis(1_300));
-        wakes() == before
-    });
-    let before = wakes();
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(wakes(), before, "it slept while a turn ran");
 }

@@ -1,17 +1,20 @@
 //! Files that change behind their holder's back: real files, real stamps.
 
 use std::fs::{File, remove_file, rename};
-use std::time::{Duration, SystemTime};
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use substrate_testkit::{TestEnv, write_file};
+use substrate_testkit::{TestEnv, wait_until, write_file};
 
-use crate::house::configure;
+use crate::house::{SOON, configure};
 
 fn call(env: &TestEnv, session: &str, event: &str, tool: &str, input: &Value) -> String {
     let payload = json!({
         "session_id": session, "cwd": env.project(), "hook_event_name": event, "tool_name": tool,
-        "tool_input": input, "tool_use_id": format!("toolu_{tool}"), "tool_response": {}, "duration_ms": 10,
+        "tool_input": input, "tool_use_id": format!("toolu_{tool}"), "tool_response": {},
+        // Longer than any test: a hook that comes late on a busy machine changes nothing.
+        "duration_ms": 60_000,
     });
     env.hook(event, payload).success()
 }
@@ -22,6 +25,17 @@ fn edits(env: &TestEnv, session: &str, file: &str) {
     call(env, session, "PreToolUse", "Edit", &input);
     write_file(&path, b"edited\n");
     call(env, session, "PostToolUse", "Edit", &input);
+}
+
+/// Waits until a file that is written from now on is later than all that was noted before: the clock of files goes in steps.
+fn later(env: &TestEnv) {
+    let now = i64::try_from(UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
+    let probe = env.root().join("probe");
+    wait_until(SOON, "a later file", || {
+        write_file(&probe, b"x");
+        let stat = std::fs::metadata(&probe).unwrap();
+        stat.ctime() * 1_000 + stat.ctime_nsec() / 1_000_000 > now
+    });
 }
 
 fn before(env: &TestEnv, session: &str) {
@@ -42,7 +56,7 @@ fn whatever_a_command_does_to_a_held_file_is_noticed_once() {
     for file in ["removed.rs", "replaced.rs", "touched.rs", "written.rs", "quiet.rs"] {
         edits(&env, "holder", file);
     }
-    std::thread::sleep(Duration::from_millis(30));
+    later(&env);
     before(&env, "other");
     remove_file(at("removed.rs")).unwrap();
     write_file(&at("new"), b"x");
@@ -74,7 +88,7 @@ fn what_the_holders_own_command_does_is_nobodys_business() {
     env.substrate(["daemon", "start"]).success();
     edits(&env, "holder", "a.rs");
     before(&env, "holder");
-    std::thread::sleep(Duration::from_millis(30));
+    later(&env);
     write_file(&env.project().join("a.rs"), b"formatted\n");
     before(&env, "other");
     assert_eq!(after(&env, "other"), "");
@@ -140,7 +154,7 @@ fn a_write_that_a_line_does_not_show_is_told_to_the_one_whose_command_names_the_
     env.substrate(["daemon", "start"]).success();
     edits(&env, "holder", "a.rs");
     runs(&env, "holder", "PreToolUse", "cargo test");
-    std::thread::sleep(Duration::from_millis(30));
+    later(&env);
     assert_eq!(runs(&env, "other", "PreToolUse", "python3 fix.py a.rs"), "", "not plain");
     write_file(&env.project().join("a.rs"), b"fixed\n");
     let told = runs(&env, "other", "PostToolUse", "python3 fix.py a.rs");

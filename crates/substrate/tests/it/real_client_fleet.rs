@@ -1,7 +1,5 @@
 //! The status of the real client in a real tmux, from its start to its end.
 
-use std::time::Duration;
-
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, wait_until};
 
@@ -50,12 +48,7 @@ fn a_permission_dialog_is_attention_until_it_is_answered() {
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#3a3010");
     // We know of it before the person can see it.
     tui.wait_for("Do you want to proceed?", SOON);
-    // The client takes no answer in the first moments of a dialog.
-    wait_until(SOON, "the answer to be taken", || {
-        tui.keys(&["Enter"]);
-        std::thread::sleep(Duration::from_millis(400));
-        !tui.screen().contains("Do you want to proceed?")
-    });
+    tui.answer("Enter", "Do you want to proceed?", SOON);
     tui.wait_for("It is made", SOON);
     wait_until(SOON, "the end of the turn", || status(&env) == "done");
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#12301c");

@@ -11,12 +11,13 @@ use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
 use crate::house::{SOON, bytes, configure, signal};
 use crate::pane::Pane;
 
-const PROMPT: &str = "Continue the work that your previous context window left: `substrate effort show` says where you are.";
+/// What the hooks tell a fresh client.
+const GO_ON: &str = "Continue effort 1 where that one left it";
 
 /// No daemon: for what has nothing to do with it.
 const ALONE: &str = "[daemon]\nautostart = false\n";
 
-const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n";
+const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non = true\n";
 
 /// Starts a process in a session of its own, and leaves its number in `other`.
 const OTHER: &str =
@@ -218,14 +219,15 @@ fn in_a_pipeline_the_terminal_stays_where_it_is_and_signals_are_passed_on() {
     let env = TestEnv::new();
     configure(&env, ALONE);
     let pane = Pane::start(&env);
-    pane.line("substrate run -- sh -c 'trap \"echo yes > heard; exit 6\" INT; echo began; while :; do sleep 0.1; [ ! -e go ] || echo again; done' | cat");
+    pane.line("substrate run -- sh -c 'echo $$ > pid; trap \"echo yes > heard; exit 6\" INT; echo began; while :; do sleep 0.1; [ ! -e go ] || echo again; done' | cat");
     pane.wait("began");
     pane.keys("C-z");
     pane.wait("[1]+  Stopped");
+    let stat = format!("/proc/{}/stat", text(&env.project().join("pid")).trim());
+    wait_until(SOON, "a client that is stopped as well", || {
+        text(Path::new(&stat)).rsplit_once(')').unwrap().1.starts_with(" T ")
+    });
     write_file(&env.project().join("go"), b"");
-    pane.line("sleep 0.5; echo nothing");
-    pane.wait("nothing");
-    assert!(!pane.screen().contains("\nagain"), "it is stopped as well: {}", pane.screen());
     to_the_front(&pane);
     pane.wait("again");
     std::fs::remove_file(env.project().join("go")).unwrap();
@@ -252,14 +254,15 @@ fn a_client_that_is_killed_leaves_a_terminal_as_it_was() {
 }
 
 /// A client of our own making, that reports its life as the real one does. It leaves its command line and its agent in
-/// `calls`; at its first `n_full` starts its context is full.
+/// `calls`, and what it is told at its start in `told`; at its first `n_full` starts its context is full. `effort` begins one.
 fn fake_client(env: &TestEnv, n_full: usize, before: &str, after: &str) {
     let script = format!(
         r#"#!/bin/sh
 export CLAUDE_PID=$$ CLAUDECODE=1
 n=$(cat calls 2>/dev/null | wc -l)
 hook() {{ printf '{{"session_id":"s%s","hook_event_name":"%s"%s}}' "$n" "$1" "$2" | setsid -w substrate-hook claude-code "$1"; }}
-hook SessionStart ',"source":"startup"' > /dev/null
+effort() {{ [ "$n" -gt 0 ] || CLAUDE_SESSION_ID=s$n CLAUDE_CODE_SESSION_ID=s$n substrate effort start fix > /dev/null; }}
+hook SessionStart ',"source":"startup"' >> told
 agent=$(CLAUDE_SESSION_ID=s$n CLAUDE_CODE_SESSION_ID=s$n substrate agent whoami --format json | grep -o '"address": "[^"]*"')
 echo "$agent|$*" >> calls
 [ "$n" -lt {n_full} ] || exit 0
@@ -276,9 +279,25 @@ sleep 600 & wait
 }
 
 fn supervised(env: &TestEnv, args: &[&str]) -> Command {
+    below(env, &["./claude"], args)
+}
+
+/// `substrate run -- LINE… ARGS…`
+fn below(env: &TestEnv, line: &[&str], args: &[&str]) -> Command {
     let mut command = env.command(bin("substrate"));
-    command.args(["run", "--", "./claude"]).args(args);
+    command.args(["run", "--"]).args(line).args(args);
     command
+}
+
+/// The agent and the arguments of each client that was started.
+fn calls(env: &TestEnv) -> Vec<(String, String)> {
+    let calls = text(&env.project().join("calls"));
+    let of = |line: &str| line.split_once('|').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    calls.lines().map(|line| of(line).unwrap()).collect()
+}
+
+fn n_told(env: &TestEnv) -> usize {
+    text(&env.project().join("told")).matches(GO_ON).count()
 }
 
 #[rstest]
@@ -290,7 +309,7 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     let env = TestEnv::new();
     configure(&env, &format!("{settings}{RESTART}"));
     let wait = "echo > ready; while [ ! -e go ]; do sleep 0.01; done";
-    fake_client(&env, 1, &format!("{OTHER}; {wait}"), "");
+    fake_client(&env, 1, &format!("effort; {OTHER}; {wait}"), "");
     let args = ["--continue", "--model", "opus", "do it"];
     let run = Running::start(supervised(&env, &args), Vec::new());
     wait_until(SOON, "the client", || env.project().join("ready").exists());
@@ -299,15 +318,15 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     }
     write_file(&env.project().join("go"), b"");
     let run = run.finish(SOON).code(0);
-    let calls = text(&env.project().join("calls"));
-    let calls: Vec<_> = calls.lines().map(|line| line.split_once('|').unwrap()).collect();
-    let (agent, first) = calls[0];
+    let calls = calls(&env);
+    let (agent, first) = &calls[0];
     assert!(agent.starts_with("\"address\": \""), "{calls:?}");
     assert_eq!(first, "--continue --model opus do it");
-    assert_eq!(calls[1..], [(agent, format!("{PROMPT} --model opus").as_str())]);
+    assert_eq!(calls[1..], [(agent.clone(), "--model opus".to_owned())]);
+    assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
     let name = agent.split('"').nth(3).unwrap();
     let said = format!(
-        "substrate run: the context was full; the client is started anew as {name} with a fresh context.\n"
+        "substrate run: the context was full; the client is started again as {name} with a fresh context.\n"
     );
     assert_eq!(run.stderr, said);
     let blocked = text(&env.project().join("blocked"));
@@ -318,11 +337,42 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     assert_eq!(env.substrate(["supervise"]).success(), "No client runs under `substrate run`.\n");
 }
 
-#[test]
-fn a_client_that_ends_by_itself_before_we_can_is_started_anew_all_the_same() {
+/// The client is the wrapper's child, or has taken its place. One that takes its time to end is waited for: beside it the
+/// next one would be another agent.
+#[rstest]
+#[case::env(&["env", "FOO=1", "./claude"], "--model opus")]
+#[case::a_shell(&["sh", "-c", "./claude \"$@\"; exit $?", "sh"], "--continue --model opus do it")]
+#[case::a_shell_that_takes_a_program(&["sh", "-c", "\"$@\"; exit $?", "sh", "./claude"], "--model opus")]
+#[case::a_session_of_its_own(&["setsid", "-w", "./claude"], "--model opus")]
+fn below_a_wrapper_too(#[case] line: &[&str], #[case] fresh: &str) {
     let env = TestEnv::new();
     configure(&env, RESTART);
-    fake_client(&env, 1, "", "exit 1");
+    fake_client(&env, 1, "effort; trap 'kill $!; sleep 1; exit 0' TERM", "");
+    let args = ["--continue", "--model", "opus", "do it"];
+    let run = Running::start(below(&env, line, &args), Vec::new()).finish(SOON * 2).code(0);
+    let calls = calls(&env);
+    assert_eq!(calls.len(), 2, "{run}");
+    assert_eq!(calls[0].1, "--continue --model opus do it");
+    assert_eq!(calls[1], (calls[0].0.clone(), fresh.to_owned()), "the same agent");
+    assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
+    assert!(run.stderr.contains("the client is started again as "), "{run}");
+}
+
+#[test]
+fn without_anything_to_restart_from_it_compacts() {
+    let env = TestEnv::new();
+    configure(&env, "profile = \"engine\"\n");
+    fake_client(&env, 1, "", "exit 0");
+    Running::start(supervised(&env, &[]), Vec::new()).finish(SOON).success();
+    assert_eq!(text(&env.project().join("blocked")), "0\n");
+    assert_eq!(calls(&env).len(), 1);
+}
+
+#[test]
+fn a_client_that_ends_by_itself_before_we_can_is_started_again_all_the_same() {
+    let env = TestEnv::new();
+    configure(&env, RESTART);
+    fake_client(&env, 1, "effort", "exit 1");
     let run = Running::start(supervised(&env, &[]), Vec::new()).finish(SOON).code(0);
     assert_eq!(run.stderr.lines().count(), 1, "{run}");
     assert_eq!(text(&env.project().join("calls")).lines().count(), 2);
@@ -332,7 +382,7 @@ fn a_client_that_ends_by_itself_before_we_can_is_started_anew_all_the_same() {
 fn a_client_that_does_not_end_is_killed_after_a_while() {
     let env = TestEnv::new();
     configure(&env, RESTART);
-    fake_client(&env, 1, "trap '' TERM", "");
+    fake_client(&env, 1, "effort; trap '' TERM", "");
     let begun = Instant::now();
     Running::start(supervised(&env, &[]), Vec::new()).finish(SOON * 2).success();
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
@@ -343,24 +393,30 @@ fn a_client_that_does_not_end_is_killed_after_a_while() {
 fn a_context_that_is_always_full_is_given_up() {
     let env = TestEnv::new();
     configure(&env, RESTART);
-    fake_client(&env, 100, "", "");
-    let run = Running::start(supervised(&env, &["-p"]), Vec::new()).finish(SOON * 2).code(143);
-    let calls = text(&env.project().join("calls"));
-    let calls: Vec<_> = calls.lines().map(|line| line.split_once('|').unwrap().1).collect();
-    let fresh = format!("{PROMPT} -p");
-    assert_eq!(calls, ["-p", &fresh, &fresh, &fresh]);
-    assert_eq!(run.stderr.matches("started anew").count(), 3, "{run}");
+    fake_client(&env, 100, "effort", "");
+    let args = ["-p", "do it", "--resume", "1234"];
+    let run = Running::start(supervised(&env, &args), Vec::new()).finish(SOON * 2).code(143);
+    let calls: Vec<_> = calls(&env).into_iter().map(|(_, args)| args).collect();
+    let fresh = "-p do it";
+    assert_eq!(
+        calls,
+        ["-p do it --resume 1234", fresh, fresh, fresh],
+        "print mode needs its prompt"
+    );
+    assert_eq!(run.stderr.matches("started again").count(), 3, "{run}");
+    assert_eq!(n_told(&env), 3, "each of them once");
     assert!(run.stderr.contains("set context.on_auto_compact = \"compact\""), "{run}");
 }
 
 #[test]
 fn without_the_setting_or_the_supervisor_it_compacts() {
     let env = TestEnv::new();
-    fake_client(&env, 1, "", "exit 0");
+    configure(&env, "[efforts]\non = true\n");
+    fake_client(&env, 1, "effort", "exit 0");
     Running::start(supervised(&env, &[]), Vec::new()).finish(SOON).success();
-    assert_eq!(text(&env.project().join("blocked")), "0\n");
+    assert_eq!(text(&env.project().join("blocked")).lines().last(), Some("0"));
     configure(&env, RESTART);
     std::fs::remove_file(env.project().join("calls")).unwrap();
     Running::start(env.command(env.project().join("claude")), Vec::new()).finish(SOON).success();
-    assert_eq!(text(&env.project().join("blocked")), "0\n");
+    assert_eq!(text(&env.project().join("blocked")).lines().last(), Some("0"));
 }

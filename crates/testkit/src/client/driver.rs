@@ -78,6 +78,15 @@ impl<'a> Client<'a> {
         Running::start(command, Vec::new())
     }
 
+    /// Starts `PREFIX… claude -p PROMPT ARGS…`.
+    pub fn start_print_under(&self, prefix: &[&str], prompt: &str, args: &[&str]) -> Running {
+        let (program, rest) = prefix.split_first().expect("a prefix begins with a program");
+        let mut command = self.env.command(program);
+        command.envs(self.vars()).args(rest).arg(claude()).args(Self::arguments());
+        command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).args(args);
+        Running::start(command, Vec::new())
+    }
+
     /// Starts `claude ARGS…` in a terminal of its own and waits for its prompt.
     pub fn interactive(&self, args: &[&str]) -> Tui<'_> {
         Tui::start(self, &[], args)

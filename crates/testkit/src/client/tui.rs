@@ -13,10 +13,12 @@ use crate::wait::poll;
 
 /// One look costs a process, so it looks less often than other waits.
 const LOOK: Duration = Duration::from_millis(25);
+/// How often a key is pressed that is not taken.
+const PRESS: Duration = Duration::from_millis(400);
 /// The client's start takes under 2 s on an idle machine.
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_secs(40);
 /// For one tmux command, or for a typed line to show.
-const SHORT: Duration = Duration::from_secs(5);
+const SHORT: Duration = Duration::from_secs(20);
 
 /// A running interactive client; ended when dropped.
 #[derive(Debug)]
@@ -66,6 +68,25 @@ impl<'a> Tui<'a> {
     /// Presses keys by their tmux names: `Enter`, `Escape`, `C-c`, `Up`…
     pub fn keys(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat()).success();
+    }
+
+    /// Presses a key until the dialog with these words is gone: the client takes no answer in the first moments of a dialog. One
+    /// press too many is harmless where the key alone sends nothing.
+    ///
+    /// # Panics
+    /// With the screen, if the dialog stays.
+    #[track_caller]
+    pub fn answer(&self, key: &str, question: &str, deadline: Duration) {
+        let mut screen = String::new();
+        let gone = poll(deadline, PRESS, || {
+            screen = self.screen();
+            let is_gone = !screen.contains(question);
+            if !is_gone {
+                self.keys(&[key]);
+            }
+            is_gone
+        });
+        assert!(gone, "the dialog takes no {key:?}; the screen:\n{screen}");
     }
 
     /// What the terminal shows.

@@ -66,19 +66,10 @@ pub(super) type Watched = Arc<RwLock<HashSet<u32>>>;
 
 /// Watches until the daemon ends.
 pub(super) fn watch(task: Task) {
-    let Some(files) = task.client.session_files else { return };
-    let folder = PathBuf::from(&*task.config_dir).join(files.folder);
-    let watch = Watch {
-        task,
-        files,
-        folder,
-        notify: None,
-        sessions: Sessions::default(),
-        again: HashMap::new(),
-        transcripts: Transcripts::default(),
-        machine: Machine::default(),
-    };
-    watch.run();
+    if let Some(mut watch) = Watch::new(task) {
+        watch.begin();
+        while watch.round() {}
+    }
 }
 
 struct Watch {
@@ -94,34 +85,51 @@ struct Watch {
 }
 
 impl Watch {
-    fn run(mut self) {
-        self.begin();
-        while self.tell() {
-            self.note_watched();
-            if !self.wait() {
-                return;
-            }
-            let changes = self.notify.as_ref().map_or_else(Vec::new, Notify::changes);
-            for change in changes {
-                match change {
-                    Change::File(name) => {
-                        if let Some(pid) = (self.files.pid)(&name) {
-                            self.read(pid);
-                        }
+    /// `None` for a client that has no such files.
+    fn new(task: Task) -> Option<Self> {
+        let files = task.client.session_files?;
+        Some(Self {
+            folder: PathBuf::from(&*task.config_dir).join(files.folder),
+            task,
+            files,
+            notify: None,
+            sessions: Sessions::default(),
+            again: HashMap::new(),
+            transcripts: Transcripts::default(),
+            machine: Machine::default(),
+        })
+    }
+
+    /// Tells what has lasted, waits, and looks at what has changed. `false`: the daemon ends.
+    fn round(&mut self) -> bool {
+        if !self.tell() {
+            return false;
+        }
+        self.note_watched();
+        if !self.wait() {
+            return false;
+        }
+        let changes = self.notify.as_ref().map_or_else(Vec::new, Notify::changes);
+        for change in changes {
+            match change {
+                Change::File(name) => {
+                    if let Some(pid) = (self.files.pid)(&name) {
+                        self.read(pid);
                     }
-                    Change::Anything => self.scan(),
-                    Change::Folder => self.notify = None,
                 }
-            }
-            self.listen();
-            let now = clock::micros();
-            let due = self.again.iter().filter(|(_, (at, _))| *at <= now);
-            let due: Vec<u32> = due.map(|(pid, _)| *pid).collect();
-            due.into_iter().for_each(|pid| self.read(pid));
-            if !self.transcripts.is_empty() {
-                self.look();
+                Change::Anything => self.scan(),
+                Change::Folder => self.notify = None,
             }
         }
+        self.listen();
+        let now = clock::micros();
+        let due = self.again.iter().filter(|(_, (at, _))| *at <= now);
+        let due: Vec<u32> = due.map(|(pid, _)| *pid).collect();
+        due.into_iter().for_each(|pid| self.read(pid));
+        if !self.transcripts.is_empty() {
+            self.look();
+        }
+        true
     }
 
     /// Watches the folder if it can be watched, and looks at what is there.
@@ -221,13 +229,17 @@ impl Watch {
         let _the_daemon_ends = self.task.out.send(observed);
     }
 
+    /// When something has to be looked at although nothing has changed; `None`: it sleeps until something has.
+    fn next_us(&self, now: u64) -> Option<u64> {
+        let again = self.again.values().map(|(at, _)| *at).min();
+        let look = (!self.transcripts.is_empty()).then_some(now + LOOK_US);
+        [self.sessions.next_us(), again, look].into_iter().flatten().min()
+    }
+
     /// Waits for a change, for what has lasted by then, or for the loop. `false`: the daemon ends.
     fn wait(&self) -> bool {
         let now = clock::micros();
-        let again = self.again.values().map(|(at, _)| *at).min();
-        let look = (!self.transcripts.is_empty()).then_some(now + LOOK_US);
-        let next = [self.sessions.next_us(), again, look].into_iter().flatten().min();
-        let pause = next.map(|at| {
+        let pause = self.next_us(now).map(|at| {
             // A little later, so that it is due when we wake.
             let us = at.saturating_sub(now) + 1_000;
             let (s, ns) = (us / 1_000_000, us % 1_000_000 * 1_000);
@@ -246,4 +258,97 @@ impl Watch {
 fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
     let found = machine.process_began(pid);
     found.is_some() && (began.is_none() || cfg!(not(target_os = "linux")) || found == began)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::io::Write as _;
+
+    use substrate_clients::claude_code::CLIENT;
+    use substrate_testkit::write_file;
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::*;
+
+    /// A watch of a folder of its own, how the loop speaks to it, and what the loop hears.
+    struct Rig {
+        folder: tempfile::TempDir,
+        watch: Watch,
+        said: mpsc::Sender<Said>,
+        bell: UnixStream,
+        heard: UnboundedReceiver<Observed>,
+    }
+
+    fn rig() -> Rig {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sessions")).unwrap();
+        let (said, to_hear) = mpsc::channel();
+        let (bell, rung) = UnixStream::pair().unwrap();
+        rung.set_nonblocking(true).unwrap();
+        let (out, heard) = unbounded_channel();
+        let config_dir = folder.path().to_str().unwrap().into();
+        let watched = Watched::default();
+        let task = Task { client: &CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
+        let watch = Watch::new(task).unwrap();
+        Rig { folder, watch, said, bell, heard }
+    }
+
+    impl Rig {
+        /// This process shows that as a client's session.
+        fn shows(&self, status: &str) {
+            let pid = std::process::id();
+            let began = Machine::default().process_began(pid).unwrap().to_string();
+            let file = serde_json::json!({
+                "pid": pid, "sessionId": "s1", "cwd": "/repo", "procStart": began, "status": status,
+                "statusUpdatedAt": 1,
+            });
+            let path = self.folder.path().join(format!("sessions/{pid}.json"));
+            write_file(&path, file.to_string());
+        }
+
+        /// The loop says that a turn has begun.
+        fn turn_begins(&mut self) {
+            let transcript = self.folder.path().join("t.jsonl").display().to_string();
+            let session = SafeId::new("s1").unwrap();
+            let turn =
+                Turn { session, pid: std::process::id(), cwd: "/repo".to_owned(), transcript };
+            self.said.send(Said::Began(turn)).unwrap();
+            self.bell.write_all(b"!").unwrap();
+        }
+
+        /// Goes on until it would sleep until something changes, but not for ever.
+        fn is_quiet_soon(&mut self) -> bool {
+            (0..20).any(|_| {
+                self.watch.tell();
+                self.watch.next_us(clock::micros()).is_none() || !self.watch.round()
+            })
+        }
+    }
+
+    #[test]
+    fn while_a_turn_runs_and_nothing_changes_nothing_is_looked_at() {
+        let mut rig = rig();
+        rig.shows("busy");
+        rig.watch.begin();
+        rig.turn_begins();
+        assert!(rig.watch.round(), "the turn is heard of");
+        assert!(rig.is_quiet_soon(), "what lasts was told, and its file is watched");
+        assert_eq!(rig.heard.try_recv().unwrap().now, Activity::Working);
+        rig.shows("idle");
+        assert!(rig.watch.round(), "the change is seen");
+        assert!(rig.watch.next_us(clock::micros()).is_some(), "and told when it has lasted");
+    }
+
+    #[test]
+    fn without_a_file_the_transcript_is_looked_at_again_and_again() {
+        let mut rig = rig();
+        rig.watch.begin();
+        assert!(rig.is_quiet_soon());
+        rig.turn_begins();
+        assert!(rig.watch.round());
+        assert!(rig.watch.next_us(clock::micros()).is_some());
+        drop(rig.bell);
+        assert!(!rig.watch.round(), "the daemon ends");
+    }
 }
