@@ -105,10 +105,13 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[compact..compact + 3], ["PreCompact", "SessionEnd", "SessionStart"]);
     tui.exit();
+    the_next_is_offered_it(&env);
+}
 
-    // The next session, which nobody started for it, is offered what is left to do.
+/// The next session, which nobody started for it, is offered what is left to do.
+fn the_next_is_offered_it(env: &TestEnv) {
     let model = ModelServer::start(Script::new([Turn::text("so I see")]));
-    assert_eq!(Client::new(&env, &model).print("what is there?", &[]).result(), "so I see");
+    assert_eq!(Client::new(env, &model).print("what is there?", &[]).result(), "so I see");
     let offered = model.main_requests()[0].news();
     assert!(offered.contains("Unfinished here: effort 1 of skill `fix`"), "{offered}");
     assert!(offered.contains("`substrate effort resume 1` takes it"), "{offered}");
