@@ -271,6 +271,11 @@ pub enum Detail {
         text: String,
         from_person: bool,
     },
+    /// A person used a command or a skill by its name: the client puts its text in place of the prompt.
+    Expansion {
+        command: String,
+        text: String,
+    },
     /// Before a call, or a request for permission to make it.
     ToolBefore {
         call: ToolCall,
@@ -319,7 +324,13 @@ pub enum Detail {
     Task {
         id: String,
         subject: String,
+        description: Option<String>,
         teammate: Option<String>,
+    },
+    /// A member of a team of agents has nothing to do.
+    Teammate {
+        name: String,
+        team: Option<String>,
     },
     ModelSwitch {
         from: Option<String>,
@@ -361,6 +372,7 @@ impl Event {
             | Detail::SessionStart { .. }
             | Detail::Because { .. }
             | Detail::Prompt { .. }
+            | Detail::Expansion { .. }
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
             | Detail::Waiter { .. }
@@ -368,6 +380,7 @@ impl Event {
             | Detail::StopFailure { .. }
             | Detail::Notification { .. }
             | Detail::Task { .. }
+            | Detail::Teammate { .. }
             | Detail::ModelSwitch { .. }
             | Detail::Path { .. }
             | Detail::Malformed { .. } => None,

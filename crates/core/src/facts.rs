@@ -42,6 +42,9 @@ pub enum Need {
     /// The skills of these projects, in the folder `below` of each, and of the user's own folder: each a folder with a
     /// `SKILL.md`. The first of a name counts. Links are followed in the user's own folder only.
     Skills { projects: Vec<String>, below: &'static str, own: Option<String> },
+    /// The folder of one skill, or the one file of a command, by its name: of the working tree that `dir` is in, or else of
+    /// the user's own folder. Nothing in a working tree is read through a link.
+    SkillFolder { name: String, dir: String, own: Option<String> },
     /// The files with directions for whoever works on that file: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` in its
     /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
     Directives { file: String, cwd: String, project: Option<String> },
@@ -72,6 +75,19 @@ pub struct Skill {
     pub description: String,
     /// Its `SKILL.md`.
     pub path: String,
+}
+
+/// What a skill, or a command, consists of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkillFolder {
+    /// The working tree that was looked in; the folder itself where there is none.
+    pub root: String,
+    /// Where it is, links resolved; empty for a command, which has no folder of its own.
+    pub folder: String,
+    /// Neither a skill nor a command of that name was found.
+    pub is_missing: bool,
+    /// Its files by their paths below the folder. A command is `SKILL.md` alone.
+    pub files: Vec<(String, String)>,
 }
 
 /// Files that are named by a day. There are none where the folder is not there; a folder that could not be looked into
@@ -164,6 +180,7 @@ pub enum Found {
     Place(Place),
     Tree(Tree),
     Skills(Vec<Skill>),
+    SkillFolder(SkillFolder),
     Changed(Changed),
     /// Whether it can be done.
     Possible(bool),
@@ -269,6 +286,14 @@ impl Facts {
     pub fn skills(&self, need: &Need) -> Option<&[Skill]> {
         match self.found.get(need)? {
             Found::Skills(skills) => Some(skills),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for one skill.
+    pub fn skill_folder(&self, need: &Need) -> Option<&SkillFolder> {
+        match self.found.get(need)? {
+            Found::SkillFolder(folder) => Some(folder),
             _ => None,
         }
     }

@@ -13,6 +13,8 @@ pub enum ToolClass {
     Agent,
     /// Keeps the client's own task list.
     Todo,
+    /// Runs a skill: the input names it as `skill`.
+    Skill,
     /// Anything else, MCP tools included.
     Other,
 }

@@ -162,6 +162,8 @@ mod tests {
         ("efforts.on", ProjectMay::TurnOn, "a feature"),
         ("efforts.warn_at", ProjectMay::Nothing, "it could switch the reminder off"),
         ("efforts.block_at", ProjectMay::Nothing, "it could switch the refusal off"),
+        ("efforts.skills", ProjectMay::Append, "more skills begin efforts, never fewer"),
+        ("efforts.adopt", ProjectMay::Nothing, "what a session takes on is the user's to say"),
         ("directives.on", ProjectMay::TurnOn, "a feature"),
         ("locks.mode", ProjectMay::Nothing, "it could switch leases off"),
         ("locks.files", ProjectMay::Widen, "more files are leased, never fewer"),

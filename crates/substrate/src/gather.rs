@@ -7,6 +7,7 @@ mod git;
 pub(crate) mod ignored;
 mod places;
 mod room;
+mod skill_folder;
 mod skills;
 mod tree;
 
@@ -152,6 +153,9 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
         }
         Need::Skills { projects, below, own } => {
             Some(Found::Skills(skills::skills(projects, below, own.as_deref(), deadline)))
+        }
+        Need::SkillFolder { name, dir, own } => {
+            Some(Found::SkillFolder(skill_folder::skill_folder(name, dir, own.as_deref())))
         }
     }
 }

@@ -171,7 +171,8 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
             error: payload.error.some_text().unwrap_or_default(),
             last_message: payload.last_assistant_message.some_text(),
         }),
-        K::UserPromptSubmit | K::UserPromptExpansion => prompt(payload),
+        K::UserPromptSubmit => prompt(payload),
+        K::UserPromptExpansion => expansion(payload).or_else(|| prompt(payload)),
         K::PreToolUse | K::PermissionRequest => {
             tools::call(payload).map(|call| Detail::ToolBefore { call })
         }
@@ -188,7 +189,7 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
         }
         K::Notification => Some(Detail::Notification {
             kind: payload.notification_type.some_text().unwrap_or_default(),
-            message: payload.message.some_text().unwrap_or_default(),
+            message: notice(payload),
         }),
         K::TaskCreated | K::TaskCompleted => task(payload),
         K::PreModelSwitch | K::PostModelSwitch => Some(Detail::ModelSwitch {
@@ -208,7 +209,11 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
         K::WorktreeCreate => about(payload.name, Raw::default()),
         K::WorktreeRemove => about(payload.worktree_path, Raw::default()),
         // The actor says it all.
-        K::SubagentStart | K::TeammateIdle => None,
+        K::SubagentStart => None,
+        K::TeammateIdle => payload
+            .teammate_name
+            .some_text()
+            .map(|name| Detail::Teammate { name, team: payload.team_name.some_text() }),
         // No payload makes these.
         K::Waiter | K::Activity | K::ClientLeft => None,
         K::MessageDisplay | K::Unknown | K::Malformed => None,
@@ -233,6 +238,15 @@ fn prompt(payload: &Payload<'_>) -> Option<Detail> {
     Some(Detail::Prompt { text, from_person })
 }
 
+/// A command or skill of the person's or the project's. What a tool server offers as a prompt is neither.
+fn expansion(payload: &Payload<'_>) -> Option<Detail> {
+    if payload.expansion_type.text().is_some_and(|kind| kind != "slash_command") {
+        return None;
+    }
+    let command = payload.command_name.some_text()?.trim_start_matches('/').to_owned();
+    Some(Detail::Expansion { command, text: payload.prompt.some_text().unwrap_or_default() })
+}
+
 fn failed(payload: &Payload<'_>, error: Raw<'_>) -> Option<Detail> {
     tools::call(payload).map(|call| Detail::ToolFailed {
         call,
@@ -242,10 +256,21 @@ fn failed(payload: &Payload<'_>, error: Raw<'_>) -> Option<Detail> {
     })
 }
 
+/// Some notices have a title as well.
+fn notice(payload: &Payload<'_>) -> String {
+    let message = payload.message.some_text().unwrap_or_default();
+    match payload.title.some_text() {
+        Some(title) if message.is_empty() => title,
+        Some(title) => format!("{title}: {message}"),
+        None => message,
+    }
+}
+
 fn task(payload: &Payload<'_>) -> Option<Detail> {
     Some(Detail::Task {
         id: payload.task_id.some_text()?,
         subject: payload.task_subject.some_text().unwrap_or_default(),
+        description: payload.task_description.some_text(),
         teammate: payload.teammate_name.some_text(),
     })
 }

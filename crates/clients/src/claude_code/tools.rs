@@ -16,7 +16,9 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
             serde_json::from_str::<ToolInput<'_>>(json).unwrap_or_default()
         }
         // Nothing that we look for: their inputs (a prompt, a list) are not read again.
-        ToolClass::Agent | ToolClass::Todo | ToolClass::Other => ToolInput::default(),
+        ToolClass::Agent | ToolClass::Todo | ToolClass::Skill | ToolClass::Other => {
+            ToolInput::default()
+        }
     };
     Some(ToolCall {
         class,
@@ -38,6 +40,7 @@ fn class(name: &str) -> ToolClass {
         "Bash" => ToolClass::Shell,
         // The same tool: `Task` is what it was called before there was a task list.
         "Task" | "Agent" => ToolClass::Agent,
+        "Skill" => ToolClass::Skill,
         "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => ToolClass::Todo,
         _ => ToolClass::Other,
     }
@@ -48,7 +51,11 @@ fn files(class: ToolClass, input: &ToolInput<'_>) -> Vec<String> {
         ToolClass::Edit => &[input.file_path, input.notebook_path],
         // Searches name the folder where they look, and only if it is not the current one.
         ToolClass::Read => &[input.file_path, input.notebook_path, input.path],
-        ToolClass::Shell | ToolClass::Agent | ToolClass::Todo | ToolClass::Other => &[],
+        ToolClass::Shell
+        | ToolClass::Agent
+        | ToolClass::Todo
+        | ToolClass::Skill
+        | ToolClass::Other => &[],
     };
     named.iter().filter_map(|raw| raw.some_text()).collect()
 }
@@ -84,6 +91,7 @@ mod tests {
     #[case("TaskUpdate", "{}", ToolClass::Todo, &[], None)]
     #[case("TaskList", "{}", ToolClass::Todo, &[], None)]
     #[case("TaskGet", "{}", ToolClass::Todo, &[], None)]
+    #[case("Skill", r#"{"skill":"fix","args":"the door"}"#, ToolClass::Skill, &[], None)]
     #[case("mcp__fs__write", r#"{"path":"/a","command":"ls"}"#, ToolClass::Other, &[], None)]
     #[case::case_counts("bash", r#"{"command":"ls"}"#, ToolClass::Other, &[], None)]
     fn a_call_of(

@@ -56,7 +56,6 @@ macro_rules! object {
 pub(super) const UNREAD: &[&str] = &[
     "cache_ttl",
     "command_args",
-    "command_name",
     "command_source",
     "compact_summary",
     "content",
@@ -65,7 +64,6 @@ pub(super) const UNREAD: &[&str] = &[
     "delta",
     "effort",
     "estimated_cache_write_usd",
-    "expansion_type",
     "final",
     "index",
     "mcp_server",
@@ -81,8 +79,6 @@ pub(super) const UNREAD: &[&str] = &[
     "requested_schema",
     "seconds_since_last_response",
     "session_crons",
-    "task_description",
-    "team_name",
     "trigger_file_path",
     "turn_id",
 ];
@@ -113,6 +109,8 @@ object! {
 
         // Turns.
         prompt,
+        command_name,
+        expansion_type,
         stop_hook_active,
         last_assistant_message,
         background_tasks,
@@ -129,9 +127,12 @@ object! {
         model,
         notification_type,
         message,
+        title,
         task_id,
         task_subject,
+        task_description,
         teammate_name,
+        team_name,
         from_model,
         to_model,
         new_cwd,

@@ -32,6 +32,10 @@ impl Event {
                 hide(id);
                 teammate.iter_mut().for_each(hide);
             }
+            Detail::Teammate { name, team } => {
+                hide(name);
+                team.iter_mut().for_each(hide);
+            }
             Detail::ModelSwitch { from, to } => from.iter_mut().chain(to).for_each(hide),
             Detail::Path { path, word } => {
                 hide(path);
@@ -39,6 +43,7 @@ impl Event {
             }
             Detail::Plain
             | Detail::Prompt { .. }
+            | Detail::Expansion { .. }
             | Detail::ToolBatch { .. }
             | Detail::Stop { .. }
             | Detail::StopFailure { .. }

@@ -17,14 +17,14 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "context",
-    about: "Knows how full a context window is, and reminds an agent of the files it holds after a compaction.",
+    about: "Knows how full a context window is, and reminds an agent after a compaction of who it is and of the files it holds.",
     migrations: schema::MIGRATIONS,
     keys: &[
         Key {
             name: "context.on",
             kind: Kind::Bool,
             default: "true",
-            about: "After a compaction, remind the agent of the files that it still holds.",
+            about: "After a compaction, remind an agent that has had mail, a lease or an effort of who it is and of the files that it still holds.",
             project: ProjectMay::TurnOn,
             profiles: &[],
         },

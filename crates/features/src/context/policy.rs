@@ -2,12 +2,13 @@
 
 use substrate_core::text::one_line;
 use substrate_core::{
-    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Outcome, Settings, StartSource, Wish,
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Outcome, Settings, StartSource, Who,
+    Wish,
 };
 
 use super::ops::{self, Said};
 use super::window;
-use crate::locks;
+use crate::{efforts, locks, mail};
 
 /// How much of a transcript is read. The answer that led to a call stands near the end, a single long line after it (an
 /// image) is skipped, and this is read at every call: so not more.
@@ -18,9 +19,6 @@ const KEPT_MS: i64 = 30 * 86_400_000;
 
 /// Rows removed in one go.
 const STEP: i64 = 200;
-
-/// How many files are named after a compaction.
-const MAX_FILES: usize = 12;
 
 /// Only where somebody may act on it.
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
@@ -41,25 +39,57 @@ pub(super) fn transcript(event: &Event) -> Option<String> {
     }
 }
 
-/// Who it is, its mail and its tasks are told by the features that know them; what it holds is told here.
+/// One briefing after a compaction: who it is, and what it holds. Its mail, its tasks and its effort are told by the features
+/// that know them. An agent that never had any of this has nothing to be reminded of.
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let is_compact =
         matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
+    if !(is_compact || event.kind == EventKind::PreCompact) || !cx.settings.on("context.on") {
+        return Ok(Vec::new());
+    }
+    let Some(who) = cx.who.clone().filter(|who| who.sub.is_empty()) else { return Ok(Vec::new()) };
     let Some(session) = &event.session else { return Ok(Vec::new()) };
-    if !is_compact || !cx.settings.on("context.on") {
+    let held = locks::face::held(cx, session.as_str(), event.actor.key())?;
+    if held.is_none() && !has_anything(cx, &who)? {
         return Ok(Vec::new());
     }
-    let held = locks::face::held(cx.db, session.as_str(), event.actor.key(), MAX_FILES)?;
-    if held.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names: Vec<String> = held.iter().map(|path| format!("`{}`", one_line(path, 120))).collect();
-    let text = format!(
-        "Before the compaction you were editing {}; you still hold {}. `substrate locks` shows it.",
-        names.join(", "),
-        if names.len() == 1 { "it" } else { "them" },
-    );
-    Ok(vec![Wish::context(text, Some("substrate locks".to_owned()))])
+    let text = match is_compact {
+        true => after_compaction(&who, event, held.as_deref()),
+        false => for_the_summary(&who),
+    };
+    Ok(vec![Wish::context(text, Some("substrate agent whoami".to_owned()))])
+}
+
+/// Whether it ever had mail, a lease or an effort.
+fn has_anything(cx: &mut Cx<'_>, who: &Who) -> Result<bool, FeatureError> {
+    Ok(mail::face::has_any(cx.db, who.agent)?
+        || efforts::face::has_any(cx.db, who.agent)?
+        || locks::face::has_held(cx.db, &who.name)?)
+}
+
+/// Becomes a part of the summariser's instructions.
+fn for_the_summary(who: &Who) -> String {
+    let name = &who.name;
+    format!(
+        "Keep in the summary: this agent is {name} (its Substrate name), and `substrate inbox` holds its mail."
+    )
+}
+
+fn after_compaction(who: &Who, event: &Event, held: Option<&str>) -> String {
+    let name = &who.name;
+    let place = place(event).map_or_else(String::new, |place| format!(" in {place}"));
+    let held = held.map_or_else(String::new, |held| format!(" {held}"));
+    format!(
+        "You are {name} (Substrate agent{place}). Your name, mail and session are unchanged by the compaction; `substrate agent whoami` shows it.{held}"
+    )
+}
+
+/// The last part of the project's path, as people call it.
+fn place(event: &Event) -> Option<String> {
+    let path = if event.project.is_empty() { &event.cwd } else { &event.project };
+    let path = path.trim_end_matches('/').trim_end_matches("/.git");
+    let name = one_line(path.rsplit('/').next()?, 40);
+    (!name.is_empty()).then_some(name)
 }
 
 /// A model's name tells the size of the window, and is said only at a start or a switch.

@@ -1,5 +1,6 @@
 //! Which source counts, what the status line says, what is told after a compaction.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_core::facts::Found;
 use substrate_core::{
@@ -50,6 +51,17 @@ fn usage(stage: &mut Stage) -> Option<(i64, i64)> {
     stage.with(|cx| face::usage(cx, &event).unwrap()).map(|usage| (usage.used, usage.size))
 }
 
+/// A command in the session's own shell.
+fn inside() -> Caller {
+    Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        project: "/repo".to_owned(),
+        ..Caller::default()
+    }
+}
+
 fn statusline(stage: &mut Stage, input: &Value) -> Result<Output, VerbError> {
     stage.call(&Caller::default(), &["statusline"], json!({"input": input}))
 }
@@ -98,13 +110,7 @@ fn the_status_line_names_who_what_how_full_and_what_waits() {
     assert_eq!(statusline(&mut stage, &status(78_100, 200_000)).unwrap().text, "39 %\n");
     let event = start(&stage, StartSource::Startup, None);
     stage.happen(&event);
-    let caller = Caller {
-        session: Some("s1".to_owned()),
-        inside_client: true,
-        cwd: "/repo".to_owned(),
-        project: "/repo".to_owned(),
-        ..Caller::default()
-    };
+    let caller = inside();
     let found = json!({"config": {"phases": ["explore"]}});
     stage.call(&caller, &["effort", "start"], json!({"skill": "fix", "found": found})).unwrap();
     let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
@@ -127,24 +133,84 @@ fn the_captured_status_line_is_read() {
     assert_eq!(line.text, "39 %\n", "as the client itself counts it");
 }
 
-#[test]
-fn after_a_compaction_an_agent_is_told_what_it_holds() {
-    let mut stage = Stage::new("");
+/// What the sections of the answer to a compaction say.
+fn compacted(stage: &mut Stage) -> String {
+    let compact = start(stage, StartSource::Compact, None);
+    stage.happen(&compact).verdict.context.unwrap_or_default()
+}
+
+fn begun() -> Stage {
+    let mut stage = Stage::new(ON);
     let event = start(&stage, StartSource::Startup, None);
     stage.happen(&event);
+    stage
+}
+
+const WHO: &str = "[substrate context] You are NobleLion (Substrate agent in repo). Your name, mail and session are unchanged by the compaction; `substrate agent whoami` shows it.";
+
+#[test]
+fn after_a_compaction_an_agent_is_told_once_what_it_holds() {
+    let mut stage = begun();
     let event = before(&stage);
     stage.happen(&event);
-    let compact = start(&stage, StartSource::Compact, None);
-    let told = stage.happen(&compact).verdict.context.unwrap();
+    let held = "You hold 1 file lease: `a.rs`. It ends with your turn; `substrate locks` shows it.";
+    assert_eq!(compacted(&mut stage), format!("{WHO} {held}"), "and nothing else, and not twice");
+    // The lease has run out, and the row may still be there.
+    stage.pass(2 * 3_600_000);
+    assert_eq!(compacted(&mut stage), WHO);
+    let clear = start(&stage, StartSource::Clear, None);
+    assert_eq!(stage.happen(&clear).verdict.context, None);
+}
+
+#[test]
+fn an_agent_that_never_had_anything_is_told_nothing_and_its_summary_says_nothing() {
+    let mut stage = begun();
+    let summary = Event {
+        detail: Detail::Because { word: "auto".to_owned() },
+        ..stage.event(EventKind::PreCompact, "s1")
+    };
+    assert_eq!(stage.happen(&summary).verdict.context, None);
+    assert_eq!(compacted(&mut stage), "");
+    let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
+    stage.call(&Caller::default(), &["send"], mail).unwrap();
+    let told = stage.happen(&summary).verdict.context.unwrap();
     assert!(
-        told.contains(
-            "[substrate context] Before the compaction you were editing `a.rs`; you still hold it."
-        ),
+        told.contains("this agent is NobleLion") && told.contains("`substrate inbox`"),
         "{told}"
     );
-    let clear = start(&stage, StartSource::Clear, None);
-    let told = stage.happen(&clear).verdict.context.unwrap_or_default();
-    assert!(!told.contains("[substrate context]"), "{told}");
+    assert!(compacted(&mut stage).starts_with(WHO));
+}
+
+#[test]
+fn whoever_had_an_effort_or_a_lease_is_told_who_it_is() {
+    let mut stage = begun();
+    let caller = inside();
+    stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
+    stage.call(&caller, &["effort", "finish"], json!({})).unwrap();
+    assert_eq!(compacted(&mut stage), WHO);
+    let mut stage = begun();
+    let event = before(&stage);
+    stage.happen(&event);
+    stage.call(&caller, &["locks", "release"], json!({"all": true})).unwrap();
+    assert_eq!(compacted(&mut stage), WHO);
+}
+
+#[rstest]
+#[case::plain("/home/dev/app", " in app")]
+#[case::a_git_folder("/home/dev/app/.git", " in app")]
+#[case::hostile("/home/dev/x\n# Do this\u{1b}[31m", " in x # Do this [31m")]
+#[case::unknown("", "")]
+fn one_line_says_where_it_is(#[case] project: &str, #[case] place: &str) {
+    let mut stage = begun();
+    let mail = json!({"to": "NobleLion", "subject": "hi", "body": "x"});
+    stage.call(&Caller::default(), &["send"], mail).unwrap();
+    let event = Event {
+        project: project.to_owned(),
+        cwd: project.to_owned(),
+        ..start(&stage, StartSource::Compact, None)
+    };
+    let told = stage.happen(&event).verdict.context.unwrap();
+    assert!(told.contains(&format!("You are NobleLion (Substrate agent{place}). Your")), "{told}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Windows begin: with a session, with a subagent, or with the first tool call that finds none.
 
-use substrate_core::{Actor, Cx, DbError, Event, Who};
+use substrate_core::{Actor, Cx, DbError, Event, StartSource, Who};
 
+use super::offer::{self, Adopt};
 use super::ops;
 use super::ops_windows::{self, New, Standing};
 use super::wanted::{self, Wanted};
@@ -12,24 +13,44 @@ use crate::identity::book::MAIN;
 pub(super) fn main(
     cx: &mut Cx<'_>,
     event: &Event,
-    why: &str,
+    source: StartSource,
 ) -> Result<Option<(Standing, Option<String>)>, DbError> {
     let (Some(session), Some(who)) = (&event.session, cx.who.clone()) else { return Ok(None) };
-    let session = session.as_str();
+    let (session, why) = (session.as_str(), why(source));
     // Subagents don't outlive what happened to their parent's window, except for a compaction.
-    if why == "compact" {
+    if source == StartSource::Compact {
         ops_windows::end(cx.db, session, MAIN, why, cx.now)?;
     } else {
         ops_windows::end_all(cx.db, session, why, cx.now)?;
     }
     ops_windows::end_elsewhere(cx.db, who.agent, session, cx.now)?;
     // In a conversation that goes on its agent may have begun something else since.
-    let wanted = match why {
-        "compact" | "clear" => Wanted::default(),
+    let mut wanted = match source {
+        StartSource::Compact | StartSource::Clear => Wanted::default(),
         _ => wanted::find(cx, event, &who)?,
     };
+    let adopts = offer::adopt(cx.settings.word("efforts.adopt"), event, source) == Adopt::Auto;
+    if adopts
+        && ops::active(cx.db, who.agent, &event.project)?.is_none()
+        && let Some(left) = offer::left(cx, event)?
+    {
+        wanted::take(cx, &left, &who)?;
+        wanted.effort = Some(left.id);
+    }
     let standing = open_main(cx, session, &who, &event.project, wanted.effort)?;
     Ok(standing.map(|standing| (standing, wanted.why_not)))
+}
+
+/// The word for it in lists.
+pub(super) const fn why(source: StartSource) -> &'static str {
+    match source {
+        StartSource::Startup => "startup",
+        StartSource::Resume => "resume",
+        StartSource::Fork => "fork",
+        StartSource::Clear => "clear",
+        StartSource::Compact => "compact",
+        StartSource::Other => "start",
+    }
 }
 
 /// The window of a session's main thread; unless it is told otherwise, it goes on with what its agent worked on last in the

@@ -5,18 +5,28 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use substrate_core::facts::{Place, SkillFolder};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::size::Bytes;
-use substrate_core::text::one_line;
+use substrate_core::text::{cut, one_line};
 use substrate_core::{Local, VerbError};
+
+/// The files that say what a skill is, and what its efforts are like.
+const FRONT: &str = "SKILL.md";
+const TOML: &str = "effort.toml";
 
 /// How much of everything is taken.
 const MAX_PHASES: usize = 32;
 const MAX_FILES: usize = 16;
 const MAX_TEMPLATES: usize = 8;
 const MAX_TEMPLATE: usize = 64 << 10;
+/// Of the log's template for those who help: every subagent is told it.
+const MAX_LOG: usize = 1_200;
 const MAX_GUARDS: usize = 64;
 const MAX_GUARD_BYTES: usize = 64 << 10;
+
+/// The template that the log begins with.
+pub(super) const LOG: &str = "LOG";
 
 /// The longest name of a phase or template.
 const MAX_NAME: usize = 40;
@@ -37,6 +47,9 @@ pub(super) struct Config {
     pub(super) artifacts: Vec<String>,
     /// The skill's folder; empty where none was found.
     pub(super) folder: String,
+    /// How an entry of the log looks, for those who help with the effort; empty where the skill does not say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) log: String,
 }
 
 /// A skill's folder as it was found.
@@ -72,32 +85,81 @@ pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Fou
             let may_be = !is_projects || inside(&path, &[root], local).is_some();
             may_be.then(|| local.read(&path).ok()).flatten()
         };
-        let (front, toml) = (read("SKILL.md"), read("effort.toml"));
-        if front.is_none() && toml.is_none() {
-            continue;
+        let (front, toml) = (read(FRONT), read(TOML));
+        if front.is_some() || toml.is_some() {
+            let texts = (front.as_deref(), toml.as_deref());
+            return read_folder(texts, &folder, root, local);
         }
-        let written = match (&toml, &front) {
-            (Some(toml), _) => toml::from_str(toml).map_err(|error| {
-                let message = one_line(error.message(), 200);
-                let line = error.span().map_or(1, |span| line_of(toml, span.start));
-                VerbError::user(
-                    format!("`{folder}/effort.toml`, line {line}: {message}"),
-                    "it may hold phases, preload, warn_at, block_at, [templates] and [[guards]]",
-                )
-            })?,
-            (None, Some(front)) => in_front_matter(front),
-            (None, None) => Written::default(),
-        };
-        let n_bytes: usize = written.guards.iter().map(|rule| rule.to_string().len()).sum();
-        if written.guards.len() > MAX_GUARDS || n_bytes > MAX_GUARD_BYTES {
-            return Err(VerbError::user(
-                format!("`{folder}/effort.toml` has too many guards"),
-                format!("at most {MAX_GUARDS}, and {} of them", Bytes::of(MAX_GUARD_BYTES)),
-            ));
-        }
-        return Ok(bounded(written, &folder, root, local));
     }
     Ok(Found::default())
+}
+
+/// The same of a folder whose files the host has read already.
+pub(super) fn of_folder(found: &SkillFolder) -> Result<Found, VerbError> {
+    let text = |name: &str| found.files.iter().find(|(path, _)| path == name);
+    let texts = (text(FRONT).map(|(_, text)| &**text), text(TOML).map(|(_, text)| &**text));
+    read_folder(texts, &found.folder, &found.root, &mut Known(found))
+}
+
+/// Whether a skill says anything about efforts: it has an `effort.toml`, or an `effort-…` key in its front matter.
+pub(super) fn says_anything(found: &SkillFolder) -> bool {
+    let says = |(path, text): &(String, String)| match path.as_str() {
+        TOML => true,
+        FRONT => front_matter(text).iter().any(|(key, _)| key.starts_with("effort-")),
+        _ => false,
+    };
+    found.files.iter().any(says)
+}
+
+/// A skill's files as the host found them: it followed no link inside the folder, so a path is what its words say.
+struct Known<'a>(&'a SkillFolder);
+
+impl Local for Known<'_> {
+    fn read(&mut self, path: &str) -> Result<String, VerbError> {
+        let below = path.strip_prefix(&self.0.folder).and_then(|rest| rest.strip_prefix('/'));
+        let text = below.and_then(|below| self.0.files.iter().find(|(path, _)| path == below));
+        text.map(|(_, text)| text.clone()).ok_or_else(|| VerbError::user("no such file", ""))
+    }
+
+    fn place(&mut self, path: &str) -> Place {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        Place { path: format!("/{}", parts.join("/")), ..Place::default() }
+    }
+}
+
+fn read_folder(
+    (front, toml): (Option<&str>, Option<&str>),
+    folder: &str,
+    root: &str,
+    local: &mut dyn Local,
+) -> Result<Found, VerbError> {
+    let written = match (toml, front) {
+        (Some(toml), _) => toml::from_str(toml).map_err(|error| {
+            let message = one_line(error.message(), 200);
+            let line = error.span().map_or(1, |span| line_of(toml, span.start));
+            VerbError::user(
+                format!("`{folder}/effort.toml`, line {line}: {message}"),
+                "it may hold phases, preload, warn_at, block_at, [templates] and [[guards]]",
+            )
+        })?,
+        (None, Some(front)) => in_front_matter(front),
+        (None, None) => Written::default(),
+    };
+    let n_bytes: usize = written.guards.iter().map(|rule| rule.to_string().len()).sum();
+    if written.guards.len() > MAX_GUARDS || n_bytes > MAX_GUARD_BYTES {
+        return Err(VerbError::user(
+            format!("`{folder}/effort.toml` has too many guards"),
+            format!("at most {MAX_GUARDS}, and {} of them", Bytes::of(MAX_GUARD_BYTES)),
+        ));
+    }
+    Ok(bounded(written, folder, root, local))
 }
 
 /// The file that a path means, if it is in the project or in the skill's own folder.
@@ -127,10 +189,10 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
     for (name, path) in written.templates.iter().take(MAX_TEMPLATES) {
         let name = capitals(name);
         let Some(file) = inside(&absolute(folder, path), &roots, local) else { continue };
-        if let Some(text) = local.read(&file).ok().filter(|_| name != "LOG") {
+        if let Ok(text) = local.read(&file) {
             // It goes into a file that may be committed.
             let text = redacted(&text, MAX_TEMPLATE, names_dotenv(&file));
-            templates.insert(name, substrate_core::text::cut(&text, MAX_TEMPLATE).to_owned());
+            templates.insert(name, cut(&text, MAX_TEMPLATE).to_owned());
         }
     }
     let config = Config {
@@ -141,6 +203,10 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
         guards: written.guards,
         artifacts: Vec::new(),
         folder: folder.to_owned(),
+        log: templates
+            .get(LOG)
+            .map(|text: &String| cut(text, MAX_LOG).to_owned())
+            .unwrap_or_default(),
     };
     Found { config, templates }
 }
@@ -162,12 +228,27 @@ fn line_of(text: &str, at: usize) -> usize {
 /// `effort-phases: a, b`, `effort-preload: [a.md]`, `effort-warn-at: 5`, `effort-block-at: 8`; a list may also stand below its
 /// key, each entry after a `-`. This is no YAML: of a value we want the words only.
 fn in_front_matter(text: &str) -> Written {
-    let mut lines = text.trim_start_matches('\u{feff}').lines();
     let mut out = Written::default();
-    if lines.next().is_none_or(|line| line.trim_end() != "---") {
-        return out;
+    for (key, list) in front_matter(text) {
+        let number = || list.first().and_then(|text| text.parse().ok());
+        match key.as_str() {
+            "effort-phases" => out.phases = list,
+            "effort-preload" => out.preload = list,
+            "effort-warn-at" => out.warn_at = number(),
+            "effort-block-at" => out.block_at = number(),
+            _ => {}
+        }
     }
+    out
+}
+
+/// The keys between the first two `---`, each with its words.
+fn front_matter(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut lines = text.trim_start_matches('\u{feff}').lines();
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    if lines.next().is_none_or(|line| line.trim_end() != "---") {
+        return values;
+    }
     for line in lines.take_while(|line| line.trim_end() != "---") {
         if let (Some((_, list)), Some(entry)) =
             (values.last_mut(), line.trim_start().strip_prefix("- "))
@@ -181,17 +262,7 @@ fn in_front_matter(text: &str) -> Written {
             values.push((key.trim().to_owned(), list));
         }
     }
-    for (key, list) in values {
-        let number = || list.first().and_then(|text| text.parse().ok());
-        match key.as_str() {
-            "effort-phases" => out.phases = list,
-            "effort-preload" => out.preload = list,
-            "effort-warn-at" => out.warn_at = number(),
-            "effort-block-at" => out.block_at = number(),
-            _ => {}
-        }
-    }
-    out
+    values
 }
 
 fn unquoted(text: &str) -> String {

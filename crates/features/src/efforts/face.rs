@@ -2,8 +2,8 @@
 
 use substrate_core::{Db, DbError, ToolCall};
 
-use super::calls;
 use super::ops_windows::{self, Standing};
+use super::{calls, ops};
 use crate::identity::book::MAIN;
 
 /// The effort that an actor works on.
@@ -44,6 +44,11 @@ pub(crate) fn current(
             guards: effort.guards,
         })
     }))
+}
+
+/// Whether an agent has ever worked on an effort.
+pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+    ops::has_any(db, agent)
 }
 
 /// Whether a call is a command of ours and nothing else: the way out of an effort is always open.

@@ -9,6 +9,8 @@ mod calls;
 mod config;
 mod explain;
 pub(crate) mod face;
+mod make;
+mod offer;
 mod ops;
 mod ops_files;
 mod ops_pending;
@@ -18,6 +20,7 @@ mod policy;
 mod record;
 mod render;
 mod schema;
+mod skill_use;
 mod target;
 mod verbs_life;
 mod verbs_look;
@@ -65,7 +68,24 @@ pub(crate) const FEATURE: Feature = Feature {
             project: ProjectMay::Nothing,
             profiles: &[],
         },
+        Key {
+            name: "efforts.skills",
+            kind: Kind::Texts,
+            default: "[\"brainstorm\", \"implement\", \"fix\"]",
+            about: "Skills and commands that begin an effort when they are run, where there are such. One that has an `effort.toml`, or `effort-…` keys in its front matter, begins one anyway.",
+            project: ProjectMay::Append,
+            profiles: &[],
+        },
+        Key {
+            name: "efforts.adopt",
+            kind: Kind::Word(&["offer", "auto", "off"]),
+            default: "\"offer\"",
+            about: "What a new session does about the latest unfinished effort of its project whose agent is gone: it is told how to take it, takes it at once, or hears nothing of it.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
     ],
+    gather: Some(skill_use::gather),
     looks: Some(policy::looks),
     consider: Some(policy::consider),
     record: Some(record::record),

@@ -24,6 +24,8 @@ pub(super) struct Effort {
     pub(super) payload_claimed: Option<Timestamp>,
     pub(super) payload_told: Option<Timestamp>,
     pub(super) started: Timestamp,
+    /// When its agent last logged something, or went on with it.
+    pub(super) used: Timestamp,
     pub(super) finished: Option<Timestamp>,
 }
 
@@ -58,7 +60,7 @@ macro_rules! columns {
     () => {
         "e.id, e.task, e.project, e.agent, e.skill, e.mode, e.ordinal, e.phase, e.metadata, e.block_at, e.payload,
          e.payload_by, e.payload_ms, e.payload_claimed_ms, e.payload_told_ms, e.started_ms, e.finished_ms,
-         t.root, t.relative, t.title, t.keywords, t.made_ms"
+         t.root, t.relative, t.title, t.keywords, t.made_ms, e.used_ms"
     };
 }
 
@@ -112,6 +114,31 @@ pub(super) const ACTIVE: &str =
 /// The effort that an agent worked on last in a project, and has not finished.
 pub(super) fn active(db: &mut dyn Db, agent: i64, project: &str) -> Result<Option<i64>, DbError> {
     db.first(ACTIVE, &[agent.into(), project.into()], |row| row.int(0))
+}
+
+pub(super) const UNFINISHED: &str =
+    "select id, agent from efforts where project = $1 and finished_ms is null and ($2 is null or skill = $2)
+     order by used_ms desc limit 50";
+
+/// The efforts of a project that are not finished (of one skill, or of all) with their agents, the one used last first.
+pub(super) fn unfinished(
+    db: &mut dyn Db,
+    project: &str,
+    skill: Option<&str>,
+) -> Result<Vec<(i64, i64)>, DbError> {
+    db.rows(UNFINISHED, &[project.into(), skill.into()], |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// Whether an agent has an effort, finished or not.
+pub(super) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+    let sql = "select 1 from efforts where agent = $1 limit 1";
+    Ok(db.first(sql, &[agent.into()], |row| row.int(0))?.is_some())
+}
+
+/// The number of the effort that begins next.
+pub(super) fn next_id(db: &mut dyn Db) -> Result<i64, DbError> {
+    let found = db.first("select coalesce(max(id), 0) + 1 from efforts", &[], |row| row.int(0))?;
+    Ok(found.unwrap_or(1))
 }
 
 /// The newest efforts: of a project or of all, finished ones too or not.
@@ -250,6 +277,7 @@ fn effort(row: &dyn Row) -> Result<Effort, DbError> {
         payload_told: time(14)?,
         started: Timestamp(row.int(15)?),
         finished: time(16)?,
+        used: Timestamp(row.int(22)?),
         task: Task {
             dir,
             root: row.text(17)?,

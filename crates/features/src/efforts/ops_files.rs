@@ -47,6 +47,15 @@ pub(super) fn of_effort(db: &mut dyn Db, effort: i64, max: i64) -> Result<Vec<St
     )
 }
 
+/// The files of one window, the latest first.
+pub(super) fn of_window(db: &mut dyn Db, window: i64, max: i64) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select path from window_files where window_id = $1 order by at_ms desc, path limit $2",
+        &[window.into(), max.into()],
+        |row| row.text(0),
+    )
+}
+
 /// Forgets the files of windows that are forgotten.
 pub(super) fn forget(db: &mut dyn Db) -> Result<(), DbError> {
     db.execute("delete from window_files where window_id not in (select id from windows)", &[])?;

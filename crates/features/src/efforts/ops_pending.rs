@@ -170,6 +170,15 @@ pub(super) fn leave(
     Ok(())
 }
 
+/// Another agent goes on with the effort: it has not been told what was left.
+pub(super) fn tell_again(db: &mut dyn Db, effort: i64) -> Result<(), DbError> {
+    db.execute(
+        "update efforts set payload_claim = null, payload_claimed_ms = null, payload_told_ms = null where id = $1",
+        &[effort.into()],
+    )?;
+    Ok(())
+}
+
 pub(super) fn say(
     db: &mut dyn Db,
     effort: i64,

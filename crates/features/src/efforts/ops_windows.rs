@@ -16,6 +16,14 @@ pub(super) struct Standing {
     pub(super) level: i64,
     /// The way out was put before a person, and nothing came of it yet.
     pub(super) is_refused: bool,
+    /// It has used a shell, so it can log.
+    pub(super) has_shell: bool,
+    /// How often it has tried to log since it was refused a call, and nothing was logged.
+    pub(super) n_tried: i64,
+    /// It goes on without a log entry.
+    pub(super) is_let_go: bool,
+    /// The teammates that have nothing to do, a line each; it was not told yet.
+    pub(super) idle: String,
     pub(super) effort: Option<Current>,
 }
 
@@ -68,7 +76,7 @@ pub(super) const STANDING: &str =
     "select w.id, w.n_calls, w.n_denied, w.level, w.refused_ms, e.id, e.skill, e.phase, e.warn_at, e.block_at,
        case when e.n_pending > 0
          or (e.payload is not null and e.payload_told_ms is null and e.payload_by <> w.id) then 1 else 0 end,
-       e.guards
+       e.guards, w.has_shell, w.n_tried, w.let_go, w.idle
      from windows w
      left join windows m on m.session = w.session and m.actor = 'main' and m.ended_ms is null
      left join efforts e on e.id = m.effort and e.agent = m.agent and e.finished_ms is null
@@ -98,6 +106,10 @@ pub(super) fn standing(
             n_denied: row.int(2)?,
             level: row.int(3)?,
             is_refused: row.opt_int(4)?.is_some(),
+            has_shell: row.int(12)? == 1,
+            n_tried: row.int(13)?,
+            is_let_go: row.int(14)? == 1,
+            idle: row.text(15)?,
             effort,
         })
     })
@@ -125,8 +137,10 @@ pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i6
     };
     let id = db.first(
         "insert into windows (session, actor, kind, agent, project, effort, prev, parent, n_calls, n_denied, level,
-           started_ms)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, $9) returning id",
+           started_ms, has_shell)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, 0, $9,
+           coalesce((select has_shell from windows where session = $1 and actor = $2 order by id desc limit 1), 0))
+         returning id",
         &[
             new.session.into(),
             new.actor.into(),
@@ -189,10 +203,64 @@ pub(super) fn end_elsewhere(
 /// A session's main thread works on that effort from now on, or on none; the counting begins anew.
 pub(super) fn work_on(db: &mut dyn Db, session: &str, effort: Option<i64>) -> Result<(), DbError> {
     db.execute(
-        "update windows set effort = $2, n_calls = 0, n_denied = 0, level = 0, refused_ms = null
+        "update windows set effort = $2, n_calls = 0, n_denied = 0, level = 0, refused_ms = null, n_tried = 0, let_go = 0
          where session = $1 and actor = 'main' and ended_ms is null",
         &[session.into(), effort.into()],
     )?;
+    Ok(())
+}
+
+/// The skill that a session's main thread ran last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SkillUse {
+    pub(super) skill: String,
+    pub(super) prompt: String,
+    pub(super) at: Timestamp,
+}
+
+pub(super) fn skill_use(db: &mut dyn Db, session: &str) -> Result<Option<SkillUse>, DbError> {
+    let found = db.first(
+        "select skill, skill_prompt, skill_ms from windows
+         where session = $1 and actor = 'main' and ended_ms is null",
+        &[session.into()],
+        |row| Ok((row.text(0)?, row.text(1)?, row.opt_int(2)?)),
+    )?;
+    Ok(found
+        .and_then(|(skill, prompt, at)| at.map(|at| SkillUse { skill, prompt, at: Timestamp(at) })))
+}
+
+pub(super) fn used_skill(
+    db: &mut dyn Db,
+    session: &str,
+    skill: &str,
+    prompt: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update windows set skill = $2, skill_prompt = $3, skill_ms = $4
+         where session = $1 and actor = 'main' and ended_ms is null",
+        &[session.into(), skill.into(), prompt.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// How many teammates are noted for a main thread.
+const MAX_IDLE: i64 = 1_000;
+
+/// A teammate has nothing to do: the main thread is told at its next event.
+pub(super) fn idle(db: &mut dyn Db, session: &str, name: &str) -> Result<(), DbError> {
+    db.execute(
+        "update windows set idle = idle || $2 || char(10)
+         where session = $1 and actor = 'main' and ended_ms is null and length(idle) < $3
+           and instr(char(10) || idle, char(10) || $2 || char(10)) = 0",
+        &[session.into(), name.into(), MAX_IDLE.into()],
+    )?;
+    Ok(())
+}
+
+/// The main thread was told.
+pub(super) fn idle_told(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+    db.execute("update windows set idle = '' where id = $1", &[window.into()])?;
     Ok(())
 }
 
@@ -229,10 +297,28 @@ pub(super) fn deny(db: &mut dyn Db, window: i64, now: Timestamp) -> Result<(), D
     Ok(())
 }
 
+/// It has used a shell.
+pub(super) fn has_shell(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+    db.execute("update windows set has_shell = 1 where id = $1", &[window.into()])?;
+    Ok(())
+}
+
+/// It is about to log, after it was refused a call.
+pub(super) fn tries(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+    db.execute("update windows set n_tried = n_tried + 1 where id = $1", &[window.into()])?;
+    Ok(())
+}
+
+/// It goes on without an entry.
+pub(super) fn let_go(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+    db.execute("update windows set let_go = 1 where id = $1", &[window.into()])?;
+    Ok(())
+}
+
 /// A log entry: the counting begins anew.
 pub(super) fn logged(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), DbError> {
     db.execute(
-        "update windows set n_calls = 0, n_denied = 0, refused_ms = null
+        "update windows set n_calls = 0, n_denied = 0, refused_ms = null, n_tried = 0, let_go = 0
          where session = $1 and actor = $2 and ended_ms is null",
         &[session.into(), actor.into()],
     )?;
@@ -246,7 +332,7 @@ pub(super) fn set_refused(
     at: Option<Timestamp>,
 ) -> Result<(), DbError> {
     db.execute(
-        "update windows set refused_ms = $2, n_denied = 0 where id = $1",
+        "update windows set refused_ms = $2, n_denied = 0, n_tried = 0, let_go = 0 where id = $1",
         &[window.into(), at.map(|at| at.0).into()],
     )?;
     Ok(())

@@ -7,7 +7,7 @@ use substrate_core::{Cx, DbError, FeatureError, Outcome, Part, RequestId, Wish};
 
 use super::ops::{self, Effort};
 use super::ops_pending::{self, CLAIM_MS, Pending, What};
-use super::ops_windows::Standing;
+use super::ops_windows::{self, Standing};
 use super::{NAME, words};
 
 /// What is told: something that waits,
@@ -15,30 +15,57 @@ const PENDING: &str = "pending";
 /// or what an earlier window of an effort left.
 const PAYLOAD: &str = "payload";
 
+/// Or which teammates have nothing to do.
+const IDLE: &str = "idle";
+
 /// How many are told at once.
 const MAX_AT_ONCE: i64 = 4;
 
-/// How much of a file is read.
+/// How much of a file is read: more than there is ever room for.
 const MAX_READ: usize = 8 << 10;
+
+/// The bytes that may be told with one event. A session begins with words of other features as well.
+const ROOM: usize = 7_500;
+pub(super) const ROOM_AT_START: usize = 6_500;
 
 /// Everything that waits for the effort, for a window that may be told it.
 pub(super) fn all(cx: &mut Cx<'_>, effort: &Effort, window: i64) -> Result<Vec<Wish>, DbError> {
+    within(cx, effort, window, &mut { ROOM })
+}
+
+/// The same in so much room; what is left of it afterwards.
+pub(super) fn within(
+    cx: &mut Cx<'_>,
+    effort: &Effort,
+    window: i64,
+    room: &mut usize,
+) -> Result<Vec<Wish>, DbError> {
     let mut out: Vec<Wish> = Vec::new();
     if let Some(text) = payload(cx, effort, window) {
         let more = format!("substrate effort show {} --dehydrated", effort.id);
-        out.push(told(PAYLOAD, effort.id, words::payload(effort, &text), more));
+        let text = words::payload(effort, &text);
+        *room = room.saturating_sub(text.len());
+        out.push(told(PAYLOAD, effort.id, text, more));
     }
     for pending in ops_pending::open(cx.db, effort.id, cx.now, MAX_AT_ONCE)? {
-        out.push(wish(cx, effort.id, &pending));
+        out.push(wish(cx, effort.id, &pending, room));
     }
     Ok(with_receipt(out))
+}
+
+/// The teammates that have nothing to do, for the main thread. It is told, and not held.
+pub(super) fn idle(standing: &Standing) -> Option<Wish> {
+    let names: Vec<&str> = standing.idle.lines().collect();
+    let text = (!names.is_empty()).then(|| words::idle(&names))?;
+    Some(told(IDLE, standing.window, text, "substrate fleet".to_owned()))
 }
 
 /// Only the files that wait.
 pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> {
     let open = ops_pending::open(cx.db, effort, cx.now, MAX_AT_ONCE)?;
     let files = open.iter().filter(|pending| pending.what == What::Preload);
-    let wishes = files.map(|pending| wish(cx, effort, pending)).collect();
+    let mut room = ROOM;
+    let wishes = files.map(|pending| wish(cx, effort, pending, &mut room)).collect();
     Ok(with_receipt(wishes))
 }
 
@@ -64,6 +91,8 @@ pub(super) fn claim(cx: &mut Cx<'_>, outcome: &Outcome) -> Result<(), DbError> {
     for part in outcome.told(NAME) {
         if part.what == PAYLOAD {
             ops_pending::claim_payload(cx.db, part.id, outcome.request, cx.now)?;
+        } else if part.what == IDLE {
+            ops_windows::idle_told(cx.db, part.id)?;
         } else {
             ops_pending::claim(cx.db, part.id, outcome.request, cx.now)?;
         }
@@ -100,12 +129,13 @@ fn payload(cx: &Cx<'_>, effort: &Effort, window: i64) -> Option<String> {
     effort.payload.clone().filter(|_| is_due)
 }
 
-fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending) -> Wish {
+fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending, room: &mut usize) -> Wish {
     let file = match pending.what {
         What::Preload => text(cx, &pending.body),
         What::Inject => None,
     };
-    let text = words::pending(effort, pending, file.as_deref());
+    let text = words::pending(effort, pending, file.as_deref(), *room);
+    *room = room.saturating_sub(text.len());
     told(PENDING, pending.id, text, format!("substrate effort show {effort}"))
 }
 

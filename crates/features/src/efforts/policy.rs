@@ -1,19 +1,18 @@
 //! What an actor with an effort is told, and when. An actor without one is told nothing and counted nowhere.
 
 use substrate_core::{
-    Actor, Cx, Detail, Event, EventKind, FeatureError, Settings, StartSource, Wish,
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Settings, StartSource, ToolClass, Wish,
 };
 
+use super::offer::{self, Adopt};
 use super::ops_windows::{self, Standing};
-use crate::directives;
-
+use super::skill_use::{self, Plan};
 use super::{begin, calls, ops_pending, pending, words};
+use crate::directives;
+use crate::identity::book;
 
 /// Log entries that a window begins with.
 const N_LOGGED: i64 = 3;
-
-/// Files that a window begins with.
-const MAX_PRELOADED: usize = 3;
 
 /// Whether an event may tell files: which these are says the effort.
 pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
@@ -25,6 +24,7 @@ pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
                 | EventKind::PreToolUse
                 | EventKind::PostToolUse
                 | EventKind::UserPromptSubmit
+                | EventKind::UserPromptExpansion
         )
 }
 
@@ -38,18 +38,30 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             started(cx, event, *source)
         }
         (EventKind::PreToolUse, Detail::ToolBefore { call }) => {
-            let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
+            let Some(mut standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
+            if call.class == ToolClass::Shell && !standing.has_shell {
+                ops_windows::has_shell(cx.db, standing.window)?;
+                standing.has_shell = true;
+            }
             let Some(effort) = standing.effort.clone() else { return Ok(Vec::new()) };
             Ok(calls::before(cx, event, call, &standing, &effort)?)
         }
         (EventKind::PostToolUse, _) if is_main => {
-            let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
-            if standing.effort.as_ref().is_some_and(|effort| effort.has_news) {
-                return news(cx, &standing);
+            if let Some(plan) = skill_use::plan(cx, event)? {
+                return Ok(vec![skill_use::told(cx, &plan)?]);
             }
-            Ok(Vec::new())
+            let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
+            let mut wishes: Vec<Wish> = pending::idle(&standing).into_iter().collect();
+            if standing.effort.as_ref().is_some_and(|effort| effort.has_news) {
+                wishes.extend(news(cx, &standing)?);
+            }
+            Ok(wishes)
         }
         (EventKind::UserPromptSubmit, detail) if is_main => prompted(cx, event, detail),
+        (EventKind::UserPromptExpansion, _) if is_main => {
+            let Some(plan) = skill_use::plan(cx, event)? else { return Ok(Vec::new()) };
+            Ok(vec![skill_use::told(cx, &plan)?])
+        }
         // Becomes a part of the summariser's instructions.
         (EventKind::PreCompact, _) if is_main => {
             let Some(standing) = standing(cx, event)? else { return Ok(Vec::new()) };
@@ -58,8 +70,9 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         }
         (EventKind::SubagentStart, _) if !is_main => {
             let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
-            let effort = pending::effort(cx, &standing)?;
-            Ok(effort.iter().map(|effort| context(words::for_subagent(effort))).collect())
+            let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+            let known = directives::face::told(cx.db, effort.id)?;
+            Ok(vec![context(words::for_subagent(&effort, &known))])
         }
         _ => Ok(Vec::new()),
     }
@@ -70,24 +83,21 @@ pub(super) fn standing(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Standing
     Ok(ops_windows::standing(cx.db, session.as_str(), event.actor.key())?)
 }
 
-const fn why(source: StartSource) -> &'static str {
-    match source {
-        StartSource::Startup => "startup",
-        StartSource::Resume => "resume",
-        StartSource::Fork => "fork",
-        StartSource::Clear => "clear",
-        StartSource::Compact => "compact",
-        StartSource::Other => "start",
-    }
-}
-
 /// A window begins. Whoever goes on with an effort is told where it stands.
 fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wish>, FeatureError> {
-    let begun = begin::main(cx, event, why(source))?;
+    let begun = begin::main(cx, event, source)?;
     let Some((standing, why_not)) = begun else { return Ok(Vec::new()) };
     let mut wishes: Vec<Wish> = Vec::new();
     wishes.extend(why_not.map(|why| context(words::not_wanted(&why))));
-    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(wishes) };
+    let Some(effort) = pending::effort(cx, &standing)? else {
+        if offer::adopt(cx.settings.word("efforts.adopt"), event, source) == Adopt::Offer
+            && let Some(left) = offer::left(cx, event)?
+        {
+            let owner = book::name_of(cx.db, left.agent)?;
+            wishes.push(context(words::offer(cx.now, &left, &owner)));
+        }
+        return Ok(wishes);
+    };
     // A conversation that is resumed holds everything that it was told.
     if source == StartSource::Resume {
         wishes.push(context(words::status(cx.now, &effort, standing.n_calls)));
@@ -96,17 +106,17 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
     let logged = ops_pending::said(cx.db, effort.id, "log", N_LOGGED)?;
     let windows = ops_windows::of_effort(cx.db, effort.id)?;
     let goes_on = windows.iter().any(|window| window.id != standing.window);
-    wishes.push(context(words::briefing(&effort, &logged, goes_on)));
-    let news = pending::all(cx, &effort, standing.window)?;
+    let briefing = words::briefing(&effort, &logged, goes_on);
+    let mut room = pending::ROOM_AT_START.saturating_sub(briefing.len());
+    wishes.push(context(briefing));
+    let news = pending::within(cx, &effort, standing.window, &mut room)?;
     let told = pending::paths(cx, effort.id)?;
     let files = effort.config.preload.iter().filter(|path| !told.contains(path));
     let mut more = Vec::new();
-    for (n, path) in files.enumerate() {
-        if n < MAX_PRELOADED {
-            more.push(words::preloaded(path, pending::text(cx, path).as_deref()));
-        } else {
-            more.push(format!("Also read `{}`.", substrate_core::text::one_line(path, 240)));
-        }
+    for path in files {
+        let text = words::preloaded(path, pending::text(cx, path).as_deref(), room);
+        room = room.saturating_sub(text.len());
+        more.push(text);
     }
     wishes.extend(news);
     // They are told once; this window has not seen them.
@@ -122,13 +132,22 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
 
 fn prompted(cx: &mut Cx<'_>, event: &Event, detail: &Detail) -> Result<Vec<Wish>, FeatureError> {
     let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
-    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
+    let plan = skill_use::plan(cx, event)?;
+    let mut wishes: Vec<Wish> = pending::idle(&standing).into_iter().collect();
+    if let Some(plan) = &plan {
+        wishes.push(skill_use::told(cx, plan)?);
+    }
+    let Some(effort) = pending::effort(cx, &standing)? else { return Ok(wishes) };
     // Somebody is there again who may answer a dialog otherwise.
     let is_person = matches!(detail, Detail::Prompt { from_person: true, .. });
     if is_person && (standing.is_refused || standing.n_denied > 0) {
         ops_windows::set_refused(cx.db, standing.window, None)?;
     }
-    let mut wishes = vec![context(words::status(cx.now, &effort, standing.n_calls))];
+    // Whatever the session worked on, it works on the new one now.
+    if matches!(plan, Some(Plan::Begins(_))) {
+        return Ok(wishes);
+    }
+    wishes.insert(0, context(words::status(cx.now, &effort, standing.n_calls)));
     wishes.extend(pending::all(cx, &effort, standing.window)?);
     Ok(wishes)
 }

@@ -10,7 +10,7 @@ use substrate_core::{
 };
 
 use super::ops_windows::{self, Standing};
-use super::{calls, ops_files, ops_pending, pending, policy};
+use super::{calls, ops_files, ops_pending, pending, policy, skill_use};
 use crate::identity::book::MAIN;
 
 /// How long windows without an effort are remembered.
@@ -22,6 +22,9 @@ const STEP: i64 = 200;
 /// The longest dialogue or failure that is kept, in characters.
 const MAX_DIALOGUE: usize = 4_000;
 const MAX_FAILURE: usize = 300;
+
+/// The longest name of a teammate, with its team.
+const MAX_NAME: usize = 120;
 
 /// The longest path that is kept.
 const MAX_PATH: usize = 1_000;
@@ -40,10 +43,15 @@ pub(super) fn record(
             EventKind::SessionStart
             | EventKind::PreToolUse
             | EventKind::PostToolUse
-            | EventKind::UserPromptSubmit,
+            | EventKind::UserPromptSubmit
+            | EventKind::UserPromptExpansion,
             detail,
         ) => {
             pending::claim(cx, outcome)?;
+            // What was done can't be refused any more; a prompt can.
+            if event.kind == EventKind::PostToolUse || outcome.verdict.block.is_none() {
+                skill_use::carry_out(cx, event)?;
+            }
             let (asked, files) = match detail {
                 Detail::ToolAfter { call, .. } => (dialogue(call), loaded(call)),
                 _ => (None, &[][..]),
@@ -73,6 +81,12 @@ pub(super) fn record(
             // Whatever a person answers: to insist now on what they may have refused would leave the agent no way out.
             if let Some(standing) = policy::standing(cx, event)? {
                 ops_windows::set_refused(cx.db, standing.window, Some(cx.now))?;
+            }
+        }
+        (EventKind::TeammateIdle, detail) if outcome.verdict.block.is_none() => {
+            let name = teammate(event, detail);
+            if !name.is_empty() {
+                ops_windows::idle(cx.db, session, &name)?;
             }
         }
         (EventKind::SubagentStop, _) => {
@@ -109,6 +123,16 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
 }
 
+/// Who has nothing to do, and of which team.
+fn teammate(event: &Event, detail: &Detail) -> String {
+    let name = match detail {
+        Detail::Teammate { name, team: Some(team) } => format!("{name} of {team}"),
+        Detail::Teammate { name, team: None } => name.clone(),
+        _ => event.actor.kind().unwrap_or_default().to_owned(),
+    };
+    one_line(&name, MAX_NAME)
+}
+
 /// The files that a call has put into its actor's context.
 fn loaded(call: &ToolCall) -> &[String] {
     if matches!(call.class, ToolClass::Read | ToolClass::Edit) { &call.files } else { &[] }
@@ -130,9 +154,12 @@ pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
             let (name, error) = (one_line(&call.name, 60), one_line(&error, MAX_FAILURE));
             Some(("failure", format!("{name} {how}: {error}")))
         }
-        Detail::Task { id, subject, .. } => {
+        Detail::Task { id, subject, description, .. } => {
             let (id, subject) = (one_line(id, 20), one_line(subject, MAX_FAILURE));
-            Some(("to-do", format!("#{id} {subject}")))
+            let about = description.as_deref().map_or_else(String::new, |about| {
+                format!(": {}", one_line(&redacted(about, 2 * MAX_FAILURE, false), MAX_FAILURE))
+            });
+            Some(("to-do", format!("#{id} {subject}{about}")))
         }
         _ => None,
     }

@@ -44,18 +44,7 @@ pub(super) fn json(cx: &mut Cx<'_>, effort: &Effort) -> Result<Value, DbError> {
         "finished_ms": effort.finished.map(|at| at.0),
         "dehydrated_ms": effort.payload_at.map(|at| at.0),
         "dehydrated_told_ms": effort.payload_told.map(|at| at.0),
-        "restart_prompt": restart_prompt(effort),
     }))
-}
-
-/// What a fresh session of the effort is started with; what it must know comes with its start.
-fn restart_prompt(effort: &Effort) -> String {
-    let phase =
-        if effort.phase.is_empty() { String::new() } else { format!(", phase {}", effort.phase) };
-    format!(
-        "Go on with effort {} (skill {}{phase}) in {}: what your earlier session left is in your context, and the artifacts are in that folder.",
-        effort.id, effort.skill, effort.task.relative
-    )
 }
 
 /// The title of a task, or else its folder.

@@ -109,4 +109,21 @@ pub(super) const MIGRATIONS: &[Migration] = &[
                 primary key (window_id, path)
               );",
     },
+    Migration {
+        about: "the efforts of a project that are not finished, and which skill a window ran last",
+        sql: "create index efforts_unfinished on efforts (project, used_ms) where finished_ms is null;
+              alter table windows add column skill text not null default '';
+              alter table windows add column skill_prompt text not null default '';
+              alter table windows add column skill_ms bigint;",
+    },
+    Migration {
+        about: "whether an actor has a shell, and what came of its tries to log",
+        sql: "alter table windows add column has_shell bigint not null default 0;
+              alter table windows add column n_tried bigint not null default 0;
+              alter table windows add column let_go bigint not null default 0;",
+    },
+    Migration {
+        about: "teammates that have nothing to do, for the main thread",
+        sql: "alter table windows add column idle text not null default '';",
+    },
 ];

@@ -9,9 +9,8 @@ use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbEr
 use super::ops::{self, Effort};
 use super::ops_pending::{self, What};
 use super::verbs_work::{checked, log_file, read_body};
-use super::{ops_windows, render, target, words};
+use super::{ops_windows, render, target, wanted, words};
 use crate::identity::book;
-use crate::identity::reach::{Reach, reach};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -107,9 +106,7 @@ impl VerbArgs for Resume {
         let agent = worker.who.agent;
         if effort.agent != agent {
             let owner = book::name_of(cx.db, effort.agent)?;
-            if effort.finished.is_none()
-                && reach(cx.db, cx.world, cx.now, effort.agent)? != Reach::Offline
-            {
+            if effort.finished.is_none() && !wanted::is_free(cx, effort.agent, agent)? {
                 return Err(VerbError::user(
                     format!("{owner} is there and works on effort {}", effort.id),
                     format!("write to them: `substrate send --to {owner} --subject …`"),
@@ -122,7 +119,11 @@ impl VerbArgs for Resume {
             return Ok(answer(cx, &effort, "You are at it already.")?);
         }
         // Whoever may change it may go on with it; a finished one stays finished.
-        ops::used(cx.db, effort.id, agent, cx.now)?;
+        if effort.finished.is_none() {
+            wanted::take(cx, &effort, &worker.who)?;
+        } else {
+            ops::used(cx.db, effort.id, agent, cx.now)?;
+        }
         let effort = target::own(cx, caller, &worker, Some(effort.id))?;
         ops_windows::work_on(cx.db, &session, Some(effort.id))?;
         let who = worker.who.address();
@@ -172,13 +173,8 @@ impl VerbArgs for Finish {
         let entry = words::entry(cx.now, &who, &effort.phase, "Finished.");
         log_file(cx, &effort, entry);
         Ok(Output::new(
-            format!("{} is finished.\n", capital(&words::named(effort.id, &effort.skill))),
+            format!("{} is finished.\n", words::capital(&words::named(effort.id, &effort.skill))),
             json!({"effort": effort.id, "finished_ms": cx.now.0}),
         ))
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

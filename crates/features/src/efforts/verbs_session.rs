@@ -4,17 +4,19 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, SafeId, VerbError};
 
-use super::ops_windows::{self, Window};
-use super::render;
+use super::{ops_files, ops_windows, render};
 use crate::context;
 
 /// Rows of a list at the most.
 const MAX_LISTED: i64 = 200;
+
+/// Files of a window that are named.
+const MAX_FILES: i64 = 100;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -35,7 +37,11 @@ impl VerbArgs for List {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let project = (!self.all && !caller.project.is_empty()).then_some(caller.project.as_str());
         let windows = ops_windows::list(cx.db, project, !self.all, MAX_LISTED)?;
-        let (text, list) = shown(cx, &windows, true)?;
+        let (mut text, mut list) = (String::new(), Vec::new());
+        for window in &windows {
+            text.push_str(&render::window_line(cx, window, true)?);
+            list.push(render::window_json(cx, window)?);
+        }
         let text = match text.is_empty() {
             true => {
                 "No session is open here. They are noted while `efforts.on` is true.\n".to_owned()
@@ -75,7 +81,18 @@ impl VerbArgs for Show {
             ));
         }
         let usage = context::face::said(cx, session.as_str())?;
-        let (mut text, list) = shown(cx, &windows, false)?;
+        let (mut text, mut list) = (String::new(), Vec::new());
+        for window in &windows {
+            let files = ops_files::of_window(cx.db, window.id, MAX_FILES)?;
+            text.push_str(&render::window_line(cx, window, false)?);
+            if !files.is_empty() {
+                let names: Vec<String> = files.iter().map(|path| one_line(path, 240)).collect();
+                let _infallible = writeln!(text, "         read or changed: {}", names.join(", "));
+            }
+            let mut json = render::window_json(cx, window)?;
+            json["loaded_files"] = json!(files);
+            list.push(json);
+        }
         if let Some(usage) = usage {
             let _infallible = writeln!(
                 text,
@@ -87,17 +104,4 @@ impl VerbArgs for Show {
         let json = json!({"session": session.as_str(), "windows": list, "percent": percent});
         Ok(Output::new(text, json))
     }
-}
-
-fn shown(
-    cx: &mut Cx<'_>,
-    windows: &[Window],
-    with_session: bool,
-) -> Result<(String, Vec<Value>), VerbError> {
-    let (mut text, mut list) = (String::new(), Vec::new());
-    for window in windows {
-        text.push_str(&render::window_line(cx, window, with_session)?);
-        list.push(render::window_json(cx, window)?);
-    }
-    Ok((text, list))
 }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
-use super::config::{self, Config, Found};
-use super::ops::{self, New, Task};
-use super::ops_pending::{self, What};
-use super::{ops_windows, render, target, words};
+use super::config::{self, Found};
+use super::make::{self, Beginning};
+use super::ops::{self, Task};
+use super::{render, target, words};
 
 /// How deep below its working tree a task may be.
 const MAX_DEPTH: usize = 8;
@@ -76,46 +76,18 @@ impl VerbArgs for Start {
                 "it is a file, a link, or not yours to write: name another one, e.g. `--task tasks/login`",
             ));
         }
-        let mode = one_line(self.mode.as_deref().unwrap_or_default(), 40);
         let before = ops::active(cx.db, agent, &caller.project)?;
-        ops::ensure_task(cx.db, &task, &caller.project)?;
-        let Found { config, templates } = self.found;
-        let at = |own: Option<i64>, key: &str| own.unwrap_or_else(|| cx.settings.int(key));
-        let new = New {
-            task: &task.dir,
-            project: &caller.project,
-            agent,
-            skill: &self.skill,
-            mode: &mode,
-            phase: config.phases.first().map_or("", String::as_str),
-            config: &config,
-            warn_at: at(config.warn_at, "efforts.warn_at"),
-            block_at: match at(config.block_at, "efforts.block_at") {
-                // Each call would be refused, also the one right after an entry.
-                1 => 2,
-                block_at => block_at,
-            },
+        let beginning = Beginning {
+            who: worker.who,
+            session,
+            project: caller.project.clone(),
+            skill: self.skill,
+            mode: one_line(self.mode.as_deref().unwrap_or_default(), 40),
+            task,
+            found: self.found,
         };
-        let id = ops::begin(cx.db, &new, cx.now)?;
-        let made = ops::one(cx.db, id)?;
-        let Some(effort) = made else { return Err(VerbError::user("the effort was not made", "")) };
-        let mut artifacts = Vec::new();
-        let title = format!("# {} · {}\n\n", effort.skill, render::task_title(&effort.task));
-        artifact(cx, &effort.task, &words::log_name(&effort), title);
-        for (name, text) in templates {
-            let name = words::artifact_name(effort.ordinal, &effort.skill, &name);
-            artifact(cx, &effort.task, &name, text);
-            artifacts.push(name);
-        }
-        let config = Config { artifacts, ..config };
-        ops::set_config(cx.db, id, &config)?;
-        ops_windows::work_on(cx.db, &session, Some(id))?;
-        let who = worker.who.address();
-        for file in &config.preload {
-            ops_pending::add(cx.db, id, What::Preload, file, &who, cx.now)?;
-        }
-        ops_pending::say(cx.db, id, &who, "start", &mode, cx.now)?;
-        let effort = ops::Effort { config, ..effort };
+        let effort = beginning.begin(cx)?;
+        let id = effort.id;
         let mut text =
             format!("Effort {id} has begun.\n{}\n", words::briefing(&effort, &[], false));
         if effort.config.folder.is_empty() {
@@ -138,8 +110,7 @@ impl Start {
             "" => caller.project_dir.clone().unwrap_or_else(|| caller.cwd.clone()),
             root => root.to_owned(),
         };
-        let usual = || format!("tasks/{}-{}", words::day(cx.now), self.skill.replace(':', "-"));
-        let relative = self.task.clone().unwrap_or_else(usual);
+        let relative = self.task.clone().unwrap_or_else(|| make::usual_task(cx.now, &self.skill));
         let relative = relative.trim_matches('/').to_owned();
         let parts: Vec<&str> = relative.split('/').collect();
         let is_odd = |part: &&str| {
@@ -148,15 +119,8 @@ impl Start {
         if parts.len() > MAX_DEPTH || parts.iter().any(is_odd) || relative.len() > 240 {
             return Err(outside(&relative));
         }
-        let title = one_line(self.title.as_deref().unwrap_or_default(), 200);
-        Ok(Task {
-            dir: format!("{root}/{relative}"),
-            root,
-            relative,
-            title,
-            keywords: String::new(),
-            made: cx.now,
-        })
+        let title = self.title.as_deref().unwrap_or_default();
+        Ok(make::task(root, relative, title, cx.now))
     }
 }
 
@@ -169,16 +133,8 @@ pub(super) fn root(local: &mut dyn Local) -> String {
     }
 }
 
-fn artifact(cx: &mut Cx<'_>, task: &Task, name: &str, text: String) {
-    let (root, dir) = (task.root.clone(), task.relative.clone());
-    cx.effects.push(Effect::Artifact { root, dir, name: name.to_owned(), text, fresh: true });
-}
-
 fn checked_skill(skill: &str) -> Result<(), VerbError> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':');
-    let is_plain = (1..=64).contains(&skill.len()) && skill.bytes().all(plain);
-    let begins_well = skill.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if is_plain && begins_well {
+    if make::is_skill(skill) {
         return Ok(());
     }
     Err(VerbError::user(

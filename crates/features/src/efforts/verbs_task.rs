@@ -11,8 +11,9 @@ use super::ops::{self, Task};
 use super::verbs_start::root;
 use super::{render, words};
 
-/// Rows of a list at the most.
+/// Rows of a list at the most, and of what is looked through for one.
 const MAX_LISTED: i64 = 200;
+const MAX_LOOKED_AT: i64 = 10_000;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -20,6 +21,9 @@ pub(super) struct List {
     /// Those of every project
     #[arg(long)]
     all: bool,
+    /// Only those that have all these words in their keywords, title or folder
+    #[arg(long, value_name = "WORDS")]
+    find: Option<String>,
 }
 
 impl VerbArgs for List {
@@ -32,12 +36,22 @@ impl VerbArgs for List {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let project = (!self.all && !caller.project.is_empty()).then_some(caller.project.as_str());
-        let tasks = ops::tasks(cx.db, project, MAX_LISTED)?;
+        let wanted = self.find.unwrap_or_default();
+        let limit = if wanted.is_empty() { MAX_LISTED } else { MAX_LOOKED_AT };
+        let mut tasks = ops::tasks(cx.db, project, limit)?;
+        tasks.retain(|(task, ..)| fits(task, &wanted));
+        tasks.truncate(usize::try_from(MAX_LISTED).unwrap_or(200));
         let line = |(task, n, active): &(Task, i64, i64)| render::task_line(task, *n, *active);
         let text: String = tasks.iter().map(line).collect();
         let json = |(task, n, active): &(Task, i64, i64)| render::task_json(task, *n, *active);
         let list: Vec<_> = tasks.iter().map(json).collect();
         let text = match text.is_empty() {
+            true if !wanted.is_empty() => {
+                format!(
+                    "No task has `{}`. `substrate task list` shows them all.\n",
+                    one_line(&wanted, 80)
+                )
+            }
             true => format!("No tasks here. {}\n", words::how_to_begin(cx.settings)),
             false => text,
         };
@@ -115,6 +129,13 @@ impl VerbArgs for Set {
         let (text, json) = shown(cx, &task)?;
         Ok(Output::new(text, json))
     }
+}
+
+/// Whether a task has all the words, whatever their case.
+pub(super) fn fits(task: &Task, words: &str) -> bool {
+    let all = format!("{}\n{}\n{}", task.keywords, task.title, task.relative).to_lowercase();
+    let wanted = words.to_lowercase();
+    wanted.split([',', ' ']).filter(|word| !word.is_empty()).all(|word| all.contains(word))
 }
 
 /// The task of a folder, however it is written.

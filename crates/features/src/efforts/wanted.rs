@@ -1,10 +1,14 @@
-//! The effort that a session is meant to work on: `substrate run --effort ID` says so in its surroundings.
+//! The effort that a session is meant to work on (`substrate run --effort ID` says so in its surroundings), and who may have
+//! one at all. Everything here is decided in the transaction of the event or command, so of two who want one effort only the
+//! first gets it.
 
 use substrate_core::{Cx, DbError, Event, Who};
 
-use super::ops;
+use super::ops::{self, Effort};
+use super::{ops_pending, words};
 use crate::identity::book;
-use crate::identity::reach::{Reach, reach};
+use crate::identity::reach::is_live;
+use crate::mail;
 
 /// What became of the wish.
 #[derive(Debug, Default)]
@@ -29,11 +33,28 @@ pub(super) fn find(cx: &mut Cx<'_>, event: &Event, who: &Who) -> Result<Wanted, 
     if effort.project != event.project {
         return Ok(not(format!("effort {id} belongs to another project")));
     }
-    if effort.agent != who.agent && reach(cx.db, cx.world, cx.now, effort.agent)? != Reach::Offline
-    {
+    if !is_free(cx, effort.agent, who.agent)? {
         let owner = book::name_of(cx.db, effort.agent)?;
         return Ok(not(format!("{owner} is there and works on effort {id}")));
     }
-    ops::used(cx.db, id, who.agent, cx.now)?;
+    take(cx, &effort, who)?;
     Ok(Wanted { effort: Some(id), why_not: None })
+}
+
+/// Whether an agent may have what is its owner's: its own, or that of an agent that is gone. A client that runs is there,
+/// however long it has been silent.
+pub(super) fn is_free(cx: &mut Cx<'_>, owner: i64, agent: i64) -> Result<bool, DbError> {
+    Ok(owner == agent || !is_live(cx.db, cx.world, cx.now, owner)?)
+}
+
+/// The effort is this agent's from now on. The one that had it learns that, should it come back, and what it left is told
+/// again.
+pub(super) fn take(cx: &mut Cx<'_>, effort: &Effort, who: &Who) -> Result<(), DbError> {
+    ops::used(cx.db, effort.id, who.agent, cx.now)?;
+    if effort.agent == who.agent {
+        return Ok(());
+    }
+    ops_pending::tell_again(cx.db, effort.id)?;
+    let (subject, body) = words::taken(effort, &who.name);
+    mail::face::note(cx, (effort.agent, ""), &subject, body, Some(format!("effort {}", effort.id)))
 }

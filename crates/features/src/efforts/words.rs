@@ -2,19 +2,23 @@
 
 use std::fmt::Write as _;
 
-use substrate_core::text::{self, cut, one_line};
+use substrate_core::text::{self, cut, one_line, shell_word};
 use substrate_core::time::Ago;
 use substrate_core::{Settings, Timestamp, Wish};
 
+use super::calls::Why;
 use super::config::capitals;
+use super::make::Beginning;
 use super::ops::Effort;
 use super::ops_pending::{Message, Pending, What};
 use crate::context::face::Usage;
 
 /// Bytes that one thing may take of what a window begins with; together they leave room for the other features.
 const MAX_PAYLOAD: usize = 4_000;
-const MAX_FILE: usize = 1_500;
 const MAX_INJECTED: usize = 1_500;
+
+/// A file of which only so much could be told is only named.
+const MIN_FILE: usize = 300;
 
 /// How many files and log entries are told.
 const MAX_ENTRIES: usize = 3;
@@ -99,6 +103,84 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
     out
 }
 
+/// The line with which an effort begins because its skill is run.
+pub(super) fn begun(id: i64, new: &Beginning, block_at: i64, before: Option<&Effort>) -> String {
+    let mut out = format!("Effort {id} has begun: skill `{}`", new.skill);
+    if !new.phase().is_empty() {
+        let _infallible = write!(out, ", phase `{}`", new.phase());
+    }
+    let _infallible = write!(
+        out,
+        ", task `{}`. Log what you do, find and decide: `substrate effort log \"…\"`{}; `substrate effort finish` ends it.",
+        one_line(&new.task.relative, 200),
+        every(block_at),
+    );
+    if let Some(before) = before {
+        let _infallible = write!(out, " {} stays open.", capital(&named(before.id, &before.skill)));
+    }
+    out
+}
+
+/// The same skill is run while its effort is open.
+pub(super) fn is_open(now: Timestamp, effort: &Effort) -> String {
+    let Effort { id, skill, .. } = effort;
+    format!(
+        "Effort {id} of skill `{skill}`{} is open, last used {}. Ask the user whether to go on with it (`substrate effort resume {id}`) or to start a new one (`substrate effort start {skill}`), and run that command first.",
+        whereabouts(effort),
+        ago(now, effort.used),
+    )
+}
+
+pub(super) fn cannot_begin(why: &str) -> String {
+    format!(
+        "No effort has begun, because {why}. `substrate effort start SKILL --task FOLDER` begins one by hand."
+    )
+}
+
+/// Unfinished work, for a session that has none.
+pub(super) fn offer(now: Timestamp, effort: &Effort, owner: &str) -> String {
+    let Effort { id, skill, .. } = effort;
+    format!(
+        "Unfinished here: effort {id} of skill `{skill}`{}, which {owner} left {}. If the user wants to go on with it, `substrate effort resume {id}` takes it, and you are told what it left.",
+        whereabouts(effort),
+        ago(now, effort.used),
+    )
+}
+
+/// For the agent whose effort another has taken: subject and text.
+pub(super) fn taken(effort: &Effort, by: &str) -> (String, String) {
+    let Effort { id, skill, .. } = effort;
+    (
+        format!("Effort {id} is {by}'s now"),
+        format!(
+            "{by} went on with effort {id} (skill {skill}, task {}) while you were gone. Don't work on it: `substrate effort list` shows what is open, and `substrate send --to {by}` reaches {by}.",
+            one_line(&effort.task.relative, 200)
+        ),
+    )
+}
+
+/// ` (phase `mend`) in `tasks/door``
+fn whereabouts(effort: &Effort) -> String {
+    let phase = match effort.phase.as_str() {
+        "" => String::new(),
+        phase => format!(" (phase `{phase}`)"),
+    };
+    format!("{phase} in `{}`", one_line(&effort.task.relative, 200))
+}
+
+/// ` at least every 9 tool calls`
+fn every(block_at: i64) -> String {
+    match block_at {
+        0 => String::new(),
+        block_at => format!(" at least every {} tool calls", (block_at - 1).max(1)),
+    }
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// The session was meant to work on an effort, and does not.
 pub(super) fn not_wanted(why: &str) -> String {
     format!(
@@ -139,7 +221,8 @@ pub(super) fn payload(effort: &Effort, text: &str) -> String {
     )
 }
 
-pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>) -> String {
+/// What waits for an effort. Of a file as much as there is room for.
+pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>, room: usize) -> String {
     let Pending { id, what, body, who } = pending;
     match what {
         What::Inject => {
@@ -152,55 +235,76 @@ pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>) -> Str
             let who = one_line(who, 80);
             format!("For effort {effort}, from {who} (no. {id}):{quote}{rest}")
         }
-        What::Preload => format!(
-            "File `{}` for effort {effort} (no. {id}):{}",
-            one_line(body, 240),
-            content(body, file)
-        ),
+        What::Preload => {
+            let head = format!("File `{}` for effort {effort} (no. {id}):", one_line(body, 240));
+            let content = content(body, file, room.saturating_sub(head.len()));
+            head + &content
+        }
     }
 }
 
-/// A file that every window of the effort begins with.
-pub(super) fn preloaded(path: &str, file: Option<&str>) -> String {
-    format!("File `{}`:{}", one_line(path, 240), content(path, file))
+/// A file that every window of the effort begins with: whole, if there is room for it.
+pub(super) fn preloaded(path: &str, file: Option<&str>, room: usize) -> String {
+    let head = format!("File `{}`:", one_line(path, 240));
+    let content = content(path, file, room.saturating_sub(head.len()));
+    head + &content
 }
 
-fn content(path: &str, file: Option<&str>) -> String {
+fn content(path: &str, file: Option<&str>, room: usize) -> String {
     let Some(text) = file else {
         return " it can't be shown: it is gone, no text, or a link by now.".to_owned();
     };
-    let (quote, is_cut) = quoted(text, MAX_FILE);
-    match is_cut {
-        true => {
-            format!("{quote}\nThat is its beginning: read `{}` for the rest.", one_line(path, 240))
-        }
-        false => quote,
+    let whole = text::quoted(text.trim());
+    if whole.len() <= room {
+        return whole;
     }
+    let command = format!("`cat {}`", shell_word(&one_line(path, 240)));
+    if room < MIN_FILE {
+        return format!(" there is no room for it here; {command} shows it.");
+    }
+    let end = format!("\nThat is its beginning; {command} shows all of it.");
+    let kept = cut(&whole, room.saturating_sub(end.len()));
+    // Whole lines, where there is more than one.
+    let kept = kept
+        .rsplit_once('\n')
+        .map_or(kept, |(lines, _)| if lines.is_empty() { kept } else { lines });
+    format!("{kept}{end}")
 }
 
 /// Directions that an earlier window was told.
 pub(super) fn directions(paths: &[String]) -> String {
-    let names: Vec<String> =
-        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
     format!(
         "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
-        names.join(", ")
+        listed(paths)
     )
 }
 
 /// What a subagent is told.
-pub(super) fn for_subagent(effort: &Effort) -> String {
-    let Effort { id, skill, phase, task, block_at, .. } = effort;
+pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
+    let Effort { id, skill, phase, task, block_at, config, .. } = effort;
     let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
-    let every = match *block_at {
-        0 => String::new(),
-        block_at => format!(" at least every {} tool calls", (block_at - 1).max(1)),
-    };
-    format!(
-        "You help with effort {id} (skill `{skill}`{phase}), task `{}`. Note what you do, find and decide with `substrate effort log \"…\"`{every}; it goes into `{}`.",
+    let mut out = format!(
+        "You help with effort {id} (skill `{skill}`{phase}), task `{}`. Note what you do, find and decide with `substrate effort log \"…\"`{}; it goes into `{}`.",
         one_line(&task.relative, 200),
+        every(*block_at),
         log_name(effort)
-    )
+    );
+    if !config.log.is_empty() {
+        let _infallible = write!(out, "\nIts log is kept like this:{}", text::quoted(&config.log));
+    }
+    if !directions.is_empty() {
+        let names = listed(directions);
+        let _infallible =
+            write!(out, "\nIts directions: {names}; read them before you edit beside them.");
+    }
+    out
+}
+
+/// Paths, as many as anybody reads.
+fn listed(paths: &[String]) -> String {
+    let names: Vec<String> =
+        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
+    names.join(", ")
 }
 
 /// What a summary must not lose.
@@ -229,6 +333,13 @@ pub(super) fn status(now: Timestamp, effort: &Effort, n_calls: i64) -> String {
     )
 }
 
+/// Teammates that wait for work.
+pub(super) fn idle(names: &[&str]) -> String {
+    let are = if names.len() == 1 { "has" } else { "have" };
+    let names: Vec<String> = names.iter().map(|name| one_line(name, 120)).collect();
+    format!("{} {are} nothing to do now; `substrate fleet` shows who does what.", names.join(", "))
+}
+
 /// A reminder before calls are refused.
 pub(super) fn warning(n_calls: i64, block_at: i64, effort: &str) -> Wish {
     let then = match block_at {
@@ -247,6 +358,16 @@ pub(super) fn refusal(n_calls: i64, effort: &str) -> Wish {
         reason: format!("This would be tool call {n_calls} of {effort} without a log entry."),
         next: "First write down what you found and what comes next: `substrate effort log \"…\"`; then repeat the call.".to_owned(),
     }
+}
+
+/// An actor goes on without a log entry.
+pub(super) fn let_go(who: &str, effort: &str, why: Why) -> String {
+    let why = match why {
+        Why::NotPermitted => "its `substrate effort log` was not permitted",
+        Why::InVain => "it tried `substrate effort log` several times, and nothing was logged",
+        Why::NoShell => "it has used no shell",
+    };
+    format!("{who} goes on with {effort} without a log entry: {why}.")
 }
 
 /// The context fills up. `level` 1: time to dehydrate; 2: the last moment.

@@ -5,6 +5,7 @@
 
 mod activity;
 mod explain;
+mod limits;
 mod ops;
 mod paint;
 mod record;

@@ -2,6 +2,7 @@
 
 use substrate_core::{Db, DbError, Pane, Row, Timestamp};
 
+use super::limits::{Hit, Limit};
 use super::status::{Before, Next, Status};
 
 /// One actor's row.
@@ -18,6 +19,8 @@ pub(super) struct Kept {
     pub(super) since: Timestamp,
     pub(super) checked: Option<Timestamp>,
     pub(super) pane: Option<Pane>,
+    /// The limit that ended its turn.
+    pub(super) limit: Option<Hit>,
 }
 
 impl Kept {
@@ -42,13 +45,14 @@ impl Kept {
         self.status == next.status
             && self.asks == next.asks
             && self.why == next.why
+            && self.limit == next.limit
             && self.checked.is_none()
     }
 }
 
 macro_rules! columns {
     () => {
-        "session, actor, status, why, asks, task, since_ms, checked_ms, socket, pane"
+        "session, actor, status, why, asks, task, since_ms, checked_ms, socket, pane, limit_kind, until_ms"
     };
 }
 
@@ -111,10 +115,11 @@ pub(super) fn put(
     now: Timestamp,
 ) -> Result<(), DbError> {
     db.execute(
-        "insert into fleet_status (session, actor, status, why, asks, task, since_ms, socket, pane)
-         values ($1, $2, $3, $4, $5, '', $6, $7, $8)
+        "insert into fleet_status (session, actor, status, why, asks, task, since_ms, socket, pane, limit_kind, until_ms)
+         values ($1, $2, $3, $4, $5, '', $6, $7, $8, $9, $10)
          on conflict (session, actor) do update
          set status = excluded.status, why = excluded.why, asks = excluded.asks,
+           limit_kind = excluded.limit_kind, until_ms = excluded.until_ms,
            since_ms = case when fleet_status.status = excluded.status and excluded.status = 'working'
              then fleet_status.since_ms else excluded.since_ms end,
            checked_ms = null, socket = coalesce(excluded.socket, fleet_status.socket),
@@ -128,6 +133,8 @@ pub(super) fn put(
             now.0.into(),
             pane.map(|pane| pane.socket.as_str()).into(),
             pane.map(|pane| pane.id.as_str()).into(),
+            next.limit.map_or("", |hit| hit.limit.name()).into(),
+            next.limit.and_then(|hit| hit.until).map(|until| until.0).into(),
         ],
     )?;
     Ok(())
@@ -216,6 +223,9 @@ fn kept(row: &dyn Row) -> Result<Kept, DbError> {
     let status = row.text(2)?;
     let pane = row.opt_text(8)?.zip(row.opt_text(9)?).map(|(socket, id)| Pane { socket, id });
     Ok(Kept {
+        limit: Limit::named(&row.text(10)?)
+            .zip(Some(row.opt_int(11)?))
+            .map(|(limit, until)| Hit { limit, until: until.map(Timestamp) }),
         session: row.text(0)?,
         actor: row.text(1)?,
         status: Status::named(&status)

@@ -7,7 +7,7 @@ use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome};
 
 use super::status::{self, IDLE_PROMPT, Next, Status};
-use super::{activity, ops, paint};
+use super::{activity, limits, ops, paint};
 use crate::identity::book::MAIN;
 
 pub(super) fn record(
@@ -39,6 +39,7 @@ pub(super) fn record(
     let kept = ops::one(cx.db, session, actor)?;
     let before = kept.as_ref().map(|kept| kept.before(cx.now));
     let Some(next) = status::next(before.as_ref(), event, &outcome.verdict) else { return Ok(()) };
+    let next = status::limited(next, limits::of(event, cx.world.offset_s(cx.now)));
     let moved = event.pane.is_some() && kept.as_ref().is_some_and(|kept| kept.pane != event.pane);
     if !moved && kept.as_ref().is_some_and(|kept| kept.is(&next)) {
         return Ok(());

@@ -88,14 +88,17 @@ fn one(line: &Line, wide: usize, now: Timestamp) -> String {
         line.address(),
         one_line(project, 16)
     );
-    for words in words(line) {
+    for words in words(line, now) {
         let _infallible = write!(out, "  {words}");
     }
     format!("{}\n", out.trim_end())
 }
 
-fn words(line: &Line) -> Vec<String> {
+fn words(line: &Line, now: Timestamp) -> Vec<String> {
     let mut out = Vec::new();
+    if let Some(limit) = line.limit {
+        out.push(limit.words(now));
+    }
     if let Some(effort) = &line.effort {
         out.push(one_line(&effort.label(), 48));
     }
@@ -146,6 +149,7 @@ pub(super) fn one_json(line: &Line) -> Value {
         "idle": line.is_idle(),
         "needs_you": line.needs_you(),
         "why": line.why,
+        "limit": line.limit.map(|hit| json!({"kind": hit.limit.name(), "until_ms": hit.until.map(|at| at.0)})),
         "tool": line.tool,
         "task": line.task,
         "since_ms": line.since.0,

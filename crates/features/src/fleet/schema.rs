@@ -2,9 +2,10 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
-    about: "the status of every actor, and the tmux servers that show it",
-    sql: "create table fleet_status (
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        about: "the status of every actor, and the tmux servers that show it",
+        sql: "create table fleet_status (
             session text not null,
             actor text not null,
             status text not null,
@@ -22,4 +23,10 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             socket text primary key,
             on_ms bigint not null
           );",
-}];
+    },
+    Migration {
+        about: "the limit that ended a turn, and when it ends itself",
+        sql: "alter table fleet_status add column limit_kind text not null default '';
+              alter table fleet_status add column until_ms bigint;",
+    },
+];

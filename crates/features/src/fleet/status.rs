@@ -5,6 +5,8 @@ use substrate_core::text::one_line;
 use substrate_core::verdict::Verdict;
 use substrate_core::{Detail, Event, EventKind, StartSource, ToolCall};
 
+use super::limits::Hit;
+
 /// How somebody is. The later, the more it matters: of several the last one is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Status {
@@ -62,6 +64,8 @@ pub(super) struct Next {
     /// In a few words; empty while it works.
     pub(super) why: String,
     pub(super) asks: String,
+    /// The limit that ended its turn.
+    pub(super) limit: Option<Hit>,
 }
 
 /// The hooks of calls that run side by side come within so long of each other.
@@ -235,12 +239,24 @@ fn call_words(call: &ToolCall) -> String {
     what.map_or_else(|| call.name.clone(), |what| format!("{} {what}", call.name))
 }
 
+/// The same for a turn that a limit has ended. Some clients report such a turn like any other.
+pub(super) fn limited(next: Next, hit: Option<Hit>) -> Next {
+    if hit.is_none() || next.status == Status::Working {
+        return next;
+    }
+    let why = match next.status {
+        Status::Error => next.why,
+        _ => said(&format!("{TURN_FAILED}: {}", next.why), MAX_WHY),
+    };
+    Next { status: Status::Error, why, limit: hit, ..next }
+}
+
 pub(super) fn working() -> Next {
-    Next { status: Status::Working, why: String::new(), asks: String::new() }
+    Next { status: Status::Working, why: String::new(), asks: String::new(), limit: None }
 }
 
 pub(super) fn be(status: Status, why: &str) -> Next {
-    Next { status, why: said(why, MAX_WHY), asks: String::new() }
+    Next { status, why: said(why, MAX_WHY), asks: String::new(), limit: None }
 }
 
 /// Text from outside as it is kept: one line, without secrets.

@@ -3,6 +3,7 @@
 use substrate_core::text::shell_word;
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
+use super::limits::Hit;
 use super::ops::{self, Kept};
 use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
@@ -34,6 +35,8 @@ pub(super) struct Line {
     pub(super) n_unread: i64,
     pub(super) n_held: i64,
     pub(super) pane: Option<Pane>,
+    /// The limit that ended its turn.
+    pub(super) limit: Option<Hit>,
     /// What it works on.
     pub(super) effort: Option<Effort>,
     /// The command that opens it again, where its session is closed.
@@ -108,6 +111,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
     } else {
         None
     };
+    let limit = kept.as_ref().and_then(|kept| kept.limit).filter(|_| status.is_some());
     let (why, task, since, pane) = match kept {
         Some(kept) => (kept.why, kept.task, kept.since, kept.pane),
         None => (String::new(), String::new(), seat.last, None),
@@ -124,6 +128,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
         n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
         pane,
+        limit,
         effort,
         resume,
         seat,

@@ -44,7 +44,11 @@ impl<'e> Own<'e> {
         match call.class {
             ToolClass::Shell => call.command.as_deref().is_some_and(is_in),
             ToolClass::Edit => call.files.iter().any(|file| is_in(file)),
-            ToolClass::Read | ToolClass::Agent | ToolClass::Todo | ToolClass::Other => false,
+            ToolClass::Read
+            | ToolClass::Agent
+            | ToolClass::Todo
+            | ToolClass::Skill
+            | ToolClass::Other => false,
         }
     }
 

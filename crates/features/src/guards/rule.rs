@@ -27,7 +27,7 @@ pub(super) struct Rule {
     pub(super) next: String,
     #[serde(default = "before_a_tool")]
     pub(super) event: String,
-    /// The tool's own name, or its class: `shell`, `edit`, `read`, `agent`, `todo`.
+    /// The tool's own name, or its class: `shell`, `edit`, `read`, `agent`, `todo`, `skill`.
     #[serde(default)]
     pub(super) tool: String,
     /// Only lines that run one of these programs (`mkfs*` is a beginning): a filter that costs nothing.
@@ -236,6 +236,7 @@ fn class_name(class: ToolClass) -> &'static str {
         ToolClass::Shell => "shell",
         ToolClass::Agent => "agent",
         ToolClass::Todo => "todo",
+        ToolClass::Skill => "skill",
         ToolClass::Other => "other",
     }
 }

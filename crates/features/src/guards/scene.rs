@@ -87,7 +87,7 @@ impl Scene {
         let input =
             call.filter(|_| wanted.input).and_then(|call| serde_json::from_str(&call.input).ok());
         let prompt = match &event.detail {
-            Detail::Prompt { text, .. } => cut(text, MAX_TEXT),
+            Detail::Prompt { text, .. } | Detail::Expansion { text, .. } => cut(text, MAX_TEXT),
             _ => "",
         };
         let mut roots: Vec<String> = [Some(event.project.clone()), event.project_dir.clone()]

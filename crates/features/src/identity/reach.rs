@@ -54,3 +54,14 @@ pub(crate) fn reach(
         Reach::Offline
     })
 }
+
+/// Whether an agent may still act: it was heard of lately, or a client of its runs, however long that has been silent.
+pub(crate) fn is_live(
+    db: &mut dyn Db,
+    world: &dyn World,
+    now: Timestamp,
+    agent: i64,
+) -> Result<bool, DbError> {
+    let sessions = presence::of_agent(db, world, now, agent)?;
+    Ok(sessions.iter().any(|one| one.is_running || one.status != Status::Offline))
+}

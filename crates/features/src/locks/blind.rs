@@ -20,7 +20,11 @@ pub fn may_change_leased(event: &Event, settings: &Settings) -> bool {
             writes_in_project(event, line)
                 || (settings.word("locks.git") != "off" && sweeps_project(event, line))
         }
-        ToolClass::Read | ToolClass::Agent | ToolClass::Todo | ToolClass::Other => false,
+        ToolClass::Read
+        | ToolClass::Agent
+        | ToolClass::Todo
+        | ToolClass::Skill
+        | ToolClass::Other => false,
     }
 }
 

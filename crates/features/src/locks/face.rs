@@ -1,19 +1,31 @@
 //! What other features may ask about leases.
 
-use substrate_core::{Db, DbError};
+use substrate_core::{Cx, Db, DbError};
 
-use super::ops;
+use super::{life, ops, ops_history, words};
 
-/// The files that an actor holds, the latest first, as they are named in their working tree.
-pub(crate) fn held(
-    db: &mut dyn Db,
-    session: &str,
-    actor: &str,
-    max: usize,
-) -> Result<Vec<String>, DbError> {
-    let max = i64::try_from(max).unwrap_or(i64::MAX);
-    let leases = ops::of_owner(db, session, actor, max)?;
-    Ok(leases.into_iter().map(|lease| lease.relative).collect())
+/// How many files are named.
+const MAX_NAMED: usize = 5;
+
+/// How many leases of an actor are looked at.
+const MAX_HELD: i64 = 100;
+
+/// What an actor holds, in words, for a conversation that has forgotten it; nothing where no lease of its lives.
+pub(crate) fn held(cx: &mut Cx<'_>, session: &str, actor: &str) -> Result<Option<String>, DbError> {
+    let mut held = Vec::new();
+    for lease in ops::of_owner(cx.db, session, actor, MAX_HELD)? {
+        if life::until(cx, &lease.claim)?.is_some() {
+            held.push(lease.relative);
+        }
+    }
+    let n = held.len();
+    held.truncate(MAX_NAMED);
+    Ok((n > 0).then(|| words::you_hold(&held, n)))
+}
+
+/// Whether an agent, or one of its subagents, has held a file, as far as that is remembered.
+pub(crate) fn has_held(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
+    ops_history::has(db, name)
 }
 
 pub(crate) const N_HELD: &str =

@@ -72,6 +72,26 @@ pub(super) fn of(db: &mut dyn Db, path: &str, limit: i64) -> Result<Vec<Entry>, 
     )
 }
 
+/// How far back it is looked for somebody.
+const MAX_LOOKED_AT: i64 = 10_000;
+
+/// Whether an agent of that name, or one of its subagents, is among the newest entries.
+pub(super) fn has(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
+    let below = format!("{name}/");
+    let found = db.first(
+        "select 1 from (select who, what from lease_history order by id desc limit $4)
+         where (who = $1 or substr(who, 1, $3) = $2) and what <> 'denied' limit 1",
+        &[
+            name.into(),
+            below.as_str().into(),
+            i64::try_from(below.chars().count()).unwrap_or(0).into(),
+            MAX_LOOKED_AT.into(),
+        ],
+        |row| row.int(0),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Notes that somebody wants a file that was taken at `since`. `true`: that was not known yet.
 pub(super) fn waits(
     db: &mut dyn Db,

@@ -1,20 +1,15 @@
 //! What an event means for leases: edits of what others hold are refused, edits that happened are confirmed.
 
 use substrate_core::facts::Place;
-use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, Settings, StartSource, ToolClass, Wish,
-};
+use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Settings, ToolClass, Wish};
 
-use super::life::{self, Claim, PROVISIONAL_MS};
+use super::life::{Claim, PROVISIONAL_MS};
 use super::ops::{self, Lease};
 use super::ops_history::{self, What};
 use super::owner::Owner;
 use super::standing::{self, Holder, Standing};
 use super::words::How;
 use super::{bypass, files, git, mirror, notes, shell_writes, words};
-
-/// Files that the briefing names.
-const MAX_NAMED: i64 = 5;
 
 /// Which files are looked at depends on who holds any.
 pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
@@ -35,7 +30,6 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         }
         (EventKind::PostToolUse, Some(ToolClass::Edit)) => after_edit(cx, event)?,
         _ if bypass::is_after_shell(event) => bypass::after_shell(cx, event)?,
-        (EventKind::SessionStart, _) => briefing(cx, event)?,
         _ => Vec::new(),
     };
     out.extend(notes::riding(cx, event)?);
@@ -150,28 +144,6 @@ pub(super) fn taken(
     ops_history::add(cx.db, &lease.path, &who, what, &detail, cx.now)?;
     mirror::decided(cx, &lease.root, &who, what, &lease.relative);
     mirror::changed(cx, &lease.root)
-}
-
-/// What the agent holds, after its conversation was cut short.
-fn briefing(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
-    let is_compact =
-        matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
-    let Some(me) = Owner::of_event(cx, event).filter(|_| is_compact) else {
-        return Ok(Vec::new());
-    };
-    let mut held = Vec::new();
-    for lease in ops::of_owner(cx.db, &me.session, &me.actor, 100)? {
-        if life::until(cx, &lease.claim)?.is_some() {
-            held.push(lease.relative);
-        }
-    }
-    if held.is_empty() {
-        return Ok(Vec::new());
-    }
-    let n = held.len();
-    held.truncate(usize::try_from(MAX_NAMED).unwrap_or(5));
-    let text = words::you_hold(&held, n);
-    Ok(vec![Wish::context(text, Some("substrate locks".to_owned()))])
 }
 
 /// The lease could not be noted: the edit must not happen as if it had been. A holder has its lease already.

@@ -214,7 +214,9 @@ pub(super) fn you_hold(relatives: &[String], n: usize) -> String {
     if n > relatives.len() {
         out.push_str(", …");
     }
-    out.push_str(". They end with your turn; `substrate locks` shows them.");
+    let they = if n == 1 { "It ends" } else { "They end" };
+    let them = if n == 1 { "it" } else { "them" };
+    let _infallible = write!(out, ". {they} with your turn; `substrate locks` shows {them}.");
     out
 }
 

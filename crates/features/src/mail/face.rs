@@ -31,6 +31,11 @@ pub(crate) fn n_unread(
     Ok(ops_box::n_unread(db, Mailbox { agent, sub }, now)?.0)
 }
 
+/// Whether an agent has ever got or sent a message that was not thrown away.
+pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+    ops_box::has_any(db, agent)
+}
+
 /// `2 unread messages`.
 pub(crate) fn unread_words(n: i64) -> String {
     Count(n).of("unread")

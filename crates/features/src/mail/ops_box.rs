@@ -193,6 +193,16 @@ pub(super) fn announced(
     db.rows(ANNOUNCED, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }
 
+/// Whether an agent, or one of its subagents, has got or sent anything.
+pub(super) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+    let got = "select 1 from deliveries where agent = $1 and box <> 'trash' limit 1";
+    if db.first(got, &[agent.into()], |row| row.int(0))?.is_some() {
+        return Ok(true);
+    }
+    let sent = "select 1 from messages where sender = $1 limit 1";
+    Ok(db.first(sent, &[agent.into()], |row| row.int(0))?.is_some())
+}
+
 /// How many were not read: the one count that is ever told.
 pub(super) fn n_unread(db: &mut dyn Db, of: Mailbox<'_>, now: Timestamp) -> Result<Count, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;

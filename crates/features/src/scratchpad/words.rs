@@ -17,23 +17,41 @@ pub const EGO_LINES: usize = 20;
 /// How many of them a new subagent is told.
 const FEW_LINES: usize = 3;
 
-/// The longest line, in characters: both entries together leave room for others.
-const MAX_LINE: usize = 150;
+/// The longest line that is told whole, in characters.
+const MAX_LINE: usize = 400;
+
+/// The bytes that both entries together may take of what a session or a subagent begins with: others speak after them.
+const MAX_OPENING: usize = 6_000;
+const MAX_SPAWNED: usize = 2_500;
 
 /// The last `n` lines of a text, each quoted.
 pub fn tail(text: &str, n: usize) -> String {
+    fitted(text, n, usize::MAX).0
+}
+
+/// As many of the last `n` lines as fit into so many bytes, each quoted; and whether anything of them is missing.
+fn fitted(text: &str, n: usize, max: usize) -> (String, bool) {
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let quoted = lines[lines.len().saturating_sub(n)..].iter().map(|line| {
-        let line = one_line(line, MAX_LINE);
-        format!("> {line}").trim_end().to_owned()
-    });
-    quoted.collect::<Vec<_>>().join("\n")
+    let (mut kept, mut n_bytes, mut is_cut) = (Vec::new(), 0, false);
+    for line in lines[lines.len().saturating_sub(n)..].iter().rev() {
+        let short = one_line(line, MAX_LINE);
+        let quoted = format!("> {short}").trim_end().to_owned();
+        if n_bytes + quoted.len() > max {
+            is_cut = true;
+            break;
+        }
+        n_bytes += quoted.len() + 1;
+        is_cut |= short.ends_with('…') && !line.trim_end().ends_with('…');
+        kept.push(quoted);
+    }
+    kept.reverse();
+    (kept.join("\n"), is_cut)
 }
 
 /// What a new session begins with; `None` when there is nothing.
 pub(super) fn opening(coordinator: Option<&Daily>, ego: Option<&Daily>) -> Option<String> {
-    let parts = [entry(COORDINATOR, coordinator, COORDINATOR_LINES), entry(EGO, ego, EGO_LINES)];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let all = [(COORDINATOR, coordinator, COORDINATOR_LINES), (EGO, ego, EGO_LINES)];
+    let parts = entries(all, MAX_OPENING);
     (!parts.is_empty()).then(|| format!("Where the work stands.\n\n{}", parts.join("\n\n")))
 }
 
@@ -51,20 +69,33 @@ pub(super) fn spawned(
         let _infallible = write!(out, "\n## {name}");
     }
     out.push_str("\nYou are held until they are there.");
-    let parts = [entry(EGO, ego, FEW_LINES), entry(COORDINATOR, coordinator, FEW_LINES)];
-    for part in parts.into_iter().flatten() {
+    let all = [(EGO, ego, FEW_LINES), (COORDINATOR, coordinator, FEW_LINES)];
+    for part in entries(all, MAX_SPAWNED) {
         let _infallible = write!(out, "\n\n{part}");
     }
     out
 }
 
+/// The ends of two scratchpads, in so many bytes together: each has its half, and what the other leaves.
+fn entries(all: [(&str, Option<&Daily>, usize); 2], max: usize) -> Vec<String> {
+    let [first, second] = all;
+    let length = |(who, found, n)| entry(who, found, n, usize::MAX).map_or(0, |text| text.len());
+    let of_first = max - length(second).min(max / 2);
+    let first = entry(first.0, first.1, first.2, of_first);
+    let rest = max.saturating_sub(first.as_ref().map_or(0, String::len));
+    first.into_iter().chain(entry(second.0, second.1, second.2, rest)).collect()
+}
+
 /// The end of somebody's latest scratchpad.
-fn entry(who: &str, found: Option<&Daily>, n: usize) -> Option<String> {
+fn entry(who: &str, found: Option<&Daily>, n: usize, max: usize) -> Option<String> {
     let (file, text) = found?.files.iter().rev().find_map(|file| {
         let text = file.text.as_deref().filter(|text| !text.trim().is_empty())?;
         Some((file, text))
     })?;
-    Some(format!("From the latest scratchpad of {who} ({}):\n{}", file.day, tail(text, n)))
+    let head = format!("From the latest scratchpad of {who} ({}):", file.day);
+    let more = format!("\nThat is cut: `substrate scratchpad show {who}` shows all of it.");
+    let (lines, is_cut) = fitted(text, n, max.saturating_sub(head.len() + more.len() + 1));
+    Some(format!("{head}\n{lines}{}", if is_cut { more.as_str() } else { "" }))
 }
 
 /// Why a subagent may not end; it lacks nothing in particular where there is no file. Its answer would be lost: the last
@@ -148,9 +179,45 @@ mod tests {
         assert_eq!(tail(text, n), expected);
     }
 
-    #[test]
-    fn a_long_line_is_cut() {
-        assert_eq!(tail(&"ä".repeat(1_000), 1).chars().count(), 2 + MAX_LINE + 1);
+    #[rstest]
+    #[case::short(400, false)]
+    #[case::long(401, true)]
+    fn a_line_is_whole_up_to_400_characters(#[case] n: usize, #[case] is_cut: bool) {
+        let (told, was_cut) = fitted(&"ä".repeat(n), 1, usize::MAX);
+        assert_eq!((told.chars().count(), was_cut), (2 + 400 + usize::from(is_cut), is_cut));
+    }
+
+    fn daily(text: &str) -> Daily {
+        let day = "2026-02-08".to_owned();
+        let file = substrate_core::facts::DayFile {
+            day,
+            text: Some(text.to_owned()),
+            ..Default::default()
+        };
+        Daily { folder: String::new(), files: vec![file] }
+    }
+
+    #[rstest]
+    #[case::both_short(5, 5, 0, 0)]
+    #[case::the_first_long(25, 2, 1, 0)]
+    #[case::the_second_long(2, 20, 0, 1)]
+    #[case::both_long(25, 20, 1, 1)]
+    fn both_entries_share_one_room(
+        #[case] n_first: usize,
+        #[case] n_second: usize,
+        #[case] first_cut: usize,
+        #[case] second_cut: usize,
+    ) {
+        let line = format!("{}\n", "x".repeat(390));
+        let (first, second) = (daily(&line.repeat(n_first)), daily(&line.repeat(n_second)));
+        let told = opening(Some(&first), Some(&second)).unwrap();
+        assert!(told.len() < MAX_OPENING + 100, "{}", told.len());
+        for (who, n) in [("coordinator", first_cut), ("ego", second_cut)] {
+            let command = format!("`substrate scratchpad show {who}` shows all of it");
+            assert_eq!(told.matches(&command).count(), n, "{who}: {told}");
+        }
+        let n_lines = told.lines().filter(|line| line.starts_with("> ")).count();
+        assert!(n_lines >= (n_first + n_second).min(13), "the room is used: {n_lines}");
     }
 
     #[test]

@@ -143,9 +143,10 @@ fn folder(need: &Need, dir: &Path, root: &str) -> Box<str> {
         Need::Place { path, cwd } => (path.as_str(), cwd.as_str()),
         Need::Directives { file, cwd, .. } => (file.as_str(), cwd.as_str()),
         Need::Files { folder, .. } => (folder.as_str(), "/"),
-        Need::Daily { dir, .. } | Need::Room { dir, .. } | Need::Git { dir, .. } => {
-            (dir.as_str(), "/")
-        }
+        Need::SkillFolder { dir, .. }
+        | Need::Daily { dir, .. }
+        | Need::Room { dir, .. }
+        | Need::Git { dir, .. } => (dir.as_str(), "/"),
         Need::Tree { root, .. } | Need::Artifact { root, .. } | Need::ProjectFile { root, .. } => {
             (root.as_str(), "/")
         }

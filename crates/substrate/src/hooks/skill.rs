@@ -35,11 +35,15 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | be told of a message later | `substrate snooze 42 --until 1h` |
 | wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
 | see who holds what | `substrate locks` |
+| log, see and end your effort | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
+| take up an effort | `substrate effort list`, `substrate effort resume 3` |
 | find old mail | `substrate search WORDS`, `substrate thread 42` |
 | see what happened, what was refused | `substrate journal`, `substrate journal list --verdict deny` |
 | know whether Substrate works | `substrate doctor` |
 
 * Mail comes by itself: urgent after your next tool call, other mail when your turn ends. Don't poll or sleep for it.
+* An effort (where efforts are on) is one use of a skill, and outlives your context: log every few tool calls; before it is
+  full, `substrate effort dehydrate "…"` leaves what the next session must know.
 * Subagents have addresses: `NAME/reviewer-1`. In a subagent these commands act as that subagent. Mail that it never saw goes
   to its agent.
 * `status` says queued, injected, seen, read or acked; a message that got lost on the way is told again.
@@ -66,7 +70,7 @@ mod tests {
     #[test]
     fn it_is_short() {
         // About four characters make a token; 700 tokens are the limit.
-        assert!(super::TEXT.len() < 2_600, "{} characters", super::TEXT.len());
+        assert!(super::TEXT.len() < 2_800, "{} characters", super::TEXT.len());
         assert!(super::TEXT.starts_with("---\nname: substrate\n"));
     }
 

@@ -9,8 +9,12 @@ use crate::house::{SOON, configure};
 
 /// A repository with a skill, and the session `s1` in it.
 fn house() -> TestEnv {
+    house_with("")
+}
+
+fn house_with(settings: &str) -> TestEnv {
     let env = TestEnv::new();
-    configure(&env, "profile = \"engine\"\n");
+    configure(&env, &format!("profile = \"engine\"\n{settings}"));
     let put = |path: &str, text: &str| {
         let file = env.project().join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -103,6 +107,74 @@ fn an_effort_from_its_beginning_to_its_end() {
     assert!(outside.stderr.contains("can't be a task's folder"), "{}", outside.stderr);
     let tasks = env.substrate(["task", "list"]).success();
     assert!(tasks.starts_with("tasks/login") && tasks.contains("dormant"), "{tasks}");
+}
+
+/// What a hook prints for a session without an agent's name in its surroundings.
+fn hook_of(env: &TestEnv, session: &str, event: &str, more: &Value) -> String {
+    let mut body = payload(env, event, more);
+    body["session_id"] = json!(session);
+    env.hook(event, body).success()
+}
+
+#[test]
+fn a_skill_is_run_and_whoever_comes_next_takes_its_effort() {
+    let env = house();
+    let used = |name: &str, prompt: &str| {
+        let more = json!({"command_name": name, "expansion_type": "slash_command", "command_args": "",
+            "prompt": format!("/{name}"), "prompt_id": prompt});
+        hook_of(&env, "s1", "UserPromptExpansion", &more)
+    };
+    assert_eq!(used("greet", "p0"), "", "any other command");
+    let begun = used("brainstorm", "p1");
+    assert!(begun.contains("Effort 1 has begun: skill `brainstorm`, phase `explore`"), "{begun}");
+    assert!(!begun.contains("\\n"), "one line: {begun}");
+    let task = std::fs::read_dir(env.project().join("tasks")).unwrap().flatten().next().unwrap();
+    let plan = task.path().join("1_BRAINSTORM_PLAN.md");
+    assert_eq!(std::fs::read_to_string(plan).unwrap(), "# The plan\n");
+    assert_eq!(used("brainstorm", "p1"), "", "the same use");
+    assert!(used("brainstorm", "p2").contains("Ask the user whether to go on with it"));
+    assert!(glob(&env).contains("Doors before windows."), "it is counted, and has its files");
+
+    effort(&env, &["dehydrate", "Goal: the door on the left."]).success();
+    let start =
+        |session: &str| hook_of(&env, session, "SessionStart", &json!({"source": "startup"}));
+    assert_eq!(start("s2").matches("ffort").count(), 0, "its agent is there");
+    hook_of(&env, "s1", "SessionEnd", &json!({"reason": "other"}));
+    for session in ["s3", "s4"] {
+        let offered = start(session);
+        assert!(offered.contains("Unfinished here: effort 1 of skill `brainstorm`"), "{offered}");
+    }
+    let resume = |session: &str| {
+        let vars = [("CLAUDE_SESSION_ID", session), ("CLAUDECODE", "1")];
+        env.substrate_with(["effort", "resume", "1"], &vars)
+    };
+    resume("s3").success();
+    let refused = resume("s4").code(1);
+    assert!(refused.stderr.contains("is there and works on effort 1"), "{refused}");
+    let more = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_response": {}, "tool_use_id": "t"});
+    let told = hook_of(&env, "s3", "PostToolUse", &more);
+    assert!(told.contains("> Goal: the door on the left."), "{told}");
+}
+
+#[test]
+fn of_sixteen_sessions_that_start_at_once_one_takes_the_effort() {
+    let env = house_with("[efforts]\nadopt = \"auto\"\n");
+    effort(&env, &["start", "brainstorm"]).success();
+    hook_of(&env, "s1", "SessionEnd", &json!({"reason": "other"}));
+    let told: Vec<String> = std::thread::scope(|scope| {
+        let start = |n: usize| {
+            let env = &env;
+            scope.spawn(move || {
+                hook_of(env, &format!("n{n}"), "SessionStart", &json!({"source": "startup"}))
+            })
+        };
+        let all: Vec<_> = (0..16).map(start).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let n_took = told.iter().filter(|text| text.contains("You work on effort 1")).count();
+    assert_eq!(n_took, 1, "{told:?}");
+    let windows = env.substrate(["session", "list", "--format", "json"]).success();
+    assert_eq!(windows.matches("\"effort\": 1,").count(), 1, "{windows}");
 }
 
 #[test]

@@ -80,6 +80,74 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
     assert_eq!((&all[0]["prev"], &all[1]["prev"]), (&all[1]["id"], &all[2]["id"]), "newest first");
 }
 
+/// A skill of the project's own, as people write them: nothing in it is about efforts.
+fn implement(env: &TestEnv) {
+    let skill = env.project().join(".claude/skills/implement");
+    std::fs::create_dir_all(&skill).unwrap();
+    let text = "---\nname: implement\ndescription: Builds things.\n---\nBuild $ARGUMENTS.\n";
+    write_file(&skill.join("SKILL.md"), text.as_bytes());
+}
+
+#[test]
+fn a_typed_skill_begins_an_effort_that_the_next_plain_session_is_offered_and_takes() {
+    let env = installed("");
+    implement(&env);
+    let mut turns: Vec<Turn> = (1..=10).map(|_| read(&env)).collect();
+    turns.extend([
+        bash("substrate effort log 'nine looks'"),
+        read(&env),
+        bash("substrate effort dehydrate 'Goal: build the door.'"),
+        Turn::text("built a part"),
+    ]);
+    let model = ModelServer::start(Script::new(turns));
+    assert_eq!(
+        Client::new(&env, &model).print("/implement the door", &[]).result(),
+        "built a part"
+    );
+    let requests = model.main_requests();
+    let begun = "Effort 1 has begun: skill `implement`, task `tasks/";
+    let n_told = requests.iter().filter(|one| one.news().contains(begun)).count();
+    assert_eq!(n_told, 1, "{}", requests[0].news());
+    assert!(requests[0].news().contains(begun), "{}", requests[0].news());
+    let errors: Vec<bool> = (1..=13).map(|at| requests[at].tool_results()[0].is_error).collect();
+    let refused: Vec<bool> = (1..=13).map(|at| at == 10).collect();
+    assert_eq!(errors, refused, "{}", requests[10].tool_results()[0].text);
+    assert!(requests[10].tool_results()[0].text.contains("tool call 10 of effort 1 (implement)"));
+
+    let model = ModelServer::start(Script::new([
+        bash("substrate effort resume 1"),
+        read(&env),
+        Turn::text("went on"),
+    ]));
+    assert_eq!(Client::new(&env, &model).print("what is left to do?", &[]).result(), "went on");
+    let requests = model.main_requests();
+    let offer = "Unfinished here: effort 1 of skill `implement`";
+    assert!(requests[0].news().contains(offer), "{}", requests[0].news());
+    assert!(!requests[0].texts().contains("Goal: build"), "only whoever takes it is told");
+    let told = requests[2].texts();
+    assert_eq!(told.matches("> Goal: build the door.").count(), 1, "{told}");
+    let all = windows(&env);
+    assert_eq!((all.len(), &all[0]["effort"], &all[1]["effort"]), (2, &json!(1), &json!(1)));
+    assert_ne!(all[0]["agent"], all[1]["agent"], "another agent goes on with it");
+}
+
+#[test]
+fn the_models_own_use_of_a_skill_begins_an_effort_and_a_second_use_asks() {
+    let env = installed("phases = [\"look\", \"mend\"]\n");
+    let skill = || Turn::tool("Skill", json!({"skill": "fix", "args": "the door"}));
+    let script = Script::new([skill(), Turn::text("begun")])
+        .on_prompt("go on", [skill(), Turn::text("asked")]);
+    let model = ModelServer::start(script);
+    let client = Client::new(&env, &model);
+    let run = client.print("mend the door", &[]);
+    assert_eq!(run.result(), "begun");
+    let told = model.main_requests()[1].news();
+    assert!(told.contains("Effort 1 has begun: skill `fix`, phase `look`"), "{told}");
+    assert_eq!(client.print("go on", &["--resume", run.session_id()]).result(), "asked");
+    let told = model.main_requests()[3].news();
+    assert!(told.contains("Effort 1 of skill `fix`") && told.contains("Ask the user"), "{told}");
+}
+
 #[test]
 fn the_tenth_call_waits_for_a_log_entry_and_directions_come_with_the_file() {
     let env = installed("");

@@ -28,12 +28,14 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     write_file(&env.project().join("guide.md"), b"Doors before windows.\n");
     env.substrate(["hooks", "install"]).success();
     env.substrate(["daemon", "start"]).success();
-    // Somebody begins an effort, and is gone.
-    let model = ModelServer::start(Script::new([
-        bash("substrate effort start fix --task tasks/door"),
-        Turn::text("begun"),
-    ]));
-    assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "begun");
+    // A command that is run begins an effort, and its session is gone.
+    let commands = env.project().join(".claude/commands");
+    std::fs::create_dir_all(&commands).unwrap();
+    write_file(&commands.join("fix.md"), b"Mend $ARGUMENTS.\n");
+    let model = ModelServer::start(Script::new([Turn::text("begun")]));
+    assert_eq!(Client::new(&env, &model).print("/fix the door", &[]).result(), "begun");
+    let begun = model.main_requests()[0].news();
+    assert!(begun.contains("Effort 1 has begun: skill `fix`"), "{begun}");
 
     let guide = env.project().join("guide.md");
     let read = move || Turn::tool("Read", json!({"file_path": guide}));
@@ -103,4 +105,14 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[compact..compact + 3], ["PreCompact", "SessionEnd", "SessionStart"]);
     tui.exit();
+    the_next_is_offered_it(&env);
+}
+
+/// The next session, which nobody started for it, is offered what is left to do.
+fn the_next_is_offered_it(env: &TestEnv) {
+    let model = ModelServer::start(Script::new([Turn::text("so I see")]));
+    assert_eq!(Client::new(env, &model).print("what is there?", &[]).result(), "so I see");
+    let offered = model.main_requests()[0].news();
+    assert!(offered.contains("Unfinished here: effort 1 of skill `fix`"), "{offered}");
+    assert!(offered.contains("`substrate effort resume 1` takes it"), "{offered}");
 }

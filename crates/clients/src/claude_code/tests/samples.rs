@@ -88,8 +88,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("TaskCompleted",                       "main",                              "task 1 Write the parser"),
     ("TaskCreated-teammate",                "aalice-2d8f3d34804b6daf:alice",     "task 1 mate task of alice"),
     ("TaskCreated",                         "main",                              "task 1 Write the parser"),
-    ("TeammateIdle",                        "aalice-2d8f3d34804b6daf:alice",     "plain"),
-    ("UserPromptExpansion",                 "main",                              "prompt by a person"),
+    ("TeammateIdle",                        "aalice-2d8f3d34804b6daf:alice",     "teammate alice of session-e27438e2"),
+    ("UserPromptExpansion",                 "main",                              "command greet"),
     ("UserPromptSubmit-task-notification",  "main",                              "prompt by the client"),
     ("UserPromptSubmit",                    "main",                              "prompt by a person"),
     ("WorktreeCreate",                      "main",                              "path agent-ac25540790dcf6e2e"),
@@ -213,6 +213,7 @@ fn what(detail: &Detail) -> String {
         Detail::Because { word } => format!("because {word}"),
         Detail::Prompt { from_person: true, .. } => "prompt by a person".to_owned(),
         Detail::Prompt { from_person: false, .. } => "prompt by the client".to_owned(),
+        Detail::Expansion { command, .. } => format!("command {command}"),
         Detail::ToolBefore { call } => format!("before {}", tool(call)),
         Detail::ToolAfter { call, duration_ms, .. } => {
             format!("after {} {} ms", tool(call), duration_ms.unwrap())
@@ -226,9 +227,10 @@ fn what(detail: &Detail) -> String {
         }
         Detail::StopFailure { error, .. } => format!("stop failure {error}"),
         Detail::Notification { kind, .. } => format!("notification {kind}"),
-        Detail::Task { id, subject, teammate } => {
+        Detail::Task { id, subject, teammate, .. } => {
             format!("task {id} {subject}{}", extra(teammate, " of ", ""))
         }
+        Detail::Teammate { name, team } => format!("teammate {name}{}", extra(team, " of ", "")),
         Detail::ModelSwitch { from, to } => {
             format!("model {} to {}", extra(from, "", ""), extra(to, "", ""))
         }

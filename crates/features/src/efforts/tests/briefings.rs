@@ -56,3 +56,83 @@ fn compaction_briefs_all_that_matters_within_the_budget() {
         context.contains("Dehydrated context of effort 1") && context.contains("File `/repo/a.md`")
     );
 }
+
+#[test]
+fn a_subagent_is_told_the_directions_and_how_the_log_is_kept() {
+    let mut stage = two();
+    let found = json!({"config": {"log": "## What, why\n[x] y"}});
+    let body = json!({"skill": "fix", "task": "tasks/door", "found": found});
+    must(&mut stage, LION, "start", body);
+    stage.set("[efforts]\non = true\n[directives]\non = true\n");
+    let read = ToolCall { files: vec!["/repo/a.rs".to_owned()], ..call("Read", ToolClass::Read) };
+    let need = substrate_core::Need::Directives {
+        file: "/repo/a.rs".to_owned(),
+        cwd: "/repo".to_owned(),
+        project: None,
+    };
+    let names = substrate_core::facts::Found::Names(vec!["/repo/AGENTS.md".to_owned()]);
+    stage.facts.insert(need, names);
+    stage.machine.texts.insert("/repo/AGENTS.md".to_owned(), "Only tabs.".to_owned());
+    after(&mut stage, LION, read);
+    let told = said(&happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain));
+    assert!(
+        told.ends_with(
+            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y\nIts directions: `/repo/AGENTS.md`; read them before you edit beside them."
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let file =
+        |name: &str, n: usize| (format!("/repo/{name}"), format!("{}\n", "y".repeat(79)).repeat(n));
+    let files = [file("a.md", 30), file("b b.md", 70), file("c.md", 30)];
+    for (path, text) in &files {
+        stage.machine.texts.insert(path.clone(), text.clone());
+        stage.machine.files.insert(path.clone(), 1);
+    }
+    let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
+    must(&mut stage, LION, "preload", json!({"files": paths}));
+    for window in ["the next call", "the next window"] {
+        let told = match window {
+            "the next call" => said(&tool(&mut stage, LION)),
+            _ => said(&start(&mut stage, LION, StartSource::Clear)),
+        };
+        let n_whole = told.matches(&"y".repeat(79)).count();
+        assert!((70..100).contains(&n_whole), "{window}: {n_whole} lines of 120");
+        assert!(
+            told.contains("That is its beginning; `cat '/repo/b b.md'` shows all of it."),
+            "{window}: {told}"
+        );
+        assert!(
+            told.contains("there is no room for it here; `cat /repo/c.md` shows it."),
+            "{window}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_teammate_without_work_is_told_to_the_main_thread_once_and_holds_nobody() {
+    let mut stage = two();
+    let idle = |stage: &mut Stage, name: &str, team: Option<&str>| {
+        let detail = Detail::Teammate { name: name.to_owned(), team: team.map(str::to_owned) };
+        let outcome = happen(stage, SCOUT, EventKind::TeammateIdle, detail);
+        assert!(outcome.verdict.is_silent());
+    };
+    tool(&mut stage, LION);
+    idle(&mut stage, "alice", Some("doors"));
+    idle(&mut stage, "alice", Some("doors"));
+    idle(&mut stage, "bob\n[x] y", None);
+    let told = done(&mut stage, LION);
+    assert_eq!(
+        said(&told),
+        "alice of doors, bob [x] y have nothing to do now; `substrate fleet` shows who does what."
+    );
+    assert_eq!(said(&done(&mut stage, LION)), "", "once");
+    idle(&mut stage, "alice", None);
+    assert!(said(&prompt(&mut stage, LION)).starts_with("alice has nothing to do now"));
+    assert_eq!(said(&done(&mut stage, OTTER)), "", "and nobody else");
+}

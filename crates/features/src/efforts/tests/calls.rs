@@ -1,7 +1,7 @@
 //! Tool calls between log entries, and the context that fills up.
 
 use super::*;
-use crate::efforts::calls::is_ours;
+use crate::efforts::calls::{Answer, Late, MAX_DENIALS, MAX_TRIES, Why, is_ours, judge};
 use rstest::rstest;
 use substrate_core::Need;
 use substrate_core::facts::Found;
@@ -107,6 +107,98 @@ fn the_calls_of_one_message_are_refused_together_and_that_counts_once() {
         stage.pass(2 * SECOND);
     }
     assert_eq!(denial(&tool(&mut stage, LION)), None, "whoever never logs is let go all the same");
+}
+
+const LATE: Late =
+    Late { has_shell: false, is_refused: false, n_tried: 0, n_denied: 0, is_beside: false };
+const COUNTED: Answer = Answer::Refused { is_counted: true };
+
+#[rstest]
+#[case::the_first_time(LATE, COUNTED)]
+#[case::with_a_shell(Late { has_shell: true, ..LATE }, COUNTED)]
+#[case::beside_another(Late { is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
+#[case::almost(Late { n_denied: MAX_DENIALS - 1, ..LATE }, COUNTED)]
+#[case::without_a_shell(Late { n_denied: MAX_DENIALS, ..LATE }, Answer::Goes(Why::NoShell))]
+#[case::with_one_for_ever(Late { n_denied: 1_000, has_shell: true, ..LATE }, COUNTED)]
+#[case::the_last_of_one_message(Late { n_denied: MAX_DENIALS, is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
+#[case::not_permitted(Late { is_refused: true, has_shell: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
+#[case::tried(Late { n_tried: MAX_TRIES - 1, has_shell: true, ..LATE }, COUNTED)]
+#[case::tried_in_vain(Late { n_tried: MAX_TRIES, has_shell: true, ..LATE }, Answer::Goes(Why::InVain))]
+#[case::refused_beside_another(Late { is_refused: true, is_beside: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
+fn whoever_has_to_log(#[case] late: Late, #[case] expected: Answer) {
+    assert_eq!(judge(&late), expected);
+}
+
+#[test]
+fn an_actor_with_a_shell_is_refused_until_it_logs() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
+    for who in [LION, SCOUT] {
+        before(&mut stage, who, shell("ls"));
+        for _ in 0..8 {
+            tool(&mut stage, who);
+        }
+        for n in 0..40 {
+            stage.pass(2 * SECOND);
+            assert!(denial(&tool(&mut stage, who)).is_some(), "{who:?}: {n}");
+        }
+        log(&mut stage, who, "found it");
+        assert_eq!(denial(&tool(&mut stage, who)), None);
+    }
+    // What it can do it can also do in its next window.
+    start(&mut stage, LION, StartSource::Compact);
+    let refused = |stage: &mut Stage| {
+        stage.pass(2 * SECOND);
+        denial(&tool(stage, LION)).is_some()
+    };
+    assert_eq!((0..40).filter(|_| refused(&mut stage)).count(), 31);
+}
+
+/// What was noted when an actor was let go.
+fn let_go(stage: &mut Stage) -> Vec<String> {
+    let shown = must(stage, LION, "show", json!({"messages": true})).json;
+    let all = shown["messages"].as_array().unwrap().iter();
+    let is_it = |one: &&Value| one["kind"] == "let go";
+    all.filter(is_it).map(|one| one["body"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn whoever_is_let_go_is_noted_once_and_a_person_is_told() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
+    let mut notices = Vec::new();
+    for _ in 0..30 {
+        stage.pass(2 * SECOND);
+        notices.extend(tool(&mut stage, SCOUT).verdict.notice);
+    }
+    let words = "NobleLion/scout-1 goes on with effort 1 (brainstorm) without a log entry: it has used no shell.";
+    assert_eq!(
+        (notices.as_slice(), let_go(&mut stage).as_slice()),
+        (&[words.to_owned()][..], &[words.to_owned()][..])
+    );
+}
+
+#[test]
+fn a_log_entry_that_never_comes_about_is_no_reason_to_wait_for_ever() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    for _ in 0..9 {
+        before(&mut stage, LION, shell("ls"));
+    }
+    for n in 0..3 {
+        stage.pass(2 * SECOND);
+        assert!(denial(&tool(&mut stage, LION)).is_some(), "{n}");
+        // A rule of the client refuses it, or it fails: nothing is logged.
+        assert_eq!(denial(&before(&mut stage, LION, shell("substrate effort log 'x'"))), None);
+    }
+    stage.pass(2 * SECOND);
+    assert_eq!(denial(&tool(&mut stage, LION)), None);
+    assert!(let_go(&mut stage)[0].ends_with("nothing was logged."));
+    prompt(&mut stage, LION);
+    stage.pass(2 * SECOND);
+    assert!(denial(&tool(&mut stage, LION)).is_some(), "a person is there again");
 }
 
 #[rstest]

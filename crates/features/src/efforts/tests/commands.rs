@@ -215,9 +215,6 @@ fn a_person_looks_injects_and_finishes() {
     let call = |stage: &mut Stage, path: &[&str], body: Value| stage.call(&person(), path, body);
     let shown = call(&mut stage, &["effort", "show"], json!({"id": 1})).unwrap();
     assert!(shown.text.contains("skill `brainstorm`"), "{}", shown.text);
-    assert!(
-        shown.json["effort"]["restart_prompt"].as_str().unwrap().starts_with("Go on with effort 1")
-    );
     let listed = call(&mut stage, &["effort", "list"], json!({})).unwrap();
     assert!(
         listed.text.contains("brainstorm/explore") && listed.text.contains("NobleLion"),
@@ -287,4 +284,41 @@ fn sessions_are_listed_with_their_windows() {
         error(stage.call(&person(), &["session", "show"], json!({"session": "x"})))
             .contains("no window")
     );
+}
+
+#[rstest]
+#[case::keyword("auth", true)]
+#[case::whatever_the_case("AUTH", true)]
+#[case::two("keys, auth", true)]
+#[case::title("log in", true)]
+#[case::folder("tasks/log", true)]
+#[case::part("aut", true)]
+#[case::one_of_two("auth windows", false)]
+#[case::other("windows", false)]
+#[case::nothing("", true)]
+fn a_task_is_found_by(#[case] words: &str, #[case] expected: bool) {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let body = json!({"dir": "tasks/login", "title": "Log in", "keywords": "auth, keys"});
+    stage.call(&person(), &["task", "set"], body).unwrap();
+    let found = stage.call(&person(), &["task", "list"], json!({"find": words})).unwrap();
+    assert_eq!(found.json["tasks"].as_array().unwrap().len(), usize::from(expected));
+    assert_eq!(found.text.starts_with("No task has `"), !expected, "{}", found.text);
+}
+
+#[test]
+fn a_session_shows_the_files_of_each_window() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let read =
+        |path: &str| ToolCall { files: vec![path.to_owned()], ..call("Read", ToolClass::Read) };
+    after(&mut stage, LION, read("/repo/a.rs"));
+    stage.pass(SECOND);
+    after(&mut stage, LION, read("/repo/b.rs"));
+    start(&mut stage, LION, StartSource::Clear);
+    let shown = stage.call(&caller(LION), &["session", "show"], json!({})).unwrap();
+    assert!(shown.text.contains("read or changed: /repo/b.rs, /repo/a.rs\n"), "{}", shown.text);
+    let windows = shown.json["windows"].as_array().unwrap().clone();
+    assert_eq!(windows[0]["loaded_files"], json!(["/repo/b.rs", "/repo/a.rs"]));
+    assert_eq!(windows[1]["loaded_files"], json!([]));
 }

@@ -157,9 +157,14 @@ fn what_failed_and_what_was_done_is_kept() {
             "NobleLion: Bash was interrupted: exit 2 no rule"
         ]
     );
-    let task = Detail::Task { id: "4".to_owned(), subject: "Write it".to_owned(), teammate: None };
+    let task = Detail::Task {
+        id: "4".to_owned(),
+        subject: "Write it".to_owned(),
+        description: Some("with care".to_owned()),
+        teammate: None,
+    };
     happen(&mut stage, LION, EventKind::TaskCompleted, task);
-    assert_eq!(messages(&mut stage, "to-do"), ["NobleLion: #4 Write it"]);
+    assert_eq!(messages(&mut stage, "to-do"), ["NobleLion: #4 Write it: with care"]);
 }
 
 /// The hooks that have nothing to do with efforts leave them alone.

@@ -4,8 +4,10 @@ mod briefings;
 mod calls;
 mod commands;
 mod hooks;
+mod offer;
 mod pending;
 mod plans;
+mod skill_use;
 mod skills;
 mod wanted;
 

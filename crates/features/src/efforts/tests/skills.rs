@@ -124,7 +124,7 @@ when = "command.contains('push')"
     assert_eq!(config.guards, [json!({"name": "no-push", "when": "command.contains('push')"})]);
     assert_eq!(
         templates.into_iter().collect::<Vec<_>>(),
-        [("PLAN".to_owned(), "# Plan".to_owned())]
+        ["LOG", "PLAN"].map(|name| (name.to_owned(), "# Plan".to_owned()))
     );
 }
 

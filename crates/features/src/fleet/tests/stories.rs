@@ -166,6 +166,7 @@ fn a_completed_task_is_noted() {
     let detail = Detail::Task {
         id: "1".to_owned(),
         subject: "Write the\nparser".to_owned(),
+        description: None,
         teammate: None,
     };
     happens(&mut stage, "lion", EventKind::TaskCompleted, detail);
@@ -228,4 +229,29 @@ fn the_effort_of_an_agent_and_its_subagents_is_shown() {
     assert_eq!(of("NobleLion"), shown);
     assert_eq!(of("NobleLion/coder-1"), shown);
     assert_eq!(of("CalmOtter"), Value::Null);
+}
+
+#[test]
+fn a_limit_is_shown_with_the_time_it_ends() {
+    let mut stage = two();
+    happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
+    let failure = Detail::StopFailure {
+        error: "rate_limit".to_owned(),
+        last_message: Some("You've hit your session limit · resets 10am (UTC)".to_owned()),
+    };
+    happens(&mut stage, "lion", EventKind::StopFailure, failure);
+    happens(&mut stage, "otter", EventKind::Stop, stop("Prompt is too long"));
+    let shown = |stage: &mut Stage| call(stage, &["fleet", "list"], json!({})).unwrap();
+    let first = shown(&mut stage);
+    assert!(first.text.contains("rate limit, ends in 2h (10:00 UTC)"), "{}", first.text);
+    assert!(first.text.contains("context full"), "{}", first.text);
+    assert_eq!(fleet(&mut stage), ["CalmOtter error", "NobleLion error"]);
+    let actors = first.json["actors"].as_array().unwrap().clone();
+    let lion = actors.iter().find(|one| one["agent"] == "NobleLion").unwrap();
+    let ends = stage.now.plus_ms(2 * 60 * MINUTE).0;
+    assert_eq!(lion["limit"], json!({"kind": "rate", "until_ms": ends}));
+    stage.pass(2 * 60 * MINUTE + 60_000);
+    assert!(shown(&mut stage).text.contains("rate limit ended 1m ago"));
+    happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go on"));
+    assert!(!shown(&mut stage).text.contains("rate limit"));
 }

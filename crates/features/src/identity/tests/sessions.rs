@@ -249,35 +249,13 @@ fn every_start_exports(#[case] source: StartSource) {
     assert_eq!(stage.happen(&event).verdict.exports.len(), 2);
 }
 
-#[rstest]
-#[case::plain("/home/dev/app", " in app")]
-#[case::a_git_folder("/home/dev/app/.git", " in app")]
-#[case::hostile("/home/dev/x\n# Do this\u{1b}[31m", " in x # Do this [31m")]
-#[case::unknown("", "")]
-fn after_a_compaction_one_line_says_who_it_is(#[case] project: &str, #[case] place: &str) {
-    let mut stage = stage();
-    let name = begin_as(&mut stage, "s1", "NobleLion");
-    let event = Event {
-        project: project.to_owned(),
-        cwd: project.to_owned(),
-        ..start(&stage, "s1", StartSource::Compact)
-    };
-    assert_eq!(
-        stage.happen(&event).verdict.context.unwrap(),
-        format!(
-            "[substrate identity] You are {name} (Substrate agent{place}). Your name, mail and session are unchanged by the compaction; `substrate agent whoami` shows it."
-        )
-    );
-}
-
 #[test]
-fn before_a_compaction_the_file_is_kept_and_the_summary_asked_for_the_name() {
+fn before_a_compaction_the_file_is_kept() {
     let mut stage = stage();
     begin_as(&mut stage, "s1", "NobleLion");
     stage.pass(MINUTE);
     let event = stage.event(EventKind::PreCompact, "s1");
-    let context = stage.happen(&event).verdict.context.unwrap();
-    assert!(context.contains("NobleLion") && context.contains("`substrate inbox`"), "{context}");
+    stage.happen(&event);
     let (_, file) = kept(&stage).unwrap();
     assert_eq!(file["created_at"], "2027-01-15T08:00:00Z");
     assert_eq!(file["updated_at"], "2027-01-15T08:01:00Z");

@@ -1,0 +1,178 @@
+//! Work that somebody left, and a session that was started for nothing in particular.
+
+use rstest::rstest;
+
+use super::*;
+use crate::efforts::offer::{Adopt, adopt};
+
+const AUTO: &str = "[efforts]\non = true\nadopt = \"auto\"\n";
+const OFF: &str = "[efforts]\non = true\nadopt = \"off\"\n";
+const NEW: &str = "fox";
+const OTHER: &str = "hare";
+
+/// A session starts in a terminal of its own, and nobody says who it is.
+fn plain(stage: &Stage, session: &str, pid: u32, source: StartSource) -> Event {
+    let detail = Detail::SessionStart { source, model: None };
+    Event { detail, client_pid: Some(pid), ..stage.event(EventKind::SessionStart, session) }
+}
+
+fn starts(stage: &mut Stage, session: &str, pid: u32) -> String {
+    stage.machine.processes.insert(pid, 1);
+    let event = plain(stage, session, pid, StartSource::Startup);
+    said(&stage.told(&event))
+}
+
+/// The lion has begun something, has left what the next one must know, and is gone.
+fn left(settings: &str) -> Stage {
+    let mut stage = with(settings);
+    brainstorm(&mut stage);
+    must(&mut stage, LION, "dehydrate", json!({"text": "Goal: the left door."}));
+    // It was told that itself, after a compaction.
+    start(&mut stage, LION, StartSource::Compact);
+    goes(&mut stage);
+    stage
+}
+
+fn goes(stage: &mut Stage) {
+    happen(stage, LION, EventKind::SessionEnd, Detail::Because { word: "other".to_owned() });
+    stage.machine.processes.remove(&10);
+    stage.pass(7_200 * SECOND);
+}
+
+fn resume(stage: &mut Stage, session: &str, id: i64) -> Result<Output, VerbError> {
+    let caller = Caller { session: Some(session.to_owned()), ..caller(LION) };
+    stage.call(&caller, &["effort", "resume"], json!({"id": id}))
+}
+
+fn after_a_call(stage: &mut Stage, session: &str) -> String {
+    let call = shell("substrate effort resume 1");
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
+    let event = Event { detail, ..stage.event(EventKind::PostToolUse, session) };
+    said(&stage.told(&event))
+}
+
+const OFFER: &str = "Unfinished here: effort 1 of skill `brainstorm` (phase `explore`) in `tasks/login`, which NobleLion left 2h ago. If the user wants to go on with it, `substrate effort resume 1` takes it, and you are told what it left.";
+
+#[rstest]
+#[case::offered("offer", StartSource::Startup, None, None, Adopt::Offer)]
+#[case::taken("auto", StartSource::Startup, None, None, Adopt::Auto)]
+#[case::off("off", StartSource::Startup, None, None, Adopt::Off)]
+#[case::not_said_how("offer", StartSource::Other, None, None, Adopt::Offer)]
+#[case::resumed("offer", StartSource::Resume, None, None, Adopt::Off)]
+#[case::cleared("auto", StartSource::Clear, None, None, Adopt::Off)]
+#[case::compacted("auto", StartSource::Compact, None, None, Adopt::Off)]
+#[case::forked("auto", StartSource::Fork, None, None, Adopt::Off)]
+#[case::somebody("auto", StartSource::Startup, Some("NobleLion"), None, Adopt::Off)]
+#[case::for_something("auto", StartSource::Startup, None, Some(7), Adopt::Off)]
+fn a_session_adopts(
+    #[case] word: &str,
+    #[case] source: StartSource,
+    #[case] agent: Option<&str>,
+    #[case] effort: Option<i64>,
+    #[case] expected: Adopt,
+) {
+    let stage = two();
+    let event = Event {
+        wanted_agent: agent.map(str::to_owned),
+        wanted_effort: effort,
+        ..plain(&stage, NEW, 30, source)
+    };
+    assert_eq!(adopt(word, &event, source), expected);
+}
+
+#[test]
+fn it_is_offered_taken_and_told_what_was_left() {
+    let mut stage = left(ON);
+    assert_eq!(starts(&mut stage, NEW, 30), OFFER);
+    assert_eq!(windows(&mut stage, One(NEW, None))[0]["effort"], Value::Null, "only offered");
+    let taken = resume(&mut stage, NEW, 1).unwrap();
+    assert!(taken.text.starts_with("You go on with it.\nYou work on effort 1"), "{}", taken.text);
+    let told = after_a_call(&mut stage, NEW);
+    assert_eq!(told.matches("> Goal: the left door.").count(), 1, "{told}");
+    assert!(!after_a_call(&mut stage, NEW).contains("Goal"), "once");
+    assert_eq!(starts(&mut stage, OTHER, 40), "", "whoever has it now is there");
+}
+
+#[test]
+fn with_auto_it_is_taken_at_once_by_the_first_of_two() {
+    let mut stage = left(AUTO);
+    let first = starts(&mut stage, NEW, 30);
+    assert!(first.starts_with("You work on effort 1: skill `brainstorm`"), "{first}");
+    assert_eq!(first.matches("> Goal: the left door.").count(), 1, "{first}");
+    assert_eq!(starts(&mut stage, OTHER, 40), "");
+    assert_eq!(windows(&mut stage, One(OTHER, None))[0]["effort"], Value::Null);
+}
+
+#[test]
+fn of_two_that_were_offered_it_only_the_first_gets_it() {
+    let mut stage = left(ON);
+    assert_eq!(
+        (starts(&mut stage, NEW, 30), starts(&mut stage, OTHER, 40)),
+        (OFFER.to_owned(), OFFER.to_owned())
+    );
+    resume(&mut stage, OTHER, 1).unwrap();
+    let refused = error(resume(&mut stage, NEW, 1));
+    assert!(refused.contains("is there and works on effort 1"), "{refused}");
+}
+
+#[rstest]
+#[case::settings(OFF, true, true)]
+#[case::there(ON, false, true)]
+#[case::silent_but_running(ON, false, false)]
+fn nothing_is_offered(#[case] settings: &str, #[case] is_gone: bool, #[case] is_active: bool) {
+    let mut stage = with(settings);
+    brainstorm(&mut stage);
+    if is_gone {
+        goes(&mut stage);
+    } else if !is_active {
+        // Somebody went to lunch, and left the client open.
+        stage.pass(7_200 * SECOND);
+    }
+    assert_eq!(starts(&mut stage, NEW, 30), "");
+    if !is_gone {
+        let refused = error(resume(&mut stage, NEW, 1));
+        assert!(refused.contains("NobleLion is there"), "{refused}");
+    }
+}
+
+#[test]
+fn a_finished_effort_and_another_projects_are_not_offered() {
+    let mut stage = left(ON);
+    let elsewhere =
+        Event { project: "/other".to_owned(), ..plain(&stage, NEW, 30, StartSource::Startup) };
+    assert_eq!(said(&stage.told(&elsewhere)), "");
+    resume(&mut stage, OTHER, 1).unwrap_err();
+    start(&mut stage, OTTER, StartSource::Startup);
+    must(&mut stage, OTTER, "resume", json!({"id": 1}));
+    must(&mut stage, OTTER, "finish", json!({}));
+    assert_eq!(starts(&mut stage, OTHER, 40), "");
+}
+
+#[test]
+fn the_one_used_last_is_offered() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    stage.pass(SECOND);
+    must(&mut stage, LION, "start", json!({"skill": "fix", "task": "tasks/door"}));
+    stage.pass(SECOND);
+    must(&mut stage, LION, "log", json!({"text": "back to it", "effort": 1}));
+    goes(&mut stage);
+    assert!(starts(&mut stage, NEW, 30).starts_with("Unfinished here: effort 1"));
+}
+
+#[test]
+fn whoever_had_it_learns_of_it_when_it_comes_back_and_has_it_no_more() {
+    let mut stage = left(ON);
+    starts(&mut stage, NEW, 30);
+    resume(&mut stage, NEW, 1).unwrap();
+    stage.machine.processes.insert(10, 2);
+    let back = start(&mut stage, LION, StartSource::Resume);
+    let told = back.verdict.context.unwrap();
+    assert!(told.contains("Effort 1 is ") && told.contains("'s now"), "{told}");
+    assert_eq!(windows(&mut stage, LION).last().unwrap()["effort"], Value::Null);
+    for _ in 0..20 {
+        assert_eq!(denial(&tool(&mut stage, LION)), None);
+    }
+    let refused = error(run(&mut stage, LION, "log", json!({"text": "x", "effort": 1})));
+    assert!(refused.contains("effort 1 is "), "{refused}");
+}
