@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 /// How the names of our half-written files begin.
@@ -13,17 +15,45 @@ pub(crate) const TEMP: &str = ".substrate-part-";
 /// Replaces a file's content. A link stays a link, mode and owner stay as they are; a new file gets `mode`. At any moment
 /// the file is either the old one or the new one, and the new one is on disk before it counts.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> std::io::Result<()> {
-    replace_unless(path, content, mode, |_| false).map(drop)
+    let (new, target) = prepared(path, content, mode)?;
+    new.persist(&target).map_err(|error| error.error)?;
+    keep(&target)
 }
 
-/// As `replace`, but only if the file still is what somebody saw before. `false`: it is not, and nothing was changed.
+/// As `replace`, but only if the file still is what was seen before. `false`: it is not, and it stays as it is. An edit at the very
+/// moment is not lost either: the two files change places, and change back where the old one is not what was seen.
 pub(crate) fn replace_if(
     path: &Path,
     seen: Option<&[u8]>,
     content: &[u8],
     mode: u32,
 ) -> std::io::Result<bool> {
-    replace_unless(path, content, mode, |target| std::fs::read(target).ok().as_deref() != seen)
+    let (new, target) = prepared(path, content, mode)?;
+    if std::fs::read(&target).ok().as_deref() != seen {
+        return Ok(false);
+    }
+    let flags = if seen.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    let swap = || rustix::fs::renameat_with(CWD, new.path(), CWD, &target, flags);
+    let is = |text: Option<&[u8]>| std::fs::read(new.path()).ok().as_deref() == text;
+    match swap() {
+        Ok(()) if seen.is_none() || is(seen) => {}
+        Ok(()) => {
+            swap()?;
+            // Unless it was edited once more meanwhile: then that is what stays.
+            if !is(Some(content)) {
+                swap()?;
+            }
+            return Ok(false);
+        }
+        Err(Errno::EXIST | Errno::NOENT) => return Ok(false),
+        // A file system that can't do that.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            new.persist(&target).map_err(|error| error.error)?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    keep(&target)?;
+    Ok(true)
 }
 
 /// Replaces a file of ours that can be made again: at any moment it is whole, but nobody waits for the disk.
@@ -35,12 +65,8 @@ pub(crate) fn mirror(path: &Path, content: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn replace_unless(
-    path: &Path,
-    content: &[u8],
-    mode: u32,
-    changed: impl FnOnce(&Path) -> bool,
-) -> std::io::Result<bool> {
+/// The new file beside the one that it is to replace, on disk, with that one's mode and owner.
+fn prepared(path: &Path, content: &[u8], mode: u32) -> std::io::Result<(NamedTempFile, PathBuf)> {
     let target = real(path);
     let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
     let old = std::fs::metadata(&target).ok();
@@ -55,13 +81,13 @@ fn replace_unless(
         }
     }
     new.as_file().sync_all()?;
-    // As late as can be: everything slow is done.
-    if changed(&target) {
-        return Ok(false);
-    }
-    new.persist(&target).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()?;
-    Ok(true)
+    Ok((new, target))
+}
+
+/// The new name is on disk, too.
+fn keep(target: &Path) -> std::io::Result<()> {
+    let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Removes a file; a link to it stays.
@@ -145,6 +171,35 @@ mod tests {
         assert!(!replace_if(&file, Some(b"other"), b"two", 0o600).unwrap());
         assert!(replace_if(&file, Some(b"one"), b"two", 0o600).unwrap());
         assert_eq!(std::fs::read(&file).unwrap(), b"two");
+    }
+
+    /// An editor saves by renaming, again and again, while we add to whatever we have just seen.
+    #[test]
+    fn no_edit_is_lost_at_the_moment_of_the_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, part) = (folder.path().join("a"), folder.path().join("part"));
+        replace(&file, b"edit 0", 0o600).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(order) {
+                    let seen = std::fs::read(&file).unwrap();
+                    let mut ours = seen.clone();
+                    ours.push(b'+');
+                    replace_if(&file, Some(&seen), &ours, 0o600).unwrap();
+                }
+            });
+            for n in 1..300 {
+                let edit = format!("edit {n}.");
+                substrate_testkit::write_file(&part, edit.as_bytes());
+                std::fs::rename(&part, &file).unwrap();
+                substrate_testkit::wait_until(std::time::Duration::from_secs(20), &edit, || {
+                    std::fs::read(&file).unwrap().starts_with(edit.as_bytes())
+                });
+            }
+            is_over.store(true, order);
+        });
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn a_persistent_agent_s_five_events_are_scripts_that_can_be_edited() {
     Running::start(command, input).finish(SOON).success();
     assert_eq!(bytes(&env.home().join("ran")), b"edited\n");
     // Without the profile they go, but for the one that is the user's now.
-    env.substrate(["hooks", "install", "--profile", "standard"]).success();
+    env.substrate(["hooks", "install", "--profile", "standard", "--only"]).success();
     assert_eq!(files(&env.config().join("hooks")), ["substrate/stop.sh"]);
 }
 
@@ -163,7 +163,7 @@ fn up_sums_up_asks_once_and_says_what_to_try() {
         "~/.claude/settings.json",
         "~/.claude/skills/substrate/SKILL.md",
         "28 events",
-        "standard (mail, file leases, guards",
+        "standard (always on: names, mail, leases, guards",
         "substrate hooks uninstall",
         "substrate uninstall",
         "--dry-run",
