@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::{Errno, read, writev};
+use rustix::io::{Errno, read};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::frame::{HEADER_LEN, Header, Kind, VERSION};
@@ -125,7 +125,7 @@ impl Conn {
             let mut unsent = |part| IoSlice::new(skipped(part, &mut skip));
             let mut all = [unsent(&header); MAX_PARTS];
             all[1..=N].copy_from_slice(&parts.map(unsent));
-            match writev(&self.fd, &all[..=N]) {
+            match gather_send(&self.fd, &all[..=N]) {
                 Ok(n) => sent += n,
                 Err(Errno::AGAIN) => wait(&self.fd, PollFlags::OUT, patience)?,
                 Err(Errno::INTR) => {}
@@ -176,6 +176,19 @@ impl Conn {
             }
         }
     }
+}
+
+/// Sends without the signal that a connection which has ended would raise.
+#[cfg(target_os = "linux")]
+fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+    sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+}
+
+/// std has the signal ignored there.
+#[cfg(not(target_os = "linux"))]
+fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    rustix::io::writev(fd, parts)
 }
 
 /// The first frame, if it is whole.

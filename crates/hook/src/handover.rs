@@ -6,7 +6,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ipc::{HookRequest, place};
@@ -38,7 +38,7 @@ pub(crate) struct Handover<'a> {
 impl Handover<'_> {
     /// Becomes `substrate`. Returns only if that fails; then the agent goes on, and a line is left for
     /// `substrate doctor`.
-    pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> ExitCode {
+    pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> u8 {
         let (home, why) = (self.home, self.why);
         let error = match request_file(request) {
             Ok(file) => self.become_substrate(&file),

@@ -3,12 +3,10 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::stdio::{stderr, stdout};
-
-use crate::conn::wait;
 
 /// A reader that takes nothing for so long never will.
 const UNREAD: Duration = Duration::from_secs(5);
@@ -33,7 +31,7 @@ pub fn printed(out: &[u8], err: &[u8]) -> bool {
 /// Says whether all of it went out. A reader that went away, or takes nothing, is no reason to fail or to wait for ever.
 fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
-        if wait(&fd, PollFlags::OUT, UNREAD).is_err() {
+        if !takes_more(&fd) {
             return false;
         }
         match rustix::io::write(&fd, &bytes[..bytes.len().min(AT_ONCE)]) {
@@ -43,6 +41,17 @@ fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// Waits until the stream takes something. A pipe without a reader never will, and writing to it would raise a signal.
+fn takes_more(fd: impl AsFd) -> bool {
+    let limit = Timespec::try_from(UNREAD).ok();
+    let mut fds = [PollFd::new(&fd, PollFlags::OUT)];
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(0) => false,
+        Ok(_) => !fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL),
+        Err(error) => error == Errno::INTR,
+    }
 }
 
 /// Where a stream was closed, the null device is in its place, and takes everything.

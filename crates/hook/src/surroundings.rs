@@ -1,7 +1,8 @@
 //! The process's own surroundings, read from the system in one piece each: no allocation, no copies.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
@@ -39,10 +40,38 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) deadline_ms: Option<u32>,
 }
 
+/// The arguments as the C library hands them over.
+pub(crate) struct Given {
+    pub(crate) n: c_int,
+    pub(crate) args: *const *const c_char,
+}
+
+impl Given {
+    /// For a `main` that std calls: std knows the arguments.
+    #[cfg(not(all(target_os = "linux", not(test))))]
+    pub(crate) const BY_STD: Self = Self { n: 0, args: std::ptr::null() };
+
+    /// For a system that shows no `/proc`.
+    #[cold]
+    #[expect(
+        unsafe_code,
+        reason = "std does not know the arguments of a program that it does not start"
+    )]
+    fn each(&self) -> Vec<Vec<u8>> {
+        if self.args.is_null() {
+            return std::env::args_os().map(|arg| arg.as_bytes().to_vec()).collect();
+        }
+        (0..usize::try_from(self.n).unwrap_or(0))
+            // SAFETY: the C library gives `n` pointers to strings that end with a zero byte and live as long as we do.
+            .map(|at| unsafe { CStr::from_ptr(*self.args.add(at)) }.to_bytes().to_vec())
+            .collect()
+    }
+}
+
 impl<'a> Surroundings<'a> {
-    pub(crate) fn look(space: &'a mut Space) -> Self {
+    pub(crate) fn look(space: &'a mut Space, given: &Given) -> Self {
         let all = read(c"/proc/self/cmdline", &mut space.args)
-            .unwrap_or_else(|| zero_ended(std::env::args_os().map(|arg| arg.as_bytes().to_vec())));
+            .unwrap_or_else(|| zero_ended(given.each().into_iter()));
         let args = &all[(end_of(all) + 1).min(all.len())..];
         let cwd = link(c"/proc/self/cwd", &mut space.cwd).unwrap_or_else(|| {
             std::env::current_dir().unwrap_or_default().into_os_string().leak().as_bytes()
@@ -147,11 +176,25 @@ fn end_of(bytes: &[u8]) -> usize {
 
 /// A file of the system that fits into the space.
 fn read<'a>(path: &CStr, space: &'a mut [MaybeUninit<u8>]) -> Option<&'a mut [u8]> {
-    let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    let file = open_above_streams(path)?;
     let (bytes, rest) = rustix::io::read(&file, space).ok()?;
     // Closed when the process ends, which is soon.
     std::mem::forget(file);
     (!bytes.is_empty() && !rest.is_empty()).then_some(bytes)
+}
+
+/// Opens a file under a number that is not a standard stream's. Where the caller closed one, its number is the next to be
+/// given out, and the null device takes it, so that nothing else is ever read or written there.
+fn open_above_streams(path: &CStr) -> Option<OwnedFd> {
+    let open = |path| rustix::fs::open(path, OFlags::RDWR.union(OFlags::CLOEXEC), Mode::empty());
+    let mut file =
+        rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    while file.as_raw_fd() <= 2 {
+        drop(file);
+        std::mem::forget(open(c"/dev/null").ok()?);
+        file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    }
+    Some(file)
 }
 
 /// Where a link of the system leads.
