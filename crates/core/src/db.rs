@@ -4,6 +4,8 @@
 
 use thiserror::Error;
 
+use crate::memo::Memo;
+
 /// One open transaction.
 pub trait Db {
     /// Runs a statement; the number of rows that it changed.
@@ -20,6 +22,11 @@ pub trait Db {
     /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for at
     /// most a quarter of the pages.
     fn size_bytes(&mut self) -> Result<i64, DbError>;
+
+    /// What the one writer remembers between transactions. Readers remember nothing.
+    fn memo(&mut self) -> Option<&mut Memo> {
+        None
+    }
 }
 
 /// A value bound to a placeholder.

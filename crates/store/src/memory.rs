@@ -37,7 +37,7 @@ pub fn seed(memory: &mut Writer, database: &Path, tables: &[&str]) -> Result<See
     let until = Instant::now() + MAX_TIME;
     let disk = look_at(database);
     let mut seeded = Seeded::default();
-    let tx = memory.begin(Durability::Normal)?;
+    let mut tx = memory.begin(Durability::Normal)?;
     for table in tables {
         let (n_rows, missing) = match &disk {
             Ok(disk) => copy(disk, tx.conn(), table, MAX_ROWS, until)?,
@@ -53,7 +53,7 @@ pub fn seed(memory: &mut Writer, database: &Path, tables: &[&str]) -> Result<See
 /// not, the rows that memory has are written over those of the disk, so that what could not be read stays.
 pub fn give_back(memory: &Writer, disk: &mut Writer, seeded: &Seeded) -> Result<(), DbError> {
     let until = Instant::now() + MAX_TIME * 60;
-    let tx = disk.begin(Durability::Full)?;
+    let mut tx = disk.begin(Durability::Full)?;
     for SeededTable { name, missing, .. } in &seeded.tables {
         if missing.is_none() {
             tx.conn().execute(&format!("delete from \"{name}\""), []).map_err(db_error)?;

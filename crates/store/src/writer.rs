@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use substrate_core::{Db as _, DbError, Timestamp};
+use substrate_core::{Db as _, DbError, Memo, Timestamp};
 
 use crate::bind;
 use crate::error::{StoreError, db_error, refuse_empty};
@@ -37,6 +37,7 @@ pub struct Writer {
     durability: Durability,
     /// `None`: in memory.
     log: Option<Log>,
+    memo: Memo,
 }
 
 impl Writer {
@@ -49,7 +50,8 @@ impl Writer {
             .and_then(|()| Log::of(&mut conn, path))
             .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
         let durability = Durability::Normal;
-        Ok(Self { conn, path: path.to_owned(), patience, durability, log: Some(log) })
+        let memo = Memo::default();
+        Ok(Self { conn, path: path.to_owned(), patience, durability, log: Some(log), memo })
     }
 
     /// A database that lives as long as this value, with the whole schema. For a daemon whose disk can't be written.
@@ -64,6 +66,7 @@ impl Writer {
             patience: Duration::ZERO,
             durability: Durability::Normal,
             log: None,
+            memo: Memo::default(),
         })
     }
 
@@ -118,7 +121,7 @@ impl Writer {
             }
         }
         self.conn.busy_timeout(self.patience).map_err(db_error)?;
-        Ok(Tx::begun(&self.conn))
+        Ok(Tx::begun(&self.conn, Some(&mut self.memo)))
     }
 
     /// Begins a transaction in which reading works whoever holds the database, and writing fails at once. It is never
