@@ -3,6 +3,8 @@
 //! Counts, not times: the same on a busy machine, so `make test` can judge every commit.
 
 mod count;
+mod daemon;
+mod dump;
 mod tools;
 
 use anyhow::{Result, bail};
@@ -42,10 +44,12 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     let sandbox = Sandbox::new(&dist, Autostart::Off)?;
     sandbox.start_daemon()?;
     let payload = payload::pre_tool_use("toolu_gate", "Write", SIZE);
-    if top {
-        return count::profile(&sandbox, &dist::build_hook_with_symbols()?, &payload);
-    }
-    judge(&dist, &sandbox, &payload)
+    let hook = if top {
+        count::profile(&sandbox, &dist::build_hook_with_symbols()?, &payload)?
+    } else {
+        judge(&dist, &sandbox, &payload)?
+    };
+    Ok(daemon::run(&dist, top)? && hook)
 }
 
 fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {
