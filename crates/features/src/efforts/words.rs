@@ -273,14 +273,16 @@ fn content(path: &str, file: Option<&str>, room: usize) -> String {
 
 /// Directions that an earlier window was told.
 pub(super) fn directions(paths: &[String]) -> String {
+    let names: Vec<String> =
+        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
     format!(
         "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
-        listed(paths)
+        names.join(", ")
     )
 }
 
 /// What a subagent is told.
-pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
+pub(super) fn for_subagent(effort: &Effort) -> String {
     let Effort { id, skill, phase, task, block_at, config, .. } = effort;
     let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
     let mut out = format!(
@@ -292,19 +294,7 @@ pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
     if !config.log.is_empty() {
         let _infallible = write!(out, "\nIts log is kept like this:{}", text::quoted(&config.log));
     }
-    if !directions.is_empty() {
-        let names = listed(directions);
-        let _infallible =
-            write!(out, "\nIts directions: {names}; read them before you edit beside them.");
-    }
     out
-}
-
-/// Paths, as many as anybody reads.
-fn listed(paths: &[String]) -> String {
-    let names: Vec<String> =
-        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
-    names.join(", ")
 }
 
 /// What a summary must not lose.

@@ -58,26 +58,15 @@ fn compaction_briefs_all_that_matters_within_the_budget() {
 }
 
 #[test]
-fn a_subagent_is_told_the_directions_and_how_the_log_is_kept() {
+fn a_subagent_is_told_how_the_log_is_kept() {
     let mut stage = two();
     let found = json!({"config": {"log": "## What, why\n[x] y"}});
     let body = json!({"skill": "fix", "task": "tasks/door", "found": found});
     must(&mut stage, LION, "start", body);
-    stage.set("[efforts]\non = true\n[directives]\non = true\n");
-    let read = ToolCall { files: vec!["/repo/a.rs".to_owned()], ..call("Read", ToolClass::Read) };
-    let need = substrate_core::Need::Directives {
-        file: "/repo/a.rs".to_owned(),
-        cwd: "/repo".to_owned(),
-        project: None,
-    };
-    let names = substrate_core::facts::Found::Names(vec!["/repo/AGENTS.md".to_owned()]);
-    stage.facts.insert(need, names);
-    stage.machine.texts.insert("/repo/AGENTS.md".to_owned(), "Only tabs.".to_owned());
-    after(&mut stage, LION, read);
     let told = said(&happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain));
     assert!(
         told.ends_with(
-            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y\nIts directions: `/repo/AGENTS.md`; read them before you edit beside them."
+            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y"
         ),
         "{told}"
     );
