@@ -113,7 +113,7 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
     let files = effort.config.preload.iter().filter(|path| !told.contains(path));
     let mut more = Vec::new();
     for path in files {
-        let text = words::preloaded(path, pending::text(cx, path).as_deref(), room);
+        let text = words::preloaded(path, pending::text(cx, path).as_ref(), room);
         room = room.saturating_sub(text.len());
         more.push(text);
     }

@@ -11,6 +11,7 @@ use super::config::capitals;
 use super::make::Beginning;
 use super::ops::Effort;
 use super::ops_pending::{Message, Pending, What};
+use super::pending::Text;
 use crate::context::face::Usage;
 
 /// Bytes that one thing may take of what a window begins with; together they leave room for the other features.
@@ -222,7 +223,7 @@ pub(super) fn payload(effort: &Effort, text: &str) -> String {
 }
 
 /// What waits for an effort. Of a file as much as there is room for.
-pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>, room: usize) -> String {
+pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&Text>, room: usize) -> String {
     let Pending { id, what, body, who } = pending;
     match what {
         What::Inject => {
@@ -244,18 +245,18 @@ pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>, room: 
 }
 
 /// A file that every window of the effort begins with: whole, if there is room for it.
-pub(super) fn preloaded(path: &str, file: Option<&str>, room: usize) -> String {
+pub(super) fn preloaded(path: &str, file: Option<&Text>, room: usize) -> String {
     let head = format!("File `{}`:", one_line(path, 240));
     let content = content(path, file, room.saturating_sub(head.len()));
     head + &content
 }
 
-fn content(path: &str, file: Option<&str>, room: usize) -> String {
-    let Some(text) = file else {
+fn content(path: &str, file: Option<&Text>, room: usize) -> String {
+    let Some(file) = file else {
         return " it can't be shown: it is gone, no text, or a link by now.".to_owned();
     };
-    let whole = text::quoted(text.trim());
-    if whole.len() <= room {
+    let whole = text::quoted(file.shown.trim());
+    if file.is_whole && whole.len() <= room {
         return whole;
     }
     let command = format!("`cat {}`", shell_word(&one_line(path, 240)));

@@ -103,6 +103,23 @@ fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
     }
 }
 
+/// Without its secrets the beginning of a long file is short, and still only its beginning.
+#[test]
+fn a_long_file_is_not_taken_for_whole() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let key = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n";
+    let key = key.replace("{}", &"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(240));
+    let text = format!("first\n{key}{}last\n", "more\n".repeat(300));
+    stage.machine.texts.insert("/repo/a.md".to_owned(), text);
+    stage.machine.files.insert("/repo/a.md".to_owned(), 1);
+    must(&mut stage, LION, "preload", json!({"files": ["/repo/a.md"]}));
+    let told = said(&tool(&mut stage, LION));
+    assert!(told.contains("> first\n") && !told.contains("MIIE"), "{told}");
+    assert!(told.len() < 2_000 && !told.contains("last"), "{told}");
+    assert!(told.ends_with("That is its beginning; `cat /repo/a.md` shows all of it."), "{told}");
+}
+
 #[test]
 fn a_teammate_without_work_is_told_to_the_main_thread_once_and_holds_nobody() {
     let mut stage = two();
