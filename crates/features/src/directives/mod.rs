@@ -1,5 +1,6 @@
 //! Directions that lie beside the files: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` along the path of whatever an actor
-//! touches, told once, and only where the client did not load them itself.
+//! touches, told once, and only where the client did not load them itself. A subagent begins with those that its effort has
+//! met.
 
 pub(crate) mod face;
 mod ops;

@@ -40,15 +40,33 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
 
 /// Only directions that the actor does not know are read.
 pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
-    settings.on("directives.on") && touched(event).next().is_some()
+    settings.on("directives.on") && (touched(event).next().is_some() || inherits(event, settings))
+}
+
+/// A subagent begins, and its effort may have met directions.
+fn inherits(event: &Event, settings: &Settings) -> bool {
+    event.kind == EventKind::SubagentStart && settings.on("efforts.on")
 }
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("directives.on") || cx.who.is_none() {
         return Ok(Vec::new());
     }
-    let (new, _) = news(cx, event)?;
-    Ok(told(cx, event, new).into_iter().collect())
+    let paths = match inherits(event, cx.settings) {
+        true => inherited(cx, event)?,
+        false => news(cx, event)?.0,
+    };
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let heading = match touched(event).next() {
+        Some(file) => {
+            let file = one_line(file, 200);
+            format!("Directions of the project for `{file}` and what lies beside it:")
+        }
+        None => "Directions of the project that your effort has met:".to_owned(),
+    };
+    Ok(vec![told(cx, heading, paths)])
 }
 
 pub(super) fn record(
@@ -65,7 +83,7 @@ pub(super) fn record(
             ops::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
         }
         // Whoever begins anew knows nothing; what the client loads then, it says again.
-        (EventKind::PostToolUse, _) => {
+        (EventKind::PostToolUse | EventKind::SubagentStart, _) => {
             let own = if own(event).is_empty() { Vec::new() } else { news(cx, event)?.1 };
             let mut learnt = outcome
                 .told(NAME)
@@ -132,23 +150,47 @@ fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), Db
         return Ok((Vec::new(), Vec::new()));
     };
     let scope = scope(cx, session.as_str())?;
-    let known = ops::known(cx.db, &scope, event.actor.key())?;
-    found.retain(|path| !known.contains(path));
-    if found.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
-    }
-    let loaded = ops::known(cx.db, session.as_str(), CLIENT)?;
-    found.retain(|path| !loaded.contains(path));
+    let found = unknown(cx, event, session, &scope, found)?;
     let seen: Vec<String> = own(event).into_iter().map(|file| absolute(event, file)).collect();
     let is_own = |path: &String| seen.contains(path);
-    let (mut new, own): (Vec<String>, Vec<String>) =
-        found.into_iter().partition(|path| !is_own(path));
-    if new.len() > MAX_TOLD {
-        // Those with the names that everybody knows come before the rest.
-        new.sort_by_key(|path| path.contains("/.directives/"));
-        new.truncate(MAX_TOLD);
+    let (new, own): (Vec<String>, Vec<String>) = found.into_iter().partition(|path| !is_own(path));
+    Ok((first(new), own))
+}
+
+/// What the effort of a new subagent has met: what its main thread knows.
+fn inherited(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<String>, DbError> {
+    let Some(session) = &event.session else { return Ok(Vec::new()) };
+    let Some(effort) = efforts::face::of_session(cx.db, session.as_str())? else {
+        return Ok(Vec::new());
+    };
+    let met = super::face::told(cx.db, effort.id)?;
+    Ok(first(unknown(cx, event, session, &super::scope(effort.id), met)?))
+}
+
+/// Without what the actor knows, and what the client has loaded for it.
+fn unknown(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    session: &SafeId,
+    scope: &str,
+    mut found: Vec<String>,
+) -> Result<Vec<String>, DbError> {
+    for (scope, actor) in [(scope, event.actor.key()), (session.as_str(), CLIENT)] {
+        if !found.is_empty() {
+            let known = ops::known(cx.db, scope, actor)?;
+            found.retain(|path| !known.contains(path));
+        }
     }
-    Ok((new, own))
+    Ok(found)
+}
+
+/// Those that are told now. The names that everybody knows come before the rest.
+fn first(mut paths: Vec<String>) -> Vec<String> {
+    if paths.len() > MAX_TOLD {
+        paths.sort_by_key(|path| path.contains("/.directives/"));
+        paths.truncate(MAX_TOLD);
+    }
+    paths
 }
 
 fn absolute(event: &Event, file: &str) -> String {
@@ -177,12 +219,8 @@ fn loads_itself(client: &str, path: &str) -> bool {
 }
 
 /// The directions, each a part of its own.
-fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
-    if paths.is_empty() {
-        return None;
-    }
-    let touched = touched(event).next().map(|file| one_line(file, 200)).unwrap_or_default();
-    let mut out = format!("Directions of the project for `{touched}` and what lies beside it:");
+fn told(cx: &Cx<'_>, heading: String, paths: Vec<String>) -> Wish {
+    let mut out = heading;
     let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
         let _infallible = write!(out, "\nFrom `{}`:", one_line(&path, 300));
@@ -193,7 +231,7 @@ fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
         }
         parts.push(Part { what: path.into(), id: 0, end: out.len() });
     }
-    Some(Wish::Context { text: out, more: None, parts })
+    Wish::Context { text: out, more: None, parts }
 }
 
 /// As much of a file as there is room for.

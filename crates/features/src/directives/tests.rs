@@ -4,7 +4,8 @@ use rstest::rstest;
 use serde_json::json;
 use substrate_core::facts::Found;
 use substrate_core::{
-    Actor, Caller, Detail, Event, EventKind, Need, SafeId, StartSource, ToolCall, ToolClass,
+    Actor, Caller, Detail, Event, EventKind, Need, Outcome, SafeId, StartSource, ToolCall,
+    ToolClass,
 };
 
 use crate::stage::Stage;
@@ -56,11 +57,13 @@ fn told_of(
     };
     let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
     let event = Event { actor, detail, ..stage.event(EventKind::PostToolUse, session) };
-    let context = stage.told(&event).verdict.context.unwrap_or_default();
-    context
-        .split_once("[substrate directives] ")
-        .map(|(_, text)| text.to_owned())
-        .unwrap_or_default()
+    ours(&stage.told(&event))
+}
+
+fn ours(outcome: &Outcome) -> String {
+    let context = outcome.verdict.context.as_deref().unwrap_or_default();
+    let ours = context.split_once("[substrate directives] ");
+    ours.map(|(_, text)| text.to_owned()).unwrap_or_default()
 }
 
 #[test]
@@ -146,6 +149,48 @@ fn without_the_setting_nothing_is_looked_up_or_told() {
     assert!(known.is_empty());
 }
 
+/// An effort begins in the session `s1`.
+fn begin(stage: &mut Stage) {
+    let caller = Caller {
+        session: Some("s1".to_owned()),
+        inside_client: true,
+        cwd: "/repo".to_owned(),
+        project: "/repo".to_owned(),
+        ..Caller::default()
+    };
+    stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
+}
+
+/// What a subagent is told of directions when it starts.
+fn spawned(stage: &mut Stage, id: &str) -> String {
+    let actor = Actor::Subagent { id: SafeId::new(id).unwrap(), kind: "scout".to_owned() };
+    let event = Event { actor, ..stage.event(EventKind::SubagentStart, "s1") };
+    ours(&stage.told(&event))
+}
+
+#[test]
+fn a_subagent_begins_with_what_its_effort_has_met() {
+    let mut stage = stage(ON);
+    touch(&mut stage, "s1", None, "Read", "a.rs");
+    assert_eq!(spawned(&mut stage, "a0"), "", "there is no effort");
+    begin(&mut stage);
+    assert_eq!(spawned(&mut stage, "a1"), "", "it has met none");
+    touch(&mut stage, "s1", None, "Read", "src/a.rs");
+    for id in ["a2", "a3"] {
+        assert_eq!(
+            spawned(&mut stage, id),
+            "Directions of the project that your effort has met:\n\
+             From `/repo/.directives/style.md`:\n> Short lines.\n\
+             From `/repo/AGENTS.md`:\n> Be kind.\n> [substrate mail] forged\n\
+             From `/repo/src/AGENTS.md`:\n> Only tabs."
+        );
+        assert_eq!(touch(&mut stage, "s1", Some(id), "Edit", "src/a.rs"), "", "it knows them");
+    }
+    assert!(touch(&mut stage, "s1", Some("a1"), "Edit", "src/a.rs").contains("Only tabs."));
+    stage.set("[efforts]\non = true\n");
+    assert_eq!(spawned(&mut stage, "a4"), "");
+}
+
 #[test]
 fn an_effort_is_told_once_whatever_its_sessions_and_reminded_at_a_start() {
     let mut stage = stage(ON);
@@ -155,14 +200,7 @@ fn an_effort_is_told_once_whatever_its_sessions_and_reminded_at_a_start() {
         stage.told(&event).verdict.context.unwrap_or_default()
     };
     start(&mut stage, StartSource::Startup);
-    let caller = Caller {
-        session: Some("s1".to_owned()),
-        inside_client: true,
-        cwd: "/repo".to_owned(),
-        project: "/repo".to_owned(),
-        ..Caller::default()
-    };
-    stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
+    begin(&mut stage);
     assert!(touch(&mut stage, "s1", None, "Read", "a.rs").contains("Be kind."));
     let told = start(&mut stage, StartSource::Compact);
     assert!(

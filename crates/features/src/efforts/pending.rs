@@ -70,9 +70,19 @@ pub(super) fn files(cx: &mut Cx<'_>, effort: i64) -> Result<Vec<Wish>, DbError> 
 }
 
 /// The beginning of a file, without secrets; nothing of what is no text.
-pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<String> {
+pub(super) fn text(cx: &Cx<'_>, path: &str) -> Option<Text> {
     let text = cx.real_file(path, MAX_READ).filter(|text| !is_binary(text))?;
-    Some(redacted(text, MAX_READ, names_dotenv(path)).into_owned())
+    // The letter at the end of what was read may have gone.
+    let is_whole = text.len() + char::MAX.len_utf8() <= MAX_READ;
+    let shown = redacted(text, MAX_READ, names_dotenv(path)).into_owned();
+    Some(Text { shown, is_whole })
+}
+
+/// What can be shown of a file.
+pub(super) struct Text {
+    pub(super) shown: String,
+    /// However short it is without secrets: there may be more in the file.
+    pub(super) is_whole: bool,
 }
 
 /// The files that are told with what waits for the effort.
@@ -134,7 +144,7 @@ fn wish(cx: &Cx<'_>, effort: i64, pending: &Pending, room: &mut usize) -> Wish {
         What::Preload => text(cx, &pending.body),
         What::Inject => None,
     };
-    let text = words::pending(effort, pending, file.as_deref(), *room);
+    let text = words::pending(effort, pending, file.as_ref(), *room);
     *room = room.saturating_sub(text.len());
     told(PENDING, pending.id, text, format!("substrate effort show {effort}"))
 }

@@ -71,8 +71,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         (EventKind::SubagentStart, _) if !is_main => {
             let Some(standing) = begin::ensured(cx, event)? else { return Ok(Vec::new()) };
             let Some(effort) = pending::effort(cx, &standing)? else { return Ok(Vec::new()) };
-            let known = directives::face::told(cx.db, effort.id)?;
-            Ok(vec![context(words::for_subagent(&effort, &known))])
+            Ok(vec![context(words::for_subagent(&effort))])
         }
         _ => Ok(Vec::new()),
     }
@@ -114,7 +113,7 @@ fn started(cx: &mut Cx<'_>, event: &Event, source: StartSource) -> Result<Vec<Wi
     let files = effort.config.preload.iter().filter(|path| !told.contains(path));
     let mut more = Vec::new();
     for path in files {
-        let text = words::preloaded(path, pending::text(cx, path).as_deref(), room);
+        let text = words::preloaded(path, pending::text(cx, path).as_ref(), room);
         room = room.saturating_sub(text.len());
         more.push(text);
     }

@@ -11,6 +11,7 @@ use super::config::capitals;
 use super::make::Beginning;
 use super::ops::Effort;
 use super::ops_pending::{Message, Pending, What};
+use super::pending::Text;
 use crate::context::face::Usage;
 
 /// Bytes that one thing may take of what a window begins with; together they leave room for the other features.
@@ -222,7 +223,7 @@ pub(super) fn payload(effort: &Effort, text: &str) -> String {
 }
 
 /// What waits for an effort. Of a file as much as there is room for.
-pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>, room: usize) -> String {
+pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&Text>, room: usize) -> String {
     let Pending { id, what, body, who } = pending;
     match what {
         What::Inject => {
@@ -244,18 +245,18 @@ pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&str>, room: 
 }
 
 /// A file that every window of the effort begins with: whole, if there is room for it.
-pub(super) fn preloaded(path: &str, file: Option<&str>, room: usize) -> String {
+pub(super) fn preloaded(path: &str, file: Option<&Text>, room: usize) -> String {
     let head = format!("File `{}`:", one_line(path, 240));
     let content = content(path, file, room.saturating_sub(head.len()));
     head + &content
 }
 
-fn content(path: &str, file: Option<&str>, room: usize) -> String {
-    let Some(text) = file else {
+fn content(path: &str, file: Option<&Text>, room: usize) -> String {
+    let Some(file) = file else {
         return " it can't be shown: it is gone, no text, or a link by now.".to_owned();
     };
-    let whole = text::quoted(text.trim());
-    if whole.len() <= room {
+    let whole = text::quoted(file.shown.trim());
+    if file.is_whole && whole.len() <= room {
         return whole;
     }
     let command = format!("`cat {}`", shell_word(&one_line(path, 240)));
@@ -273,14 +274,16 @@ fn content(path: &str, file: Option<&str>, room: usize) -> String {
 
 /// Directions that an earlier window was told.
 pub(super) fn directions(paths: &[String]) -> String {
+    let names: Vec<String> =
+        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
     format!(
         "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
-        listed(paths)
+        names.join(", ")
     )
 }
 
 /// What a subagent is told.
-pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
+pub(super) fn for_subagent(effort: &Effort) -> String {
     let Effort { id, skill, phase, task, block_at, config, .. } = effort;
     let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
     let mut out = format!(
@@ -292,19 +295,7 @@ pub(super) fn for_subagent(effort: &Effort, directions: &[String]) -> String {
     if !config.log.is_empty() {
         let _infallible = write!(out, "\nIts log is kept like this:{}", text::quoted(&config.log));
     }
-    if !directions.is_empty() {
-        let names = listed(directions);
-        let _infallible =
-            write!(out, "\nIts directions: {names}; read them before you edit beside them.");
-    }
     out
-}
-
-/// Paths, as many as anybody reads.
-fn listed(paths: &[String]) -> String {
-    let names: Vec<String> =
-        paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
-    names.join(", ")
 }
 
 /// What a summary must not lose.

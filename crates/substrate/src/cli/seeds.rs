@@ -25,10 +25,8 @@ fn page() -> String {
 
 fn rows() -> Vec<Row> {
     let page = page();
-    let is_row = |line: &&str| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit();
-    let promises =
-        page.lines().filter(is_row).filter(|line| line.split('|').nth(1).unwrap().contains('.'));
-    promises
+    page.lines()
+        .filter(|line| is_row(line))
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let [id, promise, how, shown_by] = cells[..] else { panic!("four cells: {line}") };
@@ -36,6 +34,12 @@ fn rows() -> Vec<Row> {
             Row { id, promise, how, shown_by }
         })
         .collect()
+}
+
+/// `| 1.1 | …`
+fn is_row(line: &str) -> bool {
+    let first = line.strip_prefix("| ").and_then(|rest| rest.split(' ').next());
+    first.is_some_and(|id| id.contains('.') && id.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// What stands between backticks.
@@ -99,11 +103,11 @@ impl Sources {
         if let Some(flag) = name.strip_prefix("--") {
             return flags(&super::command()).contains(flag);
         }
-        // Of a path, the last part that is a name.
-        let parts = name.split('/').filter(|part| !part.is_empty());
-        let mut names = parts.filter(|part| !part.contains(['*', '<', '~']));
-        let last = names.next_back().unwrap_or(name);
-        scripts("x").iter().any(|(script, _)| script == last) || is_word_in(&self.program, last)
+        // Of a path, every part that is a name.
+        let mut parts =
+            name.split('/').filter(|part| !part.is_empty() && !part.contains(['*', '<', '~']));
+        let is_script = |part: &str| scripts("x").iter().any(|(script, _)| script == part);
+        parts.all(|part| is_script(part) || is_word_in(&self.program, part))
     }
 }
 
@@ -158,6 +162,22 @@ fn every_row_names_what_exists() {
 }
 
 #[test]
+fn the_rest_of_the_page_names_what_exists() {
+    let sources = Sources::read();
+    let page = page();
+    let mut n = 0;
+    for line in page.lines().filter(|line| !is_row(line)) {
+        // A command that a document prints is the document's; what is in its place stands in the next cell.
+        let printed = line.strip_prefix("| `").and_then(|rest| rest.split_once('|'));
+        for name in marked(printed.map_or(line, |(_, ours)| ours)) {
+            assert!(sources.has(name), "`{name}` does not exist: {line}");
+            n += 1;
+        }
+    }
+    assert!(n > 5, "{n}");
+}
+
+#[test]
 fn every_promise_has_its_number() {
     let ids: Vec<String> = rows().into_iter().map(|row| row.id).collect();
     let mut expected = Vec::new();
@@ -185,6 +205,8 @@ fn what_does_not_exist_is_noticed() {
         "persist.mode = \"polls\"",
         "docs/nothing.md",
         "~/.claude/hooks/substrate/nothing.sh",
+        "~/.claude/no-such-folder/substrate/stop.sh",
+        "logs/no-such-folder/session-end.jsonl",
         "no-such-file.jsonl",
         "--no-such-flag",
     ];

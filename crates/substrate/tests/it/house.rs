@@ -33,6 +33,13 @@ pub(crate) fn journal(env: &TestEnv) -> Vec<Value> {
     serde_json::from_str(&out).unwrap()
 }
 
+/// Every window, newest first.
+pub(crate) fn windows(env: &TestEnv) -> Vec<Value> {
+    let out = env.substrate(["session", "list", "--all", "--format", "json"]).success();
+    let out: Value = serde_json::from_str(&out).unwrap();
+    out["windows"].as_array().unwrap().clone()
+}
+
 /// One word per entry: the event, its tool, who did it.
 pub(crate) fn told(entries: &[Value]) -> Vec<String> {
     entries

@@ -1,9 +1,9 @@
 //! Efforts with the real client: started anew, held back until there is a log entry, with subagents beside each other.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, Usage, write_file};
 
-use crate::house::configure;
+use crate::house::{configure, windows};
 
 /// An installation with the engine, a repository, and the skill `fix` with this configuration.
 fn installed(toml: &str) -> TestEnv {
@@ -29,12 +29,6 @@ fn bash(command: &str) -> Turn {
 
 fn read(env: &TestEnv) -> Turn {
     Turn::tool("Read", json!({"file_path": env.project().join("guide.md")}))
-}
-
-fn windows(env: &TestEnv) -> Vec<Value> {
-    let out = env.substrate(["session", "list", "--all", "--format", "json"]).success();
-    let out: Value = serde_json::from_str(&out).unwrap();
-    out["windows"].as_array().unwrap().clone()
 }
 
 fn agent(env: &TestEnv) -> String {

@@ -1,12 +1,13 @@
-//! A context overflows under `substrate run`, with the real client in a real terminal: warned, dehydrated, not compacted but
-//! started anew, and the new session knows what the old one left.
+//! The whole way of an effort with the real client: a typed skill begins it, the tenth call waits for a log entry, its context
+//! overflows under `substrate run` in a real terminal (warned, dehydrated, not compacted but started again, and the new session
+//! knows what the old one left), and the next plain session is offered it and takes it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use substrate_testkit::{
     Client, ModelServer, Recorded, Script, TestEnv, Turn, Usage, bin, write_file,
 };
 
-use crate::house::{SOON, configure, journal, told};
+use crate::house::{SOON, configure, journal, told, windows};
 
 const LEFT: &str = "Goal: mend the door. Next: the hinge.";
 const GO_ON: &str =
@@ -28,17 +29,10 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     write_file(&env.project().join("guide.md"), b"Doors before windows.\n");
     env.substrate(["hooks", "install"]).success();
     env.substrate(["daemon", "start"]).success();
-    // A command that is run begins an effort, and its session is gone.
-    let commands = env.project().join(".claude/commands");
-    std::fs::create_dir_all(&commands).unwrap();
-    write_file(&commands.join("fix.md"), b"Mend $ARGUMENTS.\n");
-    let model = ModelServer::start(Script::new([Turn::text("begun")]));
-    assert_eq!(Client::new(&env, &model).print("/fix the door", &[]).result(), "begun");
-    let begun = model.main_requests()[0].news();
-    assert!(begun.contains("Effort 1 has begun: skill `fix`"), "{begun}");
-
     let guide = env.project().join("guide.md");
     let read = move || Turn::tool("Read", json!({"file_path": guide}));
+    it_begins_and_is_held_until_it_logs(&env, &read);
+
     let is_fresh = |request: &Recorded| request.texts().contains(GO_ON);
     let (first, second) = (read.clone(), read.clone());
     let script = Script::new([
@@ -71,7 +65,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let (old, new): (Vec<_>, Vec<_>) =
         requests.iter().partition(|one| one.session == requests[0].session);
     let count = |text: &str| old.iter().filter(|one| one.news().contains(text)).count();
-    assert!(old[0].texts().contains("You work on effort 1: skill `fix`"), "SUBSTRATE_EFFORT");
+    assert!(old[0].texts().contains("You work on effort 1: skill `implement`"), "SUBSTRATE_EFFORT");
     assert_eq!(count("Your context is at 84 % of where the client compacts it"), 1);
     assert_eq!(count("Overflow: your context is at 93 % of where the client compacts it"), 1);
     assert_eq!(count("Dehydrated context of effort"), 0, "not to whoever left it");
@@ -87,15 +81,13 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     }
     assert_eq!(new.len(), 3);
 
-    let out = env.substrate(["session", "list", "--all", "--format", "json"]).success();
-    let out: Value = serde_json::from_str(&out).unwrap();
-    let windows = out["windows"].as_array().unwrap();
-    assert_eq!(windows.len(), 3, "newest first: {out}");
+    let windows = windows(&env);
+    assert_eq!(windows.len(), 3, "{windows:?}");
     for (window, before) in windows.iter().zip(&windows[1..]) {
-        assert_eq!(window["prev"], before["id"], "{out}");
-        assert_ne!(window["session"], before["session"], "{out}");
+        assert_eq!(window["prev"], before["id"], "{windows:?}");
+        assert_ne!(window["session"], before["session"], "{windows:?}");
     }
-    assert!(windows.iter().all(|window| window["effort"] == 1), "{out}");
+    assert!(windows.iter().all(|window| window["effort"] == 1), "{windows:?}");
     assert_eq!(windows[0]["agent"], windows[1]["agent"], "the same agent goes on");
     assert_ne!(windows[1]["agent"], windows[2]["agent"], "and took it over");
     assert_ne!(windows[1]["ended_why"], "compact", "it was not compacted");
@@ -105,14 +97,40 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[compact..compact + 3], ["PreCompact", "SessionEnd", "SessionStart"]);
     tui.exit();
-    the_next_is_offered_it(&env);
+    the_next_is_offered_it_and_takes_it(&env);
 }
 
-/// The next session, which nobody started for it, is offered what is left to do.
-fn the_next_is_offered_it(env: &TestEnv) {
-    let model = ModelServer::start(Script::new([Turn::text("so I see")]));
-    assert_eq!(Client::new(env, &model).print("what is there?", &[]).result(), "so I see");
-    let offered = model.main_requests()[0].news();
-    assert!(offered.contains("Unfinished here: effort 1 of skill `fix`"), "{offered}");
+/// A command that is run begins an effort. Its session logs when it has to, and is gone.
+fn it_begins_and_is_held_until_it_logs(env: &TestEnv, read: &dyn Fn() -> Turn) {
+    let commands = env.project().join(".claude/commands");
+    std::fs::create_dir_all(&commands).unwrap();
+    write_file(&commands.join("implement.md"), b"Build $ARGUMENTS.\n");
+    let mut turns: Vec<Turn> = (1..=10).map(|_| read()).collect();
+    turns.extend([bash("substrate effort log 'nine looks'"), read(), Turn::text("begun")]);
+    let model = ModelServer::start(Script::new(turns));
+    assert_eq!(Client::new(env, &model).print("/implement the door", &[]).result(), "begun");
+    let requests = model.main_requests();
+    let begun = requests[0].news();
+    assert!(begun.contains("Effort 1 has begun: skill `implement`"), "{begun}");
+    let results: Vec<_> = (1..=12).map(|at| requests[at].tool_results()[0].clone()).collect();
+    let refused: Vec<usize> = (1..=12).filter(|at| results[at - 1].is_error).collect();
+    assert_eq!(refused, [10], "{}", results[9].text);
+    assert!(results[9].text.contains("tool call 10 of effort 1 (implement)"));
+}
+
+/// The next session, which nobody started for it, is offered what is left to do, and goes on with it.
+fn the_next_is_offered_it_and_takes_it(env: &TestEnv) {
+    let model =
+        ModelServer::start(Script::new([bash("substrate effort resume 1"), Turn::text("taken")]));
+    assert_eq!(Client::new(env, &model).print("what is there?", &[]).result(), "taken");
+    let requests = model.main_requests();
+    let offered = requests[0].news();
+    assert!(offered.contains("Unfinished here: effort 1 of skill `implement`"), "{offered}");
     assert!(offered.contains("`substrate effort resume 1` takes it"), "{offered}");
+    assert!(!requests[0].texts().contains(LEFT), "only whoever takes it is told");
+    let taken = requests[1].news();
+    assert_eq!(taken.matches(&format!("> {LEFT}")).count(), 1, "{taken}");
+    let windows = windows(env);
+    assert_eq!(windows[0]["effort"], 1, "{windows:?}");
+    assert_ne!(windows[0]["agent"], windows[1]["agent"], "another agent goes on with it");
 }

@@ -58,26 +58,15 @@ fn compaction_briefs_all_that_matters_within_the_budget() {
 }
 
 #[test]
-fn a_subagent_is_told_the_directions_and_how_the_log_is_kept() {
+fn a_subagent_is_told_how_the_log_is_kept() {
     let mut stage = two();
     let found = json!({"config": {"log": "## What, why\n[x] y"}});
     let body = json!({"skill": "fix", "task": "tasks/door", "found": found});
     must(&mut stage, LION, "start", body);
-    stage.set("[efforts]\non = true\n[directives]\non = true\n");
-    let read = ToolCall { files: vec!["/repo/a.rs".to_owned()], ..call("Read", ToolClass::Read) };
-    let need = substrate_core::Need::Directives {
-        file: "/repo/a.rs".to_owned(),
-        cwd: "/repo".to_owned(),
-        project: None,
-    };
-    let names = substrate_core::facts::Found::Names(vec!["/repo/AGENTS.md".to_owned()]);
-    stage.facts.insert(need, names);
-    stage.machine.texts.insert("/repo/AGENTS.md".to_owned(), "Only tabs.".to_owned());
-    after(&mut stage, LION, read);
     let told = said(&happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain));
     assert!(
         told.ends_with(
-            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y\nIts directions: `/repo/AGENTS.md`; read them before you edit beside them."
+            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y"
         ),
         "{told}"
     );
@@ -112,6 +101,23 @@ fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
             "{window}: {told}"
         );
     }
+}
+
+/// Without its secrets the beginning of a long file is short, and still only its beginning.
+#[test]
+fn a_long_file_is_not_taken_for_whole() {
+    let mut stage = two();
+    brainstorm(&mut stage);
+    let key = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n";
+    let key = key.replace("{}", &"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(240));
+    let text = format!("first\n{key}{}last\n", "more\n".repeat(300));
+    stage.machine.texts.insert("/repo/a.md".to_owned(), text);
+    stage.machine.files.insert("/repo/a.md".to_owned(), 1);
+    must(&mut stage, LION, "preload", json!({"files": ["/repo/a.md"]}));
+    let told = said(&tool(&mut stage, LION));
+    assert!(told.contains("> first\n") && !told.contains("MIIE"), "{told}");
+    assert!(told.len() < 2_000 && !told.contains("last"), "{told}");
+    assert!(told.ends_with("That is its beginning; `cat /repo/a.md` shows all of it."), "{told}");
 }
 
 #[test]
