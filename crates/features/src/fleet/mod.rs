@@ -14,7 +14,6 @@ mod schema;
 mod status;
 mod tick;
 mod verbs;
-mod verbs_tmux;
 mod view;
 
 #[cfg(test)]
@@ -71,11 +70,11 @@ pub(crate) const FEATURE: Feature = Feature {
     explain: Some(explain::explain),
     tick: Some(tick::tick),
     verbs: &[
-        Verb::of::<verbs::List>(),
-        Verb::of::<verbs::Check>(),
-        Verb::of::<verbs_tmux::On>(),
-        Verb::of::<verbs_tmux::Off>(),
-        Verb::of::<verbs_tmux::Status>(),
+        Verb::of::<verbs::fleet::List>(),
+        Verb::of::<verbs::fleet::Check>(),
+        Verb::of::<verbs::tmux::On>(),
+        Verb::of::<verbs::tmux::Off>(),
+        Verb::of::<verbs::tmux::Status>(),
     ],
     ..Feature::NOTHING
 };

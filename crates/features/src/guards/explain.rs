@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use substrate_core::{Cx, DbError, Event, FeatureError};
 
-use super::memory::{self, Call};
+use super::ops::{self, Call};
 use super::policy::{self, Judged};
 use super::rule::{self, Action, Again};
-use super::set::Entry;
+use super::rule_set::Entry;
 
 /// The event was just considered, so what the rules remember of it has its very time.
 pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureError> {
@@ -40,13 +40,13 @@ fn did(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Result<Option<&'static 
     let Some(session) = event.session.as_ref().map(substrate_core::SafeId::as_str) else {
         return Ok(Some(rule.action.name()));
     };
-    if rule.once && memory::said_at(cx.db, session, &key)?.is_some_and(|at| at < cx.now) {
+    if rule.once && ops::said_at(cx.db, session, &key)?.is_some_and(|at| at < cx.now) {
         return Ok(None);
     }
     if rule.action == Action::Deny && rule.again != Again::Deny {
         let digest = policy::digest(event);
         let call = Call { session, actor: event.actor.key(), rule: &key, digest: &digest };
-        if memory::refused_at(cx.db, call, cx.now)?.is_some_and(|at| at < cx.now) {
+        if ops::refused_at(cx.db, call, cx.now)?.is_some_and(|at| at < cx.now) {
             return Ok(Some(if rule.again == Again::Ask { "ask" } else { "allow" }));
         }
     }

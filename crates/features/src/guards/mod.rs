@@ -4,25 +4,18 @@
 //! A rule that can't be judged is reported and lets the agent go on, unless it is set to fail closed. A command line is read
 //! as a shell reads it (`crate::shell`), never searched as text.
 
-mod budget;
-mod condition;
+mod cel;
 mod cost;
+mod dangers;
 mod explain;
-mod functions;
-mod memory;
-mod own_files;
-mod paths;
+mod ops;
 mod policy;
 mod prove;
 mod rule;
-mod scene;
+mod rule_set;
 mod schema;
-mod set;
 mod sizes;
-mod sql;
-mod vals;
-mod verbs_look;
-mod verbs_try;
+mod verbs;
 
 #[cfg(test)]
 mod tests;
@@ -79,13 +72,13 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(policy::gather),
     consider: Some(policy::consider),
     explain: Some(explain::explain),
-    tick: Some(memory::tick),
+    tick: Some(ops::tick),
     verbs: &[
-        Verb::of::<verbs_look::List>(),
-        Verb::of::<verbs_look::Check>(),
-        Verb::of::<verbs_try::Test>(),
-        Verb::of::<verbs_try::Explain>(),
-        Verb::of::<verbs_try::Backtest>(),
+        Verb::of::<verbs::inspect::List>(),
+        Verb::of::<verbs::inspect::Check>(),
+        Verb::of::<verbs::trial::Test>(),
+        Verb::of::<verbs::trial::Explain>(),
+        Verb::of::<verbs::trial::Backtest>(),
     ],
     ..Feature::NOTHING
 };

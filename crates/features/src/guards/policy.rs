@@ -6,13 +6,13 @@ use substrate_core::ids::checksum;
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
-use super::budget::{self, Budget};
-use super::memory::{self, Call};
-use super::own_files::Own;
+use super::cel::budget::{self, Budget};
+use super::ops::{self, Call};
+use super::dangers::own_files::Own;
 use super::rule::{self, Action, Again, Fails};
-use super::scene::{Around, Scene};
-use super::set::{self, Entry, Set};
-use super::vals::Handle;
+use super::cel::scene::{Around, Scene};
+use super::rule_set::{self, Entry, Set};
+use super::cel::values::Handle;
 use crate::efforts::face::Effort;
 use crate::{context, efforts};
 
@@ -43,7 +43,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 
 /// Only where a rule wants to know how full the context is.
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
-    if !settings.on("guards.on") || !set::of(settings).reads_usage(event) {
+    if !settings.on("guards.on") || !rule_set::of(settings).reads_usage(event) {
         return Vec::new();
     }
     context::face::need(event).into_iter().collect()
@@ -55,14 +55,14 @@ pub(super) fn look(
     event: &Event,
     mut each: impl FnMut(&mut Cx<'_>, &Entry, Judged),
 ) {
-    let set: Rc<Set> = set::of(cx.settings);
+    let set: Rc<Set> = rule_set::of(cx.settings);
     let work = work(cx, event);
     // Whatever a skill wrote: an agent can always leave its effort.
     let is_ours = || event.tool().is_some_and(efforts::face::is_ours);
-    let own = work.as_ref().and_then(set::of_skill).filter(|_| !is_ours());
+    let own = work.as_ref().and_then(rule_set::of_skill).filter(|_| !is_ours());
     let sets: Vec<&Set> = std::iter::once(&*set).chain(own.as_deref()).collect();
     let own = Own::of(event, cx.world.state_home());
-    let (looking, wanted, line) = set::looking_at(&sets, event, own);
+    let (looking, wanted, line) = rule_set::looking_at(&sets, event, own);
     if looking.is_empty() {
         return;
     }
@@ -136,11 +136,11 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
     let session = event.session.as_ref().map(substrate_core::SafeId::as_str);
     let key = entry.key();
     if let Some(session) = session.filter(|_| rule.once) {
-        let known = memory::said_at(cx.db, session, &key);
+        let known = ops::said_at(cx.db, session, &key);
         if noted(cx, known).is_some() {
             return None;
         }
-        let written = memory::said(cx.db, session, &key, cx.now);
+        let written = ops::said(cx.db, session, &key, cx.now);
         noted(cx, written);
     }
     if let Some(session) =
@@ -148,7 +148,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
     {
         let digest = digest(event);
         let call = Call { session, actor: event.actor.key(), rule: &key, digest: &digest };
-        let known = memory::refused_at(cx.db, call, cx.now);
+        let known = ops::refused_at(cx.db, call, cx.now);
         if noted(cx, known).is_some() {
             match rule.again {
                 Again::Allow => return None,
@@ -157,7 +157,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
                 Again::Ask | Again::Deny => {}
             }
         }
-        let written = memory::refused(cx.db, call, cx.now);
+        let written = ops::refused(cx.db, call, cx.now);
         noted(cx, written);
     }
     Some(said(event, entry))

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
 
-use super::budget::Budget;
+use super::cel::budget::Budget;
 use super::policy::{Judged, judge, judge_each};
 use super::rule::{Action, Rule};
-use super::scene::{Around, Scene};
-use super::set::{Entry, Set};
-use super::vals::Handle;
+use super::cel::scene::{Around, Scene};
+use super::rule_set::{Entry, Set};
+use super::cel::values::Handle;
 
 /// Where examples happen.
 pub(super) const FOLDER: &str = "/home/dev/app";
@@ -207,7 +207,7 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
 }
 
 /// A rule that is switched off is proved all the same.
-fn everything(mut wanted: super::scene::Wanted) -> super::scene::Wanted {
+fn everything(mut wanted: super::cel::scene::Wanted) -> super::cel::scene::Wanted {
     wanted.input = true;
     wanted.line = true;
     wanted.own = true;

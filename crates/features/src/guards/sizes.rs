@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::scene::Scene;
+use super::cel::scene::Scene;
 
 /// How much there is of what comes with an event.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,8 @@ use substrate_core::{Cx, Db, DbError, Timestamp};
 
 use super::ops::{Letter, Mailbox};
 use super::words::Count;
-use super::{ops_box, ops_ledger, post};
+use super::ops::{mailbox, ledger};
+use super::post;
 use crate::identity::book;
 
 /// When mail comes back by itself: the end of the agent's earliest snooze, or of a claim whose answer was not printed;
@@ -15,8 +16,8 @@ pub(crate) fn next_due(
     agent: i64,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, DbError> {
-    let snooze = ops_ledger::next_snooze(db, agent)?;
-    let claim = ops_ledger::next_free(db, Mailbox { agent, sub: "" })?;
+    let snooze = ledger::next_snooze(db, agent)?;
+    let claim = ledger::next_free(db, Mailbox { agent, sub: "" })?;
     // A claim that has just ended counts from the next millisecond on.
     let due = snooze.into_iter().chain(claim.map(|at| at.plus_ms(1))).min();
     Ok(due.map(|due| due.max(now.plus_ms(1))))
@@ -28,12 +29,12 @@ pub(crate) fn n_unread(
     (agent, sub): (i64, &str),
     now: Timestamp,
 ) -> Result<i64, DbError> {
-    Ok(ops_box::n_unread(db, Mailbox { agent, sub }, now)?.0)
+    Ok(mailbox::n_unread(db, Mailbox { agent, sub }, now)?.0)
 }
 
 /// Whether an agent has ever got or sent a message that was not thrown away.
 pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
-    ops_box::has_any(db, agent)
+    mailbox::has_any(db, agent)
 }
 
 /// `2 unread messages`.

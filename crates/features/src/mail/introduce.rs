@@ -4,7 +4,7 @@ use substrate_core::{Cx, DbError};
 
 use super::message::Line;
 use super::ops;
-use super::ops_box::Open;
+use super::ops::mailbox::Open;
 use super::policy::address;
 use super::words::{MAX_URGENT, told_whole};
 use crate::identity::book;

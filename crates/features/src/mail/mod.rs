@@ -8,9 +8,6 @@ pub(crate) mod face;
 mod introduce;
 mod message;
 mod ops;
-mod ops_box;
-mod ops_ledger;
-mod ops_topics;
 mod policy;
 mod post;
 mod render;
@@ -18,11 +15,7 @@ mod schema;
 mod search;
 mod settle;
 mod tick;
-mod verbs_box;
-mod verbs_look;
-mod verbs_poll;
-mod verbs_send;
-mod verbs_topics;
+mod verbs;
 mod words;
 
 #[cfg(test)]
@@ -41,26 +34,26 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(policy::printed),
     tick: Some(tick::tick),
     verbs: &[
-        Verb::of::<verbs_send::Send>(),
-        Verb::of::<verbs_send::Reply>(),
-        Verb::of::<verbs_box::Inbox>(),
-        Verb::of::<verbs_box::Read>(),
-        Verb::of::<verbs_look::Thread>(),
-        Verb::of::<verbs_box::Ack>(),
-        Verb::of::<verbs_box::Star>(),
-        Verb::of::<verbs_box::Snooze>(),
-        Verb::of::<verbs_box::Archive>(),
-        Verb::of::<verbs_box::Trash>(),
-        Verb::of::<verbs_look::Search>(),
-        Verb::of::<verbs_look::Status>(),
-        Verb::of::<verbs_topics::TopicCreate>(),
-        Verb::of::<verbs_topics::TopicList>(),
-        Verb::of::<verbs_topics::Subscribe>(),
-        Verb::of::<verbs_topics::Unsubscribe>(),
-        Verb::of::<verbs_topics::Publish>(),
-        Verb::of::<verbs_topics::Broadcast>(),
-        Verb::of::<verbs_poll::Poll>(),
-        Verb::of::<verbs_poll::Watch>(),
+        Verb::of::<verbs::send::Send>(),
+        Verb::of::<verbs::send::Reply>(),
+        Verb::of::<verbs::mailbox::Inbox>(),
+        Verb::of::<verbs::mailbox::Read>(),
+        Verb::of::<verbs::look::Thread>(),
+        Verb::of::<verbs::mailbox::Ack>(),
+        Verb::of::<verbs::mailbox::Star>(),
+        Verb::of::<verbs::mailbox::Snooze>(),
+        Verb::of::<verbs::mailbox::Archive>(),
+        Verb::of::<verbs::mailbox::Trash>(),
+        Verb::of::<verbs::look::Search>(),
+        Verb::of::<verbs::look::Status>(),
+        Verb::of::<verbs::topics::TopicCreate>(),
+        Verb::of::<verbs::topics::TopicList>(),
+        Verb::of::<verbs::topics::Subscribe>(),
+        Verb::of::<verbs::topics::Unsubscribe>(),
+        Verb::of::<verbs::topics::Publish>(),
+        Verb::of::<verbs::topics::Broadcast>(),
+        Verb::of::<verbs::poll::Poll>(),
+        Verb::of::<verbs::poll::Watch>(),
     ],
     ..Feature::NOTHING
 };

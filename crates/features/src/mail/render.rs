@@ -8,7 +8,7 @@ use substrate_core::{Cx, DbError, Timestamp};
 
 use super::message::Priority;
 use super::ops::Message;
-use super::ops_box::{Delivery, Open};
+use super::ops::mailbox::{Delivery, Open};
 use super::policy::address;
 use super::words::{moment, name, quoted, subject};
 

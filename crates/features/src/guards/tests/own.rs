@@ -5,7 +5,7 @@ use substrate_core::settings::{Layer, Scope, Settings};
 
 use super::*;
 use crate::guards::policy::Judged;
-use crate::guards::set;
+use crate::guards::rule_set;
 
 #[test]
 fn a_risky_command_is_refused_once_and_then_a_person_decides() {
@@ -62,7 +62,7 @@ fn a_project_speaks_in_its_own_name() {
     };
     let rules: String = ["deny", "ask", "warn", "inject"].into_iter().map(rule).collect();
     let project = Layer::read(Scope::Project, "project.toml", &rules, &keys);
-    let set = set::of(&Settings::resolve(&keys, &[&project]));
+    let set = rule_set::of(&Settings::resolve(&keys, &[&project]));
     let event = bash_event(&Stage::new(""), LION, "ls");
     let of_project = set.entries.iter().filter(|entry| entry.scope == "project");
     let told: Vec<String> = of_project
@@ -269,7 +269,7 @@ fn a_project_adds_rules_and_takes_none_away() {
     let settings = Settings::resolve(&keys, &[&user, &project]);
     assert_eq!(settings.problems.len(), 3, "{:?}", settings.problems);
     assert!(settings.on("guards.on") && settings.on("guards.pack"));
-    let set = set::of(&settings);
+    let set = rule_set::of(&settings);
     let named = |name: &str| set.entries.iter().find(|entry| entry.rule.name == name).unwrap();
     assert!(!named("rm-vital").is_off);
     assert_eq!((named("mine").scope, named("mine").origin.as_str()), ("user", "user.toml:1"));
@@ -291,7 +291,7 @@ fn crowded(n: usize, when: &str, command: &str) -> (Vec<String>, usize) {
     let user = Layer::read(Scope::User, "user.toml", &rule("mine", "true", -9), &keys);
     let rules: String = (0..n).map(|i| rule(&format!("r{i}"), when, 500)).collect();
     let project = Layer::read(Scope::Project, "project.toml", &rules, &keys);
-    let set = set::of(&Settings::resolve(&keys, &[&user, &project]));
+    let set = rule_set::of(&Settings::resolve(&keys, &[&user, &project]));
     let event =
         crate::guards::prove::sample(&crate::guards::rule::Rule::default_for_shell(), command);
     let (_, judged) = crate::guards::prove::judge_all(&set, &event);
@@ -370,17 +370,17 @@ fn what_is_remembered_is_forgotten_again() {
         })
     };
     assert_eq!(rows(&mut stage), 1);
-    stage.with(|cx| crate::guards::memory::tick(cx).unwrap());
+    stage.with(|cx| crate::guards::ops::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), 1, "still needed");
     stage.pass(11 * MINUTE);
-    stage.with(|cx| crate::guards::memory::tick(cx).unwrap());
+    stage.with(|cx| crate::guards::ops::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), 0);
 }
 
 #[test]
 fn an_event_costs_a_point_select() {
     let mut stage = Stage::new("");
-    for sql in [crate::guards::memory::REFUSED, crate::guards::memory::SAID] {
+    for sql in [crate::guards::ops::REFUSED, crate::guards::ops::SAID] {
         let n = if sql.contains("$4") { 4 } else { 2 };
         let explain = format!("explain query plan {sql}");
         let params = vec![substrate_core::Param::Text("x"); n];

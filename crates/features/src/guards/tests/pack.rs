@@ -9,7 +9,7 @@ use substrate_core::settings::{Layer, Scope};
 use crate::guards::policy::Judged;
 use crate::guards::prove::{judge_all, outcome, prove, sample};
 use crate::guards::rule::{Action, Rule};
-use crate::guards::set;
+use crate::guards::rule_set;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -35,7 +35,7 @@ fn defaults() -> Settings {
 
 /// The verdict, and the rules that fired; panics at a rule that can't be judged.
 fn verdict(command: &str) -> (Option<Action>, Vec<String>) {
-    let set = set::of(&defaults());
+    let set = rule_set::of(&defaults());
     let (_, judged) = judge_all(&set, &sample(&Rule::default_for_shell(), command));
     let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
     let names = fired.map(|(entry, _)| entry.rule.name.clone()).collect();
@@ -89,7 +89,7 @@ fn the_packs_catch_what_destroys_and_let_pass_what_does_not() {
 
 #[test]
 fn the_packs_are_small_proved_and_used_by_the_table() {
-    let set = set::of(&defaults());
+    let set = rule_set::of(&defaults());
     assert!(set.entries.len() <= 45 && set.entries.len() >= 30, "{}", set.entries.len());
     let tables = tables();
     for entry in &set.entries {
@@ -113,7 +113,7 @@ fn a_pack_can_be_switched_off_by_the_user_and_on_by_a_project() {
     let layer = |scope, text: &str| Layer::read(scope, "x.toml", text, &keys);
     let user = layer(Scope::User, "guards.packs = [\"core\"]");
     let is_on = |layers: &[&Layer], name: &str| {
-        let set = set::of(&Settings::resolve(&keys, layers));
+        let set = rule_set::of(&Settings::resolve(&keys, layers));
         set.entries.iter().any(|entry| entry.rule.name == name && !entry.is_off)
     };
     assert!(is_on(&[], "git-clean") && is_on(&[], "rm-vital"));
@@ -124,7 +124,7 @@ fn a_pack_can_be_switched_off_by_the_user_and_on_by_a_project() {
     let nothing = layer(Scope::Project, "guards.packs = []");
     assert!(is_on(&[&nothing], "rm-vital") && is_on(&[&user, &nothing], "rm-vital"));
     let wrong = layer(Scope::User, "guards.packs = [\"kore\"]");
-    let set = set::of(&Settings::resolve(&keys, &[&wrong]));
+    let set = rule_set::of(&Settings::resolve(&keys, &[&wrong]));
     assert!(set.problems.iter().any(|(_, why)| why.contains("there is no pack `kore`")));
 }
 

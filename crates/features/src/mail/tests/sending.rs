@@ -160,7 +160,7 @@ fn many_lines_are_many_messages_and_each_has_its_answer() {
 
 #[test]
 fn the_jsonl_flag_names_the_input() {
-    use super::super::verbs_send::Send;
+    use super::super::verbs::send::Send;
     use substrate_core::verb::VerbArgs as _;
     assert_eq!(Send::streams(&json!({"jsonl": "-"})), Some("-".to_owned()));
     assert_eq!(Send::streams(&json!({"to": ["A"], "jsonl": null})), None);

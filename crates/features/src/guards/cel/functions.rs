@@ -8,8 +8,8 @@ use cel::common::value::CowVal;
 use cel::{Context, ExecutionError, FunctionContext};
 use regex::{Regex, RegexBuilder};
 
-use super::budget;
-use super::vals::{Command, HIDDEN, Handle, commands};
+use crate::guards::cel::budget;
+use crate::guards::cel::values::{Command, HIDDEN, Handle, commands};
 use crate::shell::{Line, Simple};
 
 /// Patterns that are kept.
@@ -23,7 +23,7 @@ const STEPS_OF_PATTERN: u64 = 500;
 const MATCHED: u64 = 32;
 
 /// The functions that a condition may use: those of CEL, and ours.
-pub(super) const FUNCTIONS: &[&str] = &[
+pub(in crate::guards) const FUNCTIONS: &[&str] = &[
     "size",
     "contains",
     "startsWith",
@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[&str] = &[
 ];
 
 /// Whatever is done with all functions at hand.
-pub(super) fn with_root<T>(judge: impl FnOnce(&Context<'static, 'static>) -> T) -> T {
+pub(in crate::guards) fn with_root<T>(judge: impl FnOnce(&Context<'static, 'static>) -> T) -> T {
     ROOT.with(judge)
 }
 
@@ -104,7 +104,7 @@ fn root() -> Context<'static, 'static> {
             "own_files",
             Box::new(|call| {
                 let scene = scene(call)?;
-                Ok(yes(super::own_files::are_changed(&scene.0)))
+                Ok(yes(crate::guards::dangers::own_files::are_changed(&scene.0)))
             }),
         ),
         (
@@ -152,14 +152,14 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             "vital",
             Box::new(|call| {
                 let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| super::paths::is_vital(path))))
+                Ok(yes(command.targets().iter().any(|path| crate::guards::dangers::paths::is_vital(path))))
             }),
         ),
         (
             "kept",
             Box::new(|call| {
                 let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| super::paths::is_kept(path))))
+                Ok(yes(command.targets().iter().any(|path| crate::guards::dangers::paths::is_kept(path))))
             }),
         ),
         (
@@ -170,7 +170,7 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
                 // With `-t` the folder to move to comes first.
                 let is_last = !command.made().is_some_and(|made| made.has_flag("-t"));
                 let to = if is_last { from.pop() } else { None };
-                let is_vital = |path: &String| super::paths::is_vital(path);
+                let is_vital = |path: &String| crate::guards::dangers::paths::is_vital(path);
                 Ok(yes(to.is_some() && from.iter().any(is_vital)))
             }),
         ),
@@ -180,7 +180,7 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
                 let command = command(call)?;
                 let last = command.targets().pop();
                 Ok(yes(last.is_some_and(|path| {
-                    super::paths::is_vital(&path) || command.scene.is_whole(&path)
+                    crate::guards::dangers::paths::is_vital(&path) || command.scene.is_whole(&path)
                 })))
             }),
         ),
@@ -206,7 +206,7 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             Box::new(|call| {
                 let command = command(call)?;
                 let line = &command.scene.line;
-                Ok(yes(command.made().is_some_and(|made| super::sql::drops(line, made))))
+                Ok(yes(command.made().is_some_and(|made| crate::guards::dangers::sql::drops(line, made))))
             }),
         ),
     ]

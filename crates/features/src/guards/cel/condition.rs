@@ -4,11 +4,11 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::{Context, Program, Value};
 use substrate_core::text::one_line;
 
-use super::budget::Budget;
-use super::cost;
-use super::functions::{self, FUNCTIONS};
-use super::scene::Wanted;
-use super::vals::{CONTEXT_PERCENT, Handle, NAMES};
+use crate::guards::cel::budget::Budget;
+use crate::guards::cost;
+use crate::guards::cel::functions::{self, FUNCTIONS};
+use crate::guards::cel::scene::Wanted;
+use crate::guards::cel::values::{CONTEXT_PERCENT, Handle, NAMES};
 
 /// Loops inside of loops; how often they may turn is counted (`cost.rs`).
 const MAX_LOOPS: usize = 3;
@@ -19,13 +19,13 @@ const MAX_OPERATORS: usize = 150;
 
 /// A condition that can be judged.
 #[derive(Debug)]
-pub(super) struct Condition {
+pub(in crate::guards) struct Condition {
     program: Program,
-    pub(super) wanted: Wanted,
+    pub(in crate::guards) wanted: Wanted,
 }
 
 impl Condition {
-    pub(super) fn compile(text: &str) -> Result<Self, String> {
+    pub(in crate::guards) fn compile(text: &str) -> Result<Self, String> {
         if is_too_deep(text) {
             return Err(format!(
                 "`when` has more than {MAX_NESTED} brackets inside of each other, or more than {MAX_OPERATORS} operators"
@@ -54,7 +54,7 @@ impl Condition {
     }
 
     /// Whether it holds; or why that can't be said. Nothing is begun that takes more than what is left.
-    pub(super) fn holds(&self, scene: &Handle, budget: &mut Budget) -> Result<bool, String> {
+    pub(in crate::guards) fn holds(&self, scene: &Handle, budget: &mut Budget) -> Result<bool, String> {
         if !budget.is_endless() {
             budget.spend(cost::steps(self.program.expression(), budget.sizes()))?;
         }

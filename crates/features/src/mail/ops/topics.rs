@@ -3,20 +3,20 @@
 use serde::Serialize;
 use substrate_core::{Db, DbError, Timestamp};
 
-use super::ops::Mailbox;
+use super::Mailbox;
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Topic {
-    pub(super) name: String,
-    pub(super) about: String,
+pub(in crate::mail) struct Topic {
+    pub(in crate::mail) name: String,
+    pub(in crate::mail) about: String,
     #[serde(skip)]
-    pub(super) made_by: i64,
-    pub(super) made_ms: i64,
-    pub(super) n_subscribers: i64,
+    pub(in crate::mail) made_by: i64,
+    pub(in crate::mail) made_ms: i64,
+    pub(in crate::mail) n_subscribers: i64,
 }
 
 /// `false`: there is one of that name.
-pub(super) fn create(
+pub(in crate::mail) fn create(
     db: &mut dyn Db,
     name: &str,
     about: &str,
@@ -30,13 +30,13 @@ pub(super) fn create(
     Ok(n > 0)
 }
 
-pub(super) fn exists(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
+pub(in crate::mail) fn exists(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
     Ok(db
         .first("select 1 from topics where name = $1", &[name.into()], |row| row.int(0))?
         .is_some())
 }
 
-pub(super) fn list(db: &mut dyn Db) -> Result<Vec<Topic>, DbError> {
+pub(in crate::mail) fn list(db: &mut dyn Db) -> Result<Vec<Topic>, DbError> {
     db.rows(
         "select t.name, t.about, t.made_by, t.made_ms,
            (select count(*) from subscriptions s where s.topic = t.name)
@@ -55,7 +55,7 @@ pub(super) fn list(db: &mut dyn Db) -> Result<Vec<Topic>, DbError> {
 }
 
 /// `false`: it was so already.
-pub(super) fn subscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
+pub(in crate::mail) fn subscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
     let n = db.execute(
         "insert into subscriptions (topic, agent, sub) values ($1, $2, $3) on conflict (topic, agent, sub) do nothing",
         &[topic.into(), of.agent.into(), of.sub.into()],
@@ -64,7 +64,7 @@ pub(super) fn subscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result
 }
 
 /// `false`: it was so already.
-pub(super) fn unsubscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
+pub(in crate::mail) fn unsubscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
     let n = db.execute(
         "delete from subscriptions where topic = $1 and agent = $2 and sub = $3",
         &[topic.into(), of.agent.into(), of.sub.into()],
@@ -73,7 +73,7 @@ pub(super) fn unsubscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Resu
 }
 
 /// A subagent has ended and follows nothing any more.
-pub(super) fn forget_sub(db: &mut dyn Db, agent: i64, sub: &str) -> Result<(), DbError> {
+pub(in crate::mail) fn forget_sub(db: &mut dyn Db, agent: i64, sub: &str) -> Result<(), DbError> {
     db.execute(
         "delete from subscriptions where agent = $1 and sub = $2 and sub <> ''",
         &[agent.into(), sub.into()],
@@ -81,7 +81,7 @@ pub(super) fn forget_sub(db: &mut dyn Db, agent: i64, sub: &str) -> Result<(), D
     Ok(())
 }
 
-pub(super) fn subscribers(db: &mut dyn Db, topic: &str) -> Result<Vec<(i64, String)>, DbError> {
+pub(in crate::mail) fn subscribers(db: &mut dyn Db, topic: &str) -> Result<Vec<(i64, String)>, DbError> {
     db.rows(
         "select agent, sub from subscriptions where topic = $1 order by agent, sub limit 500",
         &[topic.into()],

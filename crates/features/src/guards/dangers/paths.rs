@@ -121,7 +121,7 @@ const HOMES: &[&str] = &["/home/", "/Users/"];
 
 /// The path that a word means, absolute or below `~`, with `/*` where it is everything in a folder; `None` where that is
 /// not known.
-pub(super) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
+pub(in crate::guards) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
     let (folder, has_tilde) = match folder {
         "" => (cwd.to_owned(), word.has_tilde),
         folder => (joined(cwd, folder), word.has_tilde),
@@ -151,7 +151,7 @@ pub(super) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
 }
 
 /// Every path that a command names.
-pub(super) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
+pub(in crate::guards) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
     let folder = made.git.as_ref().map_or(&made.folder, |git| &git.folder);
     if made.name() == "find" {
         // Where it begins; what comes after that is what it looks for.
@@ -169,7 +169,7 @@ pub(super) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
 }
 
 /// Without `.`, `..`, empty parts and the marks of "everything in it" behind each other.
-pub(super) fn normal(path: &str) -> String {
+pub(in crate::guards) fn normal(path: &str) -> String {
     let (start, rest) = match path.strip_prefix('~') {
         Some(rest) => {
             let n = rest.find('/').unwrap_or(rest.len());
@@ -208,7 +208,7 @@ fn base(path: &str) -> &str {
 }
 
 /// A system's folder, or a home.
-pub(super) fn is_vital(path: &str) -> bool {
+pub(in crate::guards) fn is_vital(path: &str) -> bool {
     let base = base(path);
     let is_home = |homes: &&str| {
         base.strip_prefix(*homes).is_some_and(|name| !name.is_empty() && !name.contains('/'))
@@ -219,14 +219,14 @@ pub(super) fn is_vital(path: &str) -> bool {
 }
 
 /// What a user has only once: documents, keys, the accounts of the system.
-pub(super) fn is_kept(path: &str) -> bool {
+pub(in crate::guards) fn is_kept(path: &str) -> bool {
     let path = at_home(path);
     let base = base(&path);
     KEPT.contains(&base) || KEYS.iter().any(|key| path.starts_with(key))
 }
 
 /// The same path, below `~` where it is in a home.
-pub(super) fn at_home(path: &str) -> Cow<'_, str> {
+pub(in crate::guards) fn at_home(path: &str) -> Cow<'_, str> {
     let below = HOMES.iter().find_map(|homes| path.strip_prefix(homes));
     let below = below.map(|rest| rest.find('/').map_or("", |at| &rest[at..]));
     match below.or_else(|| path.strip_prefix("/root").filter(|rest| rest.starts_with('/'))) {
@@ -243,7 +243,7 @@ fn is_like(pattern: &str, path: &str) -> bool {
 }
 
 /// Whether a pattern of the shell may mean that path, or something below it. A hidden name needs a dot of its own.
-pub(super) fn may_be_within(pattern: &str, path: &str) -> bool {
+pub(in crate::guards) fn may_be_within(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('/');
     path.split('/').all(|name| {
         parts.next().is_some_and(|part| {
@@ -285,7 +285,7 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// The whole of one of these trees, what is around it, or the folder in which git keeps everything.
-pub(super) fn is_whole(path: &str, roots: &[String]) -> bool {
+pub(in crate::guards) fn is_whole(path: &str, roots: &[String]) -> bool {
     let base = base(path);
     let is_around = |root: &String| {
         let root = normal(root);
@@ -303,7 +303,7 @@ pub(super) fn is_whole(path: &str, roots: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::guards::*;
     use crate::shell;
     use rstest::rstest;
 

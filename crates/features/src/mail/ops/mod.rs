@@ -1,9 +1,13 @@
 //! Messages in the database: written once, found by number, thread or sender.
 
+pub(super) mod ledger;
+pub(super) mod mailbox;
+pub(super) mod topics;
+
 use serde::Serialize;
 use substrate_core::{Db, DbError, Row, Timestamp};
 
-use super::message::Priority;
+use crate::mail::message::Priority;
 
 /// What is written down of a message that is sent.
 #[derive(Clone, Debug, Default)]

@@ -5,63 +5,63 @@
 use serde::Serialize;
 use substrate_core::{Db, DbError, Param, Row, Timestamp};
 
-use super::message::Priority;
-use super::ops::Mailbox;
-use super::words::{Count, MAX_COUNT};
+use crate::mail::message::Priority;
+use super::Mailbox;
+use crate::mail::words::{Count, MAX_COUNT};
 
 /// A claim that nobody confirmed counts for so long.
-pub(super) const CLAIM_MS: i64 = 10_000;
+pub(in crate::mail) const CLAIM_MS: i64 = 10_000;
 
 /// A row of a mailbox.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
-    pub(super) id: i64,
-    pub(super) sender: i64,
-    pub(super) sender_sub: String,
-    pub(super) subject: String,
-    pub(super) priority: Priority,
-    pub(super) was_for: Option<String>,
-    pub(super) sent_ms: i64,
-    pub(super) deadline_ms: Option<i64>,
-    pub(super) thread: i64,
-    pub(super) box_name: String,
-    pub(super) seen_ms: Option<i64>,
-    pub(super) read_ms: Option<i64>,
-    pub(super) acked_ms: Option<i64>,
-    pub(super) starred: bool,
-    pub(super) replaced_by: Option<i64>,
-    pub(super) injected_ms: Option<i64>,
+pub(in crate::mail) struct Open {
+    pub(in crate::mail) id: i64,
+    pub(in crate::mail) sender: i64,
+    pub(in crate::mail) sender_sub: String,
+    pub(in crate::mail) subject: String,
+    pub(in crate::mail) priority: Priority,
+    pub(in crate::mail) was_for: Option<String>,
+    pub(in crate::mail) sent_ms: i64,
+    pub(in crate::mail) deadline_ms: Option<i64>,
+    pub(in crate::mail) thread: i64,
+    pub(in crate::mail) box_name: String,
+    pub(in crate::mail) seen_ms: Option<i64>,
+    pub(in crate::mail) read_ms: Option<i64>,
+    pub(in crate::mail) acked_ms: Option<i64>,
+    pub(in crate::mail) starred: bool,
+    pub(in crate::mail) replaced_by: Option<i64>,
+    pub(in crate::mail) injected_ms: Option<i64>,
     /// How many stops it held in vain.
-    pub(super) n_held: i64,
+    pub(in crate::mail) n_held: i64,
 }
 
 impl Open {
     /// It is, or was, in an answer that reached its client.
-    pub(super) const fn is_told(&self) -> bool {
+    pub(in crate::mail) const fn is_told(&self) -> bool {
         self.injected_ms.is_some() || self.seen_ms.is_some()
     }
 }
 
 /// The whole way of one delivery.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Delivery {
+pub(in crate::mail) struct Delivery {
     #[serde(skip)]
-    pub(super) agent: i64,
+    pub(in crate::mail) agent: i64,
     #[serde(skip)]
-    pub(super) sub: String,
-    pub(super) was_for: Option<String>,
+    pub(in crate::mail) sub: String,
+    pub(in crate::mail) was_for: Option<String>,
     #[serde(rename = "box")]
-    pub(super) box_name: String,
-    pub(super) queued_ms: i64,
-    pub(super) injected_ms: Option<i64>,
-    pub(super) channel: Option<String>,
-    pub(super) seen_ms: Option<i64>,
-    pub(super) read_ms: Option<i64>,
-    pub(super) acked_ms: Option<i64>,
-    pub(super) snooze_ms: Option<i64>,
-    pub(super) replaced_by: Option<i64>,
-    pub(super) overdue_told_ms: Option<i64>,
-    pub(super) deadline_ms: Option<i64>,
+    pub(in crate::mail) box_name: String,
+    pub(in crate::mail) queued_ms: i64,
+    pub(in crate::mail) injected_ms: Option<i64>,
+    pub(in crate::mail) channel: Option<String>,
+    pub(in crate::mail) seen_ms: Option<i64>,
+    pub(in crate::mail) read_ms: Option<i64>,
+    pub(in crate::mail) acked_ms: Option<i64>,
+    pub(in crate::mail) snooze_ms: Option<i64>,
+    pub(in crate::mail) replaced_by: Option<i64>,
+    pub(in crate::mail) overdue_told_ms: Option<i64>,
+    pub(in crate::mail) deadline_ms: Option<i64>,
 }
 
 macro_rules! columns {
@@ -88,7 +88,7 @@ macro_rules! unread {
     };
 }
 
-pub(super) const PENDING: &str = concat!(
+pub(in crate::mail) const PENDING: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message where ",
@@ -97,7 +97,7 @@ pub(super) const PENDING: &str = concat!(
 );
 
 /// The same for a subagent that is about to end: what no subagent was shown before.
-pub(super) const PENDING_FOR_SUBS: &str = concat!(
+pub(in crate::mail) const PENDING_FOR_SUBS: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message where ",
@@ -105,7 +105,7 @@ pub(super) const PENDING_FOR_SUBS: &str = concat!(
     " and d.shown_to_sub_ms is null order by d.priority desc, d.message limit $5"
 );
 
-pub(super) const UNREAD: &str = concat!(
+pub(in crate::mail) const UNREAD: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message where ",
@@ -114,7 +114,7 @@ pub(super) const UNREAD: &str = concat!(
 );
 
 /// What was only announced, and that once.
-pub(super) const ANNOUNCED: &str = concat!(
+pub(in crate::mail) const ANNOUNCED: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message where ",
@@ -122,13 +122,13 @@ pub(super) const ANNOUNCED: &str = concat!(
     " and d.seen_ms is not null and d.again_ms is null order by d.priority desc, d.message limit $4"
 );
 
-pub(super) const N_UNREAD: &str = concat!(
+pub(in crate::mail) const N_UNREAD: &str = concat!(
     "select count(*) from (select 1 from deliveries d where ",
     unread!(),
     " limit $4) as few"
 );
 
-pub(super) const KEPT: &str = concat!(
+pub(in crate::mail) const KEPT: &str = concat!(
     "select ",
     columns!(),
     " from deliveries d join messages m on m.id = d.message
@@ -137,7 +137,7 @@ pub(super) const KEPT: &str = concat!(
 );
 
 /// What is new, the urgent first, then the oldest.
-pub(super) fn pending(
+pub(in crate::mail) fn pending(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     at_least: Priority,
@@ -148,7 +148,7 @@ pub(super) fn pending(
 }
 
 /// What is new to an agent and was not shown to any of its subagents.
-pub(super) fn pending_for_subs(
+pub(in crate::mail) fn pending_for_subs(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     now: Timestamp,
@@ -172,7 +172,7 @@ fn new_ones(
 }
 
 /// What was not read, the urgent first, then the oldest.
-pub(super) fn unread(
+pub(in crate::mail) fn unread(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     now: Timestamp,
@@ -183,7 +183,7 @@ pub(super) fn unread(
 }
 
 /// What was announced once, and not read since.
-pub(super) fn announced(
+pub(in crate::mail) fn announced(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     now: Timestamp,
@@ -194,7 +194,7 @@ pub(super) fn announced(
 }
 
 /// Whether an agent, or one of its subagents, has got or sent anything.
-pub(super) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+pub(in crate::mail) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
     let got = "select 1 from deliveries where agent = $1 and box <> 'trash' limit 1";
     if db.first(got, &[agent.into()], |row| row.int(0))?.is_some() {
         return Ok(true);
@@ -204,14 +204,14 @@ pub(super) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
 }
 
 /// How many were not read: the one count that is ever told.
-pub(super) fn n_unread(db: &mut dyn Db, of: Mailbox<'_>, now: Timestamp) -> Result<Count, DbError> {
+pub(in crate::mail) fn n_unread(db: &mut dyn Db, of: Mailbox<'_>, now: Timestamp) -> Result<Count, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     let params = [of.agent.into(), of.sub.into(), free.into(), MAX_COUNT.into()];
     Ok(Count(db.first(N_UNREAD, &params, |row| row.int(0))?.unwrap_or(0)))
 }
 
 /// Everything that was not thrown away, newest first.
-pub(super) fn kept(
+pub(in crate::mail) fn kept(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     before: i64,
@@ -221,7 +221,7 @@ pub(super) fn kept(
 }
 
 /// Who got a message, and how far it came with each.
-pub(super) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<Delivery>, DbError> {
+pub(in crate::mail) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<Delivery>, DbError> {
     db.rows(
         "select agent, sub, was_for, box, queued_ms, injected_ms, channel, seen_ms, read_ms, acked_ms, snooze_ms,
            replaced_by, overdue_told_ms, deadline_ms
@@ -250,7 +250,7 @@ pub(super) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<Delivery>,
 
 /// A mark that the owner of a mailbox makes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mark {
+pub(in crate::mail) enum Mark {
     /// About to be shown by a command: out of sight for whoever else looks, for a moment.
     Claimed,
     /// The command's own output has shown it.
@@ -265,7 +265,7 @@ pub(super) enum Mark {
 }
 
 /// Marks one message of a mailbox. `false`: it is not there.
-pub(super) fn mark(
+pub(in crate::mail) fn mark(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     message: i64,

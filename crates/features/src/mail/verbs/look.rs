@@ -9,12 +9,13 @@ use substrate_core::time::Ago;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
-use super::message::MessageId;
-use super::ops::{self, Mailbox, Message};
-use super::policy::address;
-use super::render::{self, Part};
-use super::verbs_send::visible;
-use super::{ops_box, post, search, words};
+use crate::mail::message::MessageId;
+use crate::mail::ops::{self, Mailbox, Message};
+use crate::mail::policy::address;
+use crate::mail::render::{self, Part};
+use super::send::visible;
+use crate::mail::ops::mailbox;
+use crate::mail::{post, search, words};
 
 const MAX_FOUND: i64 = 20;
 const MAX_IN_THREAD: i64 = 50;
@@ -23,7 +24,7 @@ const MAX_IN_THREAD: i64 = 50;
 const THREAD_CHARS: i64 = 500;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Thread {
+pub(in crate::mail) struct Thread {
     /// Any message of the thread, e.g. `42`
     id: MessageId,
 }
@@ -65,7 +66,7 @@ impl VerbArgs for Thread {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Search {
+pub(in crate::mail) struct Search {
     /// What to look for: all of these words; `buil*` finds what begins so
     #[arg(required = true)]
     words: Vec<String>,
@@ -108,7 +109,7 @@ impl VerbArgs for Search {
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Status {
+pub(in crate::mail) struct Status {
     /// A message that you sent or got; without it, your mailbox and what you sent last
     id: Option<MessageId>,
 }
@@ -135,7 +136,7 @@ fn of_message(
     tz_offset_s: i32,
 ) -> Result<Output, VerbError> {
     let message = visible(cx, id, who.agent)?;
-    let got = ops_box::deliveries(cx.db, message.id)?;
+    let got = mailbox::deliveries(cx.db, message.id)?;
     let (line, mut json) = one(cx, &message)?;
     let mut text = format!("{line}\n");
     let mut list = Vec::new();
@@ -164,11 +165,11 @@ fn of_message(
 
 fn of_mailbox(cx: &mut Cx<'_>, who: &Who) -> Result<Output, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
-    let unread = ops_box::n_unread(cx.db, of, cx.now)?;
+    let unread = mailbox::n_unread(cx.db, of, cx.now)?;
     let mut text = format!("{}: {}.\n", who.address(), unread.of("unread"));
     let mut list = Vec::new();
     for message in ops::sent(cx.db, of, 10)? {
-        let state = render::worst(&ops_box::deliveries(cx.db, message.id)?);
+        let state = render::worst(&mailbox::deliveries(cx.db, message.id)?);
         let (line, mut json) = one(cx, &message)?;
         let _infallible = writeln!(text, "{line}  [{state}]");
         json["state"] = json!(state);
@@ -179,7 +180,7 @@ fn of_mailbox(cx: &mut Cx<'_>, who: &Who) -> Result<Output, VerbError> {
 
 /// `#42 NobleLion to CalmOtter, 5m ago: "subject"`, and the same for programs.
 fn one(cx: &mut Cx<'_>, message: &Message) -> Result<(String, serde_json::Value), VerbError> {
-    let got = ops_box::deliveries(cx.db, message.id)?;
+    let got = mailbox::deliveries(cx.db, message.id)?;
     let from = address(cx, message.sender, &message.sender_sub)?;
     let to = render::addresses(cx, &got)?;
     let line = format!(

@@ -9,7 +9,7 @@ const ATTACHED: &[&str] = &["--command=", "--execute=", "-c", "-e"];
 const NO_TABLE: &[&str] = &["from", "on", "or", "as", "and", "is", "in", "end"];
 
 /// Whether the command sends something that deletes a table or more. A database in memory has nothing to lose.
-pub(super) fn drops(line: &Line, made: &Simple) -> bool {
+pub(in crate::guards) fn drops(line: &Line, made: &Simple) -> bool {
     if made.args().any(|word| word.text == ":memory:") {
         return false;
     }
@@ -90,7 +90,7 @@ fn without_texts(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::guards::*;
     use rstest::rstest;
 
     #[rstest]

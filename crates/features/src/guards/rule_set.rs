@@ -10,11 +10,11 @@ use substrate_core::settings::{Scope, Table};
 use substrate_core::text::one_line;
 use substrate_core::{Event, EventKind, Settings};
 
-use super::condition::Condition;
-use super::own_files::Own;
+use super::cel::condition::Condition;
+use super::dangers::own_files::Own;
 use super::rule::Rule;
-use super::scene::Wanted;
-use super::vals::CONTEXT_PERCENT;
+use super::cel::scene::Wanted;
+use super::cel::values::CONTEXT_PERCENT;
 use crate::efforts::face::Effort;
 use crate::shell::{self, Line, Simple};
 

@@ -10,9 +10,9 @@ use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError};
 
-use super::prove;
-use super::rule::{Again, Fails, Rule};
-use super::set::{self, Entry, Set};
+use crate::guards::prove;
+use crate::guards::rule::{Again, Fails, Rule};
+use crate::guards::rule_set::{self, Entry, Set};
 use crate::efforts;
 use crate::identity::book;
 use crate::journal::face;
@@ -20,7 +20,7 @@ use crate::journal::face;
 const DAY_MS: i64 = 86_400_000;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
-pub(super) struct List {}
+pub(in crate::guards) struct List {}
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["guard", "list"];
@@ -76,14 +76,14 @@ impl VerbArgs for List {
 
 /// The rules of the settings, and those of the skill that the caller works by.
 fn sets(cx: &mut Cx<'_>) -> Result<Vec<Rc<Set>>, DbError> {
-    let mut out = vec![set::of(cx.settings)];
+    let mut out = vec![rule_set::of(cx.settings)];
     let seat = match cx.who.clone() {
         Some(who) if cx.settings.on("efforts.on") => book::seat(cx.db, &who)?,
         _ => None,
     };
     if let Some((session, actor)) = seat {
         let work = efforts::face::current(cx.db, &session, &actor)?;
-        out.extend(work.as_ref().and_then(set::of_skill));
+        out.extend(work.as_ref().and_then(rule_set::of_skill));
     }
     Ok(out)
 }
@@ -121,7 +121,7 @@ fn looks_at(rule: &Rule) -> String {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
-pub(super) struct Check {}
+pub(in crate::guards) struct Check {}
 
 impl VerbArgs for Check {
     const PATH: &'static [&'static str] = &["guard", "check"];

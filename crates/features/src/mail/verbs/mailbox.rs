@@ -8,15 +8,15 @@ use serde_json::json;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
-use super::message::MessageId;
-use super::ops::{self, Mailbox};
-use super::ops_box::{self, Mark};
-use super::ops_ledger;
-use super::policy::address;
-use super::post;
-use super::render::{self, Part};
-use super::verbs_send::{not_there, visible};
-use super::words;
+use crate::mail::message::MessageId;
+use crate::mail::ops::{self, Mailbox};
+use crate::mail::ops::mailbox::{self, Mark};
+use crate::mail::ops::ledger;
+use crate::mail::policy::address;
+use crate::mail::post;
+use crate::mail::render::{self, Part};
+use super::send::{not_there, visible};
+use crate::mail::words;
 
 /// Characters of a body in a list.
 const LIST_CHARS: i64 = 2_000;
@@ -26,7 +26,7 @@ const READ_CHARS: i64 = 16_000;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Inbox {
+pub(in crate::mail) struct Inbox {
     /// Everything that was not thrown away, newest first, one line each
     #[arg(long)]
     all: bool,
@@ -56,7 +56,7 @@ impl VerbArgs for Inbox {
         if !self.printed.is_empty() {
             return printed(cx, &who, &self.printed);
         }
-        ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
+        ledger::end_snoozes(cx.db, who.agent, cx.now)?;
         if self.all { self.list(cx, &who) } else { self.unread(cx, &who) }
     }
 }
@@ -66,7 +66,7 @@ impl VerbArgs for Inbox {
 fn printed(cx: &mut Cx<'_>, who: &Who, ids: &[MessageId]) -> Result<Output, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     for id in ids {
-        ops_box::mark(cx.db, of, id.0, Mark::Read("inbox"), cx.now)?;
+        mailbox::mark(cx.db, of, id.0, Mark::Read("inbox"), cx.now)?;
     }
     Ok(Output::default())
 }
@@ -74,8 +74,8 @@ fn printed(cx: &mut Cx<'_>, who: &Who, ids: &[MessageId]) -> Result<Output, Verb
 impl Inbox {
     fn unread(&self, cx: &mut Cx<'_>, who: &Who) -> Result<Output, VerbError> {
         let of = Mailbox { agent: who.agent, sub: &who.sub };
-        let count = ops_box::n_unread(cx.db, of, cx.now)?;
-        let rows = ops_box::unread(cx.db, of, cx.now, self.n.unwrap_or(20).clamp(1, 200))?;
+        let count = mailbox::n_unread(cx.db, of, cx.now)?;
+        let rows = mailbox::unread(cx.db, of, cx.now, self.n.unwrap_or(20).clamp(1, 200))?;
         let mut text = match count.0 {
             0 => "No unread messages.\n".to_owned(),
             _ => format!("{}.\n", count.of("unread")),
@@ -116,7 +116,7 @@ impl Inbox {
         let of = Mailbox { agent: who.agent, sub: &who.sub };
         let limit = self.n.unwrap_or(50).clamp(1, 200);
         let before = self.before.map_or(i64::MAX, |id| id.0);
-        let rows = ops_box::kept(cx.db, of, before, limit)?;
+        let rows = mailbox::kept(cx.db, of, before, limit)?;
         let mut text = String::new();
         let mut list = Vec::new();
         for row in &rows {
@@ -136,7 +136,7 @@ impl Inbox {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Read {
+pub(in crate::mail) struct Read {
     /// The message, e.g. `42`
     id: MessageId,
     /// Where in the body to go on, in characters
@@ -161,7 +161,7 @@ impl VerbArgs for Read {
         if self.printed {
             // Only the owner of a copy marks it: a subagent that reads its agent's mail takes nothing from it.
             let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
-            ops_box::mark(cx.db, mailbox, message.id, Mark::Read("read"), cx.now)?;
+            mailbox::mark(cx.db, mailbox, message.id, Mark::Read("read"), cx.now)?;
             return Ok(Output::default());
         }
         let part = Part {
@@ -169,7 +169,7 @@ impl VerbArgs for Read {
             from: self.from.max(0),
             n_chars: ops::body_len(cx.db, message.id)?,
         };
-        let to = ops_box::deliveries(cx.db, message.id)?;
+        let to = mailbox::deliveries(cx.db, message.id)?;
         let header = render::header(cx, &message, &to, caller.tz_offset_s)?;
         let mut json = render::message_json(cx, &message, &to)?;
         json["n_chars"] = json!(part.n_chars);
@@ -183,7 +183,7 @@ impl VerbArgs for Read {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Ack {
+pub(in crate::mail) struct Ack {
     /// The messages, e.g. `42 43`
     #[arg(required = true)]
     ids: Vec<MessageId>,
@@ -201,7 +201,7 @@ impl VerbArgs for Ack {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Star {
+pub(in crate::mail) struct Star {
     /// The message, e.g. `42`
     id: MessageId,
     /// Take the star away
@@ -223,7 +223,7 @@ impl VerbArgs for Star {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Snooze {
+pub(in crate::mail) struct Snooze {
     /// The message, e.g. `42`
     id: MessageId,
     /// Until when: `2h`, or a time as `2030-01-31T18:00:00Z`
@@ -250,7 +250,7 @@ impl VerbArgs for Snooze {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Archive {
+pub(in crate::mail) struct Archive {
     /// The messages, e.g. `42 43`
     #[arg(required = true)]
     ids: Vec<MessageId>,
@@ -268,7 +268,7 @@ impl VerbArgs for Archive {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Trash {
+pub(in crate::mail) struct Trash {
     /// The messages, e.g. `42 43`
     #[arg(required = true)]
     ids: Vec<MessageId>,
@@ -292,7 +292,7 @@ fn marked(cx: &mut Cx<'_>, ids: &[MessageId], mark: Mark, done: &str) -> Result<
     let (now, mut said) = (cx.now, Vec::new());
     cx.db.savepoint(|db| {
         for id in ids {
-            if !ops_box::mark(db, of, id.0, mark, now)? {
+            if !mailbox::mark(db, of, id.0, mark, now)? {
                 return Err(not_there(*id));
             }
             said.push(id.to_string());

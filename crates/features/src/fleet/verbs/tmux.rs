@@ -8,11 +8,12 @@ use serde_json::json;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Output, Pane, VerbError};
 
-use super::{ops, paint, verbs};
+use super::fleet;
+use crate::fleet::{ops, paint};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct On {
+pub(in crate::fleet) struct On {
     /// The server's socket (default: of the tmux that you are in)
     #[arg(long)]
     socket: Option<String>,
@@ -52,7 +53,7 @@ impl VerbArgs for On {
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Off {
+pub(in crate::fleet) struct Off {
     /// The server's socket (default: of the tmux that you are in)
     #[arg(long)]
     socket: Option<String>,
@@ -79,7 +80,7 @@ impl VerbArgs for Off {
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Status {
+pub(in crate::fleet) struct Status {
     /// The server's socket (default: of the tmux that you are in)
     #[arg(long)]
     socket: Option<String>,
@@ -95,7 +96,7 @@ impl VerbArgs for Status {
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let socket = socket(self.socket)?;
         let on = ops::is_on(cx.db, &socket)?;
-        let (panes, list) = verbs::panes(cx, &socket)?;
+        let (panes, list) = fleet::panes(cx, &socket)?;
         let word = if on { "on" } else { "off" };
         let others: Vec<String> =
             ops::servers(cx.db)?.into_iter().filter(|other| *other != socket).collect();

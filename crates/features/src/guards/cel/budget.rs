@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use super::scene::Scene;
-use super::sizes::Sizes;
+use crate::guards::cel::scene::Scene;
+use crate::guards::sizes::Sizes;
 
 /// What all rules of the user and the project may take together at one event: some hundredths of a second.
 const MAX_STEPS: u64 = 200_000;
 
-pub(super) const TOO_LONG: &str = "it was not judged: with the rules before it, it would take too long at this event; loop over less, or have fewer rules";
+pub(in crate::guards) const TOO_LONG: &str = "it was not judged: with the rules before it, it would take too long at this event; loop over less, or have fewer rules";
 
 thread_local! {
     /// What is left for the condition that is being judged.
@@ -17,36 +17,36 @@ thread_local! {
 
 /// What is left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(in crate::guards) struct Budget {
     left: u64,
     sizes: Sizes,
 }
 
 impl Budget {
-    pub(super) fn of(scene: &Scene) -> Self {
+    pub(in crate::guards) fn of(scene: &Scene) -> Self {
         Self { left: MAX_STEPS, sizes: Sizes::of(scene) }
     }
 
     /// For the rules that come with us, which are known to end soon.
-    pub(super) fn endless(self) -> Self {
+    pub(in crate::guards) fn endless(self) -> Self {
         Self { left: u64::MAX, ..self }
     }
 
-    pub(super) fn is_endless(&self) -> bool {
+    pub(in crate::guards) fn is_endless(&self) -> bool {
         self.left == u64::MAX
     }
 
-    pub(super) fn sizes(&self) -> Sizes {
+    pub(in crate::guards) fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    pub(super) fn spend(&mut self, steps: u64) -> Result<(), String> {
+    pub(in crate::guards) fn spend(&mut self, steps: u64) -> Result<(), String> {
         self.left = self.left.checked_sub(steps).ok_or_else(|| TOO_LONG.to_owned())?;
         Ok(())
     }
 
     /// Lets functions that a condition calls spend of it.
-    pub(super) fn lent<T>(&mut self, judge: impl FnOnce() -> T) -> T {
+    pub(in crate::guards) fn lent<T>(&mut self, judge: impl FnOnce() -> T) -> T {
         LEFT.set(self.left);
         let found = judge();
         self.left = LEFT.get();
@@ -55,7 +55,7 @@ impl Budget {
 }
 
 /// From inside of a function. `false`: there is not so much left.
-pub(super) fn spend(steps: u64) -> bool {
+pub(in crate::guards) fn spend(steps: u64) -> bool {
     let left = LEFT.get().checked_sub(steps);
     LEFT.set(left.unwrap_or(0));
     left.is_some()

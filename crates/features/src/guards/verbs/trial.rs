@@ -13,10 +13,10 @@ use substrate_core::{
     Access, Audience, Caller, Cx, Detail, Event, EventKind, Local, Output, VerbError, Wish,
 };
 
-use super::policy::{Judged, said};
-use super::prove::{self, judge_all, outcome, short};
-use super::rule::{Action, Rule};
-use super::set::{self, Entry};
+use crate::guards::policy::{Judged, said};
+use crate::guards::prove::{self, judge_all, outcome, short};
+use crate::guards::rule::{Action, Rule};
+use crate::guards::rule_set::{self, Entry};
 use crate::journal::face;
 use crate::shell::Simple;
 
@@ -27,7 +27,7 @@ const MAX_LINES: usize = 10_000;
 const MAX_EXAMPLES: usize = 3;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Test {
+pub(in crate::guards) struct Test {
     /// A file with one command (or one payload in JSON) a line; `-` is standard input
     file: String,
     #[arg(skip)]
@@ -48,7 +48,7 @@ impl VerbArgs for Test {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let set = set::of(cx.settings);
+        let set = rule_set::of(cx.settings);
         let (mut text, mut lines) = (String::new(), Vec::new());
         for line in self.text.lines().filter(|line| !line.trim().is_empty()).take(MAX_LINES) {
             let event = here(line, caller);
@@ -98,7 +98,7 @@ fn failed(judged: &[(&Entry, Judged)]) -> Vec<String> {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Explain {
+pub(in crate::guards) struct Explain {
     /// The command, in quotes
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
@@ -113,7 +113,7 @@ impl VerbArgs for Explain {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let command = self.command.join(" ");
-        let set = set::of(cx.settings);
+        let set = rule_set::of(cx.settings);
         let event = here(&command, caller);
         let (scene, judged) = judge_all(&set, &event);
         let line = &scene.0.line;
@@ -173,7 +173,7 @@ fn told(event: &Event, entry: &Entry) -> String {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Backtest {
+pub(in crate::guards) struct Backtest {
     /// How far back, e.g. `24h`, `7d`
     #[arg(long, default_value = "7d")]
     since: String,
@@ -193,7 +193,7 @@ impl VerbArgs for Backtest {
                 "write it like `15m`, `2h` or `7d`",
             )
         })?;
-        let set = set::of(cx.settings);
+        let set = rule_set::of(cx.settings);
         let (mut n, mut n_unread) = (0_usize, 0_usize);
         let mut hits: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
         face::calls(cx.db, cx.now.plus_ms(-span), &mut |call| {

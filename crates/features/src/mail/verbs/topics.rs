@@ -9,15 +9,16 @@ use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
-use super::message::Priority;
-use super::ops::{Letter, Mailbox};
-use super::post::{self, Recipient};
-use super::verbs_send::{checked_body, complete, said};
-use super::{ops_topics, words};
+use crate::mail::message::Priority;
+use crate::mail::ops::{Letter, Mailbox};
+use crate::mail::post::{self, Recipient};
+use super::send::{checked_body, complete, said};
+use crate::mail::ops::topics;
+use crate::mail::words;
 use crate::identity::book;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct TopicCreate {
+pub(in crate::mail) struct TopicCreate {
     /// Its name: letters, digits, `.`, `_` and `-`
     name: String,
     /// What it is about
@@ -36,7 +37,7 @@ impl VerbArgs for TopicCreate {
         let who = post::me(cx)?;
         let name = topic_name(&self.name)?;
         let about = one_line(&self.about, 200);
-        if !ops_topics::create(cx.db, &name, &about, who.agent, cx.now)? {
+        if !topics::create(cx.db, &name, &about, who.agent, cx.now)? {
             return Err(VerbError::user(
                 format!("there is a topic `{name}` already"),
                 format!("`substrate subscribe {name}` follows it"),
@@ -49,7 +50,7 @@ impl VerbArgs for TopicCreate {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct TopicList {}
+pub(in crate::mail) struct TopicList {}
 
 impl VerbArgs for TopicList {
     const PATH: &'static [&'static str] = &["topic", "list"];
@@ -59,7 +60,7 @@ impl VerbArgs for TopicList {
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let topics = ops_topics::list(cx.db)?;
+        let topics = topics::list(cx.db)?;
         let (mut text, mut list) = (String::new(), Vec::new());
         for topic in &topics {
             let _infallible = writeln!(
@@ -79,7 +80,7 @@ impl VerbArgs for TopicList {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Subscribe {
+pub(in crate::mail) struct Subscribe {
     topic: String,
 }
 
@@ -93,7 +94,7 @@ impl VerbArgs for Subscribe {
         let who = post::me(cx)?;
         let topic = existing(cx, &self.topic)?;
         let of = Mailbox { agent: who.agent, sub: &who.sub };
-        let is_new = ops_topics::subscribe(cx.db, &topic, of)?;
+        let is_new = topics::subscribe(cx.db, &topic, of)?;
         let word = if is_new { "now follows" } else { "follows already:" };
         let text = format!("{} {word} `{topic}`.\n", who.address());
         Ok(Output::new(text, json!({"ok": true, "topic": topic, "new": is_new})))
@@ -101,7 +102,7 @@ impl VerbArgs for Subscribe {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Unsubscribe {
+pub(in crate::mail) struct Unsubscribe {
     topic: String,
 }
 
@@ -115,7 +116,7 @@ impl VerbArgs for Unsubscribe {
         let who = post::me(cx)?;
         let topic = existing(cx, &self.topic)?;
         let of = Mailbox { agent: who.agent, sub: &who.sub };
-        let was = ops_topics::unsubscribe(cx.db, &topic, of)?;
+        let was = topics::unsubscribe(cx.db, &topic, of)?;
         let word = if was { "no longer follows" } else { "did not follow" };
         let text = format!("{} {word} `{topic}`.\n", who.address());
         Ok(Output::new(text, json!({"ok": true, "topic": topic, "was": was})))
@@ -131,7 +132,7 @@ struct Content {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Publish {
+pub(in crate::mail) struct Publish {
     topic: String,
     /// What it is about, in one line
     #[arg(long)]
@@ -164,7 +165,7 @@ impl VerbArgs for Publish {
         let who = post::me(cx)?;
         let topic = existing(cx, &self.topic)?;
         let mut to: Vec<Recipient> = Vec::new();
-        for (agent, sub) in ops_topics::subscribers(cx.db, &topic)? {
+        for (agent, sub) in topics::subscribers(cx.db, &topic)? {
             if (agent, &sub) == (who.agent, &who.sub) {
                 continue;
             }
@@ -186,7 +187,7 @@ impl VerbArgs for Publish {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Broadcast {
+pub(in crate::mail) struct Broadcast {
     /// What it is about, in one line
     #[arg(long)]
     subject: String,
@@ -278,7 +279,7 @@ fn topic_name(text: &str) -> Result<String, VerbError> {
 
 fn existing(cx: &mut Cx<'_>, text: &str) -> Result<String, VerbError> {
     let name = topic_name(text)?;
-    if ops_topics::exists(cx.db, &name)? {
+    if topics::exists(cx.db, &name)? {
         return Ok(name);
     }
     Err(VerbError::user(

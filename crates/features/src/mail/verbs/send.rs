@@ -7,11 +7,11 @@ use substrate_core::text;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
-use super::message::{MessageId, Priority, names};
-use super::ops::{self, Letter, Mailbox};
-use super::ops_box::{self, Mark};
-use super::post::{self, Posted, Recipient};
-use super::words;
+use crate::mail::message::{MessageId, Priority, names};
+use crate::mail::ops::{self, Letter, Mailbox};
+use crate::mail::ops::mailbox::{self, Mark};
+use crate::mail::post::{self, Posted, Recipient};
+use crate::mail::words;
 use crate::identity::reach::{Reach, reach};
 
 /// What is taken of a text as its subject.
@@ -19,7 +19,7 @@ const SHORT_SUBJECT: usize = 80;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Send {
+pub(in crate::mail) struct Send {
     /// The same as `--to`
     #[arg(value_name = "NAME")]
     #[serde(skip)]
@@ -160,7 +160,7 @@ impl Send {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Reply {
+pub(in crate::mail) struct Reply {
     /// The message that is answered, e.g. `42`
     id: MessageId,
     /// The same as `--body`
@@ -204,7 +204,7 @@ impl VerbArgs for Reply {
             people.push((message.sender, message.sender_sub.clone()));
         }
         if self.all || is_own {
-            let got = ops_box::deliveries(cx.db, message.id)?;
+            let got = mailbox::deliveries(cx.db, message.id)?;
             people.extend(got.into_iter().map(|one| (one.agent, one.sub)));
             if people.iter().any(|(agent, sub)| (*agent, sub) != (who.agent, &who.sub)) {
                 people.retain(|(agent, sub)| (*agent, sub) != (who.agent, &who.sub));
@@ -244,13 +244,13 @@ impl VerbArgs for Reply {
         };
         let posted = post::post(cx, &letter, &to)?;
         let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
-        ops_box::mark(cx.db, mailbox, message.id, Mark::Read("reply"), cx.now)?;
+        mailbox::mark(cx.db, mailbox, message.id, Mark::Read("reply"), cx.now)?;
         said(cx, posted, &letter, &to)
     }
 }
 
 /// What the sender is told: to whom it went, and when they will know.
-pub(super) fn said(
+pub(in crate::mail) fn said(
     cx: &mut Cx<'_>,
     posted: Posted,
     letter: &Letter,
@@ -281,7 +281,7 @@ pub(super) fn said(
 }
 
 /// A message of one's own, or the same error whether it is somebody else's or nobody's.
-pub(super) fn visible(
+pub(in crate::mail) fn visible(
     cx: &mut Cx<'_>,
     id: MessageId,
     agent: i64,
@@ -289,14 +289,14 @@ pub(super) fn visible(
     ops::visible(cx.db, id.0, agent)?.ok_or_else(|| not_there(id))
 }
 
-pub(super) fn not_there(id: MessageId) -> VerbError {
+pub(in crate::mail) fn not_there(id: MessageId) -> VerbError {
     VerbError::user(
         format!("there is no message {id} in your mailbox"),
         "`substrate inbox --all` lists what is there",
     )
 }
 
-pub(super) fn checked_body(given: Option<&str>) -> Result<String, VerbError> {
+pub(in crate::mail) fn checked_body(given: Option<&str>) -> Result<String, VerbError> {
     let given = given.ok_or_else(|| {
         VerbError::user("there is no text", "add `--body TEXT` or `--body-file FILE`")
     })?;
@@ -307,7 +307,7 @@ pub(super) fn checked_body(given: Option<&str>) -> Result<String, VerbError> {
 }
 
 /// The text of a file instead of its name.
-pub(super) fn complete(
+pub(in crate::mail) fn complete(
     body: &mut Option<String>,
     file: &mut Option<String>,
     local: &mut dyn Local,

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 use substrate_core::text::cut;
 use substrate_core::{Actor, Cx, Detail, Event, ToolClass};
 
-use super::own_files::Own;
-use super::paths;
+use crate::guards::dangers::own_files::Own;
+use crate::guards::dangers::paths;
 use crate::shell::{self, Line};
 
 /// Elements of a list, and characters of a text, of a tool's input.
@@ -17,52 +17,52 @@ const MAX_DEPTH: usize = 8;
 
 /// What other features know about the actor's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Around {
+pub(in crate::guards) struct Around {
     /// The skill of its effort; empty where it has none.
-    pub(super) effort: String,
-    pub(super) phase: String,
-    pub(super) n_calls_since_log: i64,
+    pub(in crate::guards) effort: String,
+    pub(in crate::guards) phase: String,
+    pub(in crate::guards) n_calls_since_log: i64,
     /// 100 is where the client compacts; 0 where nobody knows.
-    pub(super) context_percent: i64,
+    pub(in crate::guards) context_percent: i64,
 }
 
 /// Which parts are worth making, since some rule reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) input: bool,
-    pub(super) line: bool,
+pub(in crate::guards) struct Wanted {
+    pub(in crate::guards) input: bool,
+    pub(in crate::guards) line: bool,
     /// Which files are our own.
-    pub(super) own: bool,
+    pub(in crate::guards) own: bool,
     /// How full the context is; the rest of what is around costs nothing.
-    pub(super) usage: bool,
+    pub(in crate::guards) usage: bool,
 }
 
 /// One event.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scene {
-    pub(super) event: &'static str,
-    pub(super) tool: String,
-    pub(super) input: Json,
-    pub(super) command: String,
-    pub(super) line: Line,
-    pub(super) files: Vec<String>,
-    pub(super) is_edit: bool,
+pub(in crate::guards) struct Scene {
+    pub(in crate::guards) event: &'static str,
+    pub(in crate::guards) tool: String,
+    pub(in crate::guards) input: Json,
+    pub(in crate::guards) command: String,
+    pub(in crate::guards) line: Line,
+    pub(in crate::guards) files: Vec<String>,
+    pub(in crate::guards) is_edit: bool,
     /// Our own files and the client's settings, as `own_files` compares them; empty where nothing names them.
-    pub(super) own: Vec<String>,
-    pub(super) cwd: String,
-    pub(super) project: String,
+    pub(in crate::guards) own: Vec<String>,
+    pub(in crate::guards) cwd: String,
+    pub(in crate::guards) project: String,
     /// The trees that must not be lost as a whole.
-    pub(super) roots: Vec<String>,
-    pub(super) is_subagent: bool,
-    pub(super) agent_type: String,
-    pub(super) agent: String,
-    pub(super) mode: String,
-    pub(super) prompt: String,
-    pub(super) around: Around,
+    pub(in crate::guards) roots: Vec<String>,
+    pub(in crate::guards) is_subagent: bool,
+    pub(in crate::guards) agent_type: String,
+    pub(in crate::guards) agent: String,
+    pub(in crate::guards) mode: String,
+    pub(in crate::guards) prompt: String,
+    pub(in crate::guards) around: Around,
 }
 
 impl Scene {
-    pub(super) fn of(
+    pub(in crate::guards) fn of(
         cx: &Cx<'_>,
         event: &Event,
         around: Around,
@@ -75,7 +75,7 @@ impl Scene {
         Arc::new(Self { own, ..Self::new(event, agent, around, wanted, line) })
     }
 
-    pub(super) fn new(
+    pub(in crate::guards) fn new(
         event: &Event,
         agent: String,
         around: Around,
@@ -125,7 +125,7 @@ impl Scene {
         }
     }
 
-    pub(super) fn is_whole(&self, path: &str) -> bool {
+    pub(in crate::guards) fn is_whole(&self, path: &str) -> bool {
         paths::is_whole(path, &self.roots)
     }
 }

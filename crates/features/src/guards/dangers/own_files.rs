@@ -4,8 +4,8 @@
 
 use substrate_core::{Event, ToolClass};
 
-use super::paths::{at_home, may_be_within, normal, target, targets};
-use super::scene::Scene;
+use crate::guards::dangers::paths::{at_home, may_be_within, normal, target, targets};
+use crate::guards::cel::scene::Scene;
 use crate::shell::{Line, Simple, Word};
 
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
@@ -21,18 +21,18 @@ const CHANGES_IF_TOLD: &[&str] = &["sed", "perl", "ruby", "find", "dd", "sqlite3
 
 /// Which files these are for an event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Own<'e> {
+pub(in crate::guards) struct Own<'e> {
     event: &'e Event,
     state_home: Option<&'e str>,
 }
 
 impl<'e> Own<'e> {
-    pub(super) const fn of(event: &'e Event, state_home: Option<&'e str>) -> Self {
+    pub(in crate::guards) const fn of(event: &'e Event, state_home: Option<&'e str>) -> Self {
         Self { event, state_home }
     }
 
     /// Whether the event may be about one of them: a look at its text, before anything is read or made.
-    pub(super) fn is_named_in(self, event: &Event) -> bool {
+    pub(in crate::guards) fn is_named_in(self, event: &Event) -> bool {
         let Some(call) = event.tool() else { return false };
         let is_in = |text: &str| {
             let home = self.state_home.unwrap_or(USUAL_HOME);
@@ -54,7 +54,7 @@ impl<'e> Own<'e> {
 
     /// Whether a line that changes something has a pattern, which may mean them without their names: `~/.sub*`.
     /// Braces are expanded by now, so the text itself is asked for them.
-    pub(super) fn may_be_meant_by(line: &Line, text: &str) -> bool {
+    pub(in crate::guards) fn may_be_meant_by(line: &Line, text: &str) -> bool {
         let is_pattern = |word: &Word| word.has_glob;
         let changes = |made: &Simple| {
             let name = made.name();
@@ -66,7 +66,7 @@ impl<'e> Own<'e> {
     }
 
     /// Each as it is compared: a folder ends with `/`.
-    pub(super) fn all(self) -> Vec<String> {
+    pub(in crate::guards) fn all(self) -> Vec<String> {
         let event = self.event;
         let project =
             [event.project_dir.as_deref(), Some(event.project.as_str()), Some(&event.cwd)];
@@ -100,7 +100,7 @@ fn plain(path: &str) -> String {
 }
 
 /// Whether the event would change one of them.
-pub(super) fn are_changed(scene: &Scene) -> bool {
+pub(in crate::guards) fn are_changed(scene: &Scene) -> bool {
     let is_own = |path: &str| {
         let path = at_home(path);
         let base = path.strip_suffix("/*").unwrap_or(&path);

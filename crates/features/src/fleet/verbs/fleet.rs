@@ -9,7 +9,7 @@ use substrate_core::ids::checksum;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
 
-use super::{ops, paint, render, view};
+use crate::fleet::{ops, paint, render, view};
 use crate::identity::book::{self, Address, Lookup};
 
 /// Clears the screen and begins at its top.
@@ -17,7 +17,7 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct List {
+pub(in crate::fleet) struct List {
     /// Also those whose session has ended, and how to resume them
     #[arg(long)]
     all: bool,
@@ -70,7 +70,7 @@ impl VerbArgs for List {
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Check {
+pub(in crate::fleet) struct Check {
     /// Whose work you have looked at: `NobleLion`, or `NobleLion/reviewer-1`
     #[arg(required_unless_present = "pane")]
     names: Vec<String>,
@@ -161,7 +161,7 @@ fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, Ver
 }
 
 /// A line of the fleet by its pane, for `substrate tmux status`.
-pub(super) fn panes(cx: &mut Cx<'_>, socket: &str) -> Result<(String, Vec<Value>), VerbError> {
+pub(in crate::fleet) fn panes(cx: &mut Cx<'_>, socket: &str) -> Result<(String, Vec<Value>), VerbError> {
     let view = view::view(cx, false)?;
     let there = |line: &&view::Line| line.pane.as_ref().is_some_and(|pane| pane.socket == socket);
     let (mut text, mut list) = (String::new(), Vec::new());

@@ -3,51 +3,51 @@
 
 use substrate_core::{Db, DbError, RequestId, Timestamp};
 
-use super::ops::Mailbox;
+use super::Mailbox;
 
 /// In which answer a message goes out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Claim<'a> {
-    pub(super) request: RequestId,
-    pub(super) channel: &'a str,
-    pub(super) session: Option<&'a str>,
-    pub(super) actor: &'a str,
-    pub(super) at: Timestamp,
+pub(in crate::mail) struct Claim<'a> {
+    pub(in crate::mail) request: RequestId,
+    pub(in crate::mail) channel: &'a str,
+    pub(in crate::mail) session: Option<&'a str>,
+    pub(in crate::mail) actor: &'a str,
+    pub(in crate::mail) at: Timestamp,
 }
 
 /// Something that was printed, and of which it is not known yet whether the model saw it.
 #[derive(Clone, Debug)]
-pub(super) struct Flying {
-    pub(super) message: i64,
-    pub(super) agent: i64,
-    pub(super) sub: String,
-    pub(super) channel: String,
+pub(in crate::mail) struct Flying {
+    pub(in crate::mail) message: i64,
+    pub(in crate::mail) agent: i64,
+    pub(in crate::mail) sub: String,
+    pub(in crate::mail) channel: String,
 }
 
-pub(super) const FLYING: &str = "select message, agent, sub, channel from deliveries
+pub(in crate::mail) const FLYING: &str = "select message, agent, sub, channel from deliveries
      where in_session = $1 and in_actor = $2 and injected_ms is not null and seen_ms is null limit 500";
 
-pub(super) const INJECTED: &str = "update deliveries set injected_ms = $2 where claim = $1 and claim is not null and injected_ms is null";
+pub(in crate::mail) const INJECTED: &str = "update deliveries set injected_ms = $2 where claim = $1 and claim is not null and injected_ms is null";
 
-pub(super) const LOST_ELSEWHERE: &str =
+pub(in crate::mail) const LOST_ELSEWHERE: &str =
     "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
            in_session = null, in_actor = null, whole = 0
          where agent = $1 and sub = '' and injected_ms is not null and seen_ms is null";
 
-pub(super) const NEXT_SNOOZE: &str =
+pub(in crate::mail) const NEXT_SNOOZE: &str =
     "select min(snooze_ms) from deliveries where agent = $1 and snooze_ms is not null";
 
-pub(super) const OVERDUE: &str = "select message, agent, sub from deliveries
+pub(in crate::mail) const OVERDUE: &str = "select message, agent, sub from deliveries
          where deadline_ms is not null and deadline_ms <= $1 and acked_ms is null and overdue_told_ms is null
            and replaced_by is null
          order by deadline_ms limit $2";
 
-pub(super) const FORWARD: &str = "update deliveries set sub = '', was_for = sub, claim = null, claimed_ms = null, injected_ms = null,
+pub(in crate::mail) const FORWARD: &str = "update deliveries set sub = '', was_for = sub, claim = null, claimed_ms = null, injected_ms = null,
            channel = null, in_session = null, in_actor = null, whole = 0, n_held = 0
          where agent = $1 and sub = $2 and sub <> '' and seen_ms is null and replaced_by is null";
 
 /// Claims a message for an answer, which has its `whole` body or only announces it.
-pub(super) fn claim(
+pub(in crate::mail) fn claim(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     message: i64,
@@ -73,7 +73,7 @@ pub(super) fn claim(
 }
 
 /// A message that was announced before is in an answer once more.
-pub(super) fn announced_again(
+pub(in crate::mail) fn announced_again(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     message: i64,
@@ -87,14 +87,14 @@ pub(super) fn announced_again(
 }
 
 /// The answer reached the client.
-pub(super) fn injected(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn injected(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
     db.execute(INJECTED, &[request.to_string().as_str().into(), now.0.into()])?;
     Ok(())
 }
 
 /// The answer did not: its messages are free at once. Should it have arrived after all, the claim still finds them. The
 /// same where the hook printed it and was then killed: its client ignores it. The agents that they are for.
-pub(super) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, DbError> {
+pub(in crate::mail) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, DbError> {
     let request = request.to_string();
     let mut agents = db.rows(
         "update deliveries set claimed_ms = null where claim = $1 and claim is not null and injected_ms is null
@@ -113,7 +113,7 @@ pub(super) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, D
 }
 
 /// What this actor was sent and may have seen.
-pub(super) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<Flying>, DbError> {
+pub(in crate::mail) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<Flying>, DbError> {
     db.rows(FLYING, &[session.into(), actor.into()], |row| {
         Ok(Flying {
             message: row.int(0)?,
@@ -125,7 +125,7 @@ pub(super) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<
 }
 
 /// The model was asked since. Where it had the whole body before it, the message is read as well.
-pub(super) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update deliveries set seen_ms = $4,
            read_ms = case when whole = 1 then coalesce(read_ms, $4) else read_ms end
@@ -136,7 +136,7 @@ pub(super) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), D
 }
 
 /// It was never there: queued again. A stop that it could not hold is counted.
-pub(super) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
+pub(in crate::mail) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
     let has_held = matches!(of.channel.as_str(), "Stop" | "SubagentStop");
     db.execute(
         "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
@@ -148,13 +148,13 @@ pub(super) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
 }
 
 /// A conversation begins: what an earlier one of this agent may or may not have seen is told again.
-pub(super) fn lost_elsewhere(db: &mut dyn Db, agent: i64) -> Result<(), DbError> {
+pub(in crate::mail) fn lost_elsewhere(db: &mut dyn Db, agent: i64) -> Result<(), DbError> {
     db.execute(LOST_ELSEWHERE, &[agent.into()])?;
     Ok(())
 }
 
 /// The subagents of an agent with mail that they never saw.
-pub(super) fn waiting_subs(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, DbError> {
+pub(in crate::mail) fn waiting_subs(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, DbError> {
     db.rows(
         "select distinct sub from deliveries
          where agent = $1 and sub <> '' and seen_ms is null and replaced_by is null limit 500",
@@ -164,7 +164,7 @@ pub(super) fn waiting_subs(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, D
 }
 
 /// A subagent has ended: what it never saw goes to its agent. How many that were.
-pub(super) fn forward(db: &mut dyn Db, agent: i64, sub: &str) -> Result<usize, DbError> {
+pub(in crate::mail) fn forward(db: &mut dyn Db, agent: i64, sub: &str) -> Result<usize, DbError> {
     // Where the agent got the same message, its own copy is enough.
     db.execute(
         "update deliveries set replaced_by = message
@@ -176,7 +176,7 @@ pub(super) fn forward(db: &mut dyn Db, agent: i64, sub: &str) -> Result<usize, D
 }
 
 /// A subagent was shown its agent's mail.
-pub(super) fn shown_to_sub(
+pub(in crate::mail) fn shown_to_sub(
     db: &mut dyn Db,
     agent: i64,
     message: i64,
@@ -190,13 +190,13 @@ pub(super) fn shown_to_sub(
 }
 
 /// When the next snooze of an agent ends.
-pub(super) fn next_snooze(db: &mut dyn Db, agent: i64) -> Result<Option<Timestamp>, DbError> {
+pub(in crate::mail) fn next_snooze(db: &mut dyn Db, agent: i64) -> Result<Option<Timestamp>, DbError> {
     let first = db.first(NEXT_SNOOZE, &[agent.into()], |row| row.opt_int(0))?;
     Ok(first.flatten().map(Timestamp))
 }
 
 /// Agents whose snoozes have ended.
-pub(super) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result<Vec<i64>, DbError> {
+pub(in crate::mail) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result<Vec<i64>, DbError> {
     db.rows(
         "select distinct agent from deliveries where snooze_ms is not null and snooze_ms <= $1 limit 500",
         &[now.0.into()],
@@ -205,7 +205,7 @@ pub(super) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result<Vec<i64>
 }
 
 /// What an agent had put off until now is new again. `true`: there was something.
-pub(super) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<bool, DbError> {
+pub(in crate::mail) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<bool, DbError> {
     if next_snooze(db, agent)?.is_none_or(|due| due > now) {
         return Ok(false);
     }
@@ -221,13 +221,13 @@ pub(super) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result
 
 /// A deadline that has passed without an ack.
 #[derive(Clone, Debug)]
-pub(super) struct Overdue {
-    pub(super) message: i64,
-    pub(super) agent: i64,
-    pub(super) sub: String,
+pub(in crate::mail) struct Overdue {
+    pub(in crate::mail) message: i64,
+    pub(in crate::mail) agent: i64,
+    pub(in crate::mail) sub: String,
 }
 
-pub(super) fn overdue(
+pub(in crate::mail) fn overdue(
     db: &mut dyn Db,
     now: Timestamp,
     limit: i64,
@@ -238,7 +238,7 @@ pub(super) fn overdue(
 }
 
 /// The sender knows: once is enough.
-pub(super) fn overdue_told(db: &mut dyn Db, of: &Overdue, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn overdue_told(db: &mut dyn Db, of: &Overdue, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update deliveries set overdue_told_ms = $4 where message = $1 and agent = $2 and sub = $3",
         &[of.message.into(), of.agent.into(), of.sub.as_str().into(), now.0.into()],
@@ -248,7 +248,7 @@ pub(super) fn overdue_told(db: &mut dyn Db, of: &Overdue, now: Timestamp) -> Res
 
 /// Messages of which the owner threw its copy away before then: the copies are gone. How many rows, and which
 /// messages nobody has any more.
-pub(super) fn empty_trash(
+pub(in crate::mail) fn empty_trash(
     db: &mut dyn Db,
     before: Timestamp,
     limit: i64,
@@ -279,7 +279,7 @@ pub(super) fn empty_trash(
 }
 
 /// When the first claim on a mailbox runs out, if one is open.
-pub(super) fn next_free(db: &mut dyn Db, of: Mailbox<'_>) -> Result<Option<Timestamp>, DbError> {
+pub(in crate::mail) fn next_free(db: &mut dyn Db, of: Mailbox<'_>) -> Result<Option<Timestamp>, DbError> {
     let first = db.first(
         "select min(claimed_ms) from (select claimed_ms from deliveries
            where agent = $1 and sub = $2 and seen_ms is null and injected_ms is null and replaced_by is null
@@ -287,5 +287,5 @@ pub(super) fn next_free(db: &mut dyn Db, of: Mailbox<'_>) -> Result<Option<Times
         &[of.agent.into(), of.sub.into()],
         |row| row.opt_int(0),
     )?;
-    Ok(first.flatten().map(|at| Timestamp(at).plus_ms(super::ops_box::CLAIM_MS)))
+    Ok(first.flatten().map(|at| Timestamp(at).plus_ms(super::mailbox::CLAIM_MS)))
 }

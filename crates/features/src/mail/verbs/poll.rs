@@ -10,16 +10,17 @@ use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
 
-use super::introduce::{Bodies, lines};
-use super::message::{MessageId, Priority};
-use super::ops::Mailbox;
-use super::ops_box::{self, Mark};
-use super::words::MAX_LINES;
-use super::{ops_ledger, post, render, words};
+use crate::mail::introduce::{Bodies, lines};
+use crate::mail::message::{MessageId, Priority};
+use crate::mail::ops::Mailbox;
+use crate::mail::ops::mailbox::{self, Mark};
+use crate::mail::words::MAX_LINES;
+use crate::mail::ops::ledger;
+use crate::mail::{post, render, words};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
-pub(super) struct Poll {
+pub(in crate::mail) struct Poll {
     /// Wait so long for new mail, e.g. `30s`
     #[arg(long)]
     wait: Option<String>,
@@ -74,7 +75,7 @@ impl VerbArgs for Poll {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(super) struct Watch {
+pub(in crate::mail) struct Watch {
     /// Give up after so long
     #[arg(long, default_value = "24h")]
     #[serde(default = "a_day")]
@@ -142,21 +143,21 @@ fn shown(
     peek: bool,
 ) -> Result<Option<Output>, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
-    ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
-    let is_new = !ops_box::pending(cx.db, of, Priority::Low, cx.now, 1)?.is_empty();
+    ledger::end_snoozes(cx.db, who.agent, cx.now)?;
+    let is_new = !mailbox::pending(cx.db, of, Priority::Low, cx.now, 1)?.is_empty();
     if wanted == Wanted::New && !is_new {
         return Ok(None);
     }
-    let rows = ops_box::unread(cx.db, of, cx.now, MAX_LINES as i64)?;
+    let rows = mailbox::unread(cx.db, of, cx.now, MAX_LINES as i64)?;
     if rows.is_empty() {
         return Ok(None);
     }
-    let count = ops_box::n_unread(cx.db, of, cx.now)?;
+    let count = mailbox::n_unread(cx.db, of, cx.now)?;
     let lines = lines(cx, &rows, Bodies::OfAll)?;
     let (mut list, mut whole) = (Vec::new(), Vec::new());
     for (row, line) in rows.iter().zip(&lines) {
         if !peek {
-            ops_box::mark(cx.db, of, row.id, Mark::Claimed, cx.now)?;
+            mailbox::mark(cx.db, of, row.id, Mark::Claimed, cx.now)?;
         }
         let mut json = render::open_json(row, &line.from);
         json["n_chars"] = json!(line.n_chars);
@@ -185,7 +186,7 @@ fn printed(
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     for id in ids {
         let mark = if whole.contains(id) { Mark::Read(how) } else { Mark::Seen(how) };
-        ops_box::mark(cx.db, of, id.0, mark, cx.now)?;
+        mailbox::mark(cx.db, of, id.0, mark, cx.now)?;
     }
     Ok(nothing(""))
 }
@@ -199,9 +200,9 @@ fn nothing(text: &str) -> Output {
 /// Until mail comes, or comes back by itself, or the time is up.
 fn wait_for(cx: &mut Cx<'_>, who: &Who, until: i64, body: Value) -> Result<WaitFor, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
-    let next = super::face::next_due(cx.db, who.agent, cx.now)?.unwrap_or(Timestamp(until));
+    let next = crate::mail::face::next_due(cx.db, who.agent, cx.now)?.unwrap_or(Timestamp(until));
     // A message in somebody's unprinted answer becomes free without a wake.
-    let claims_end = ops_ledger::next_free(cx.db, of)?.unwrap_or(Timestamp(until));
+    let claims_end = ledger::next_free(cx.db, of)?.unwrap_or(Timestamp(until));
     let until_ms = until.min(next.0).min(claims_end.0.max(cx.now.0 + 1));
     Ok(WaitFor { key: who.wake_key(), by: String::new(), until_ms, body })
 }

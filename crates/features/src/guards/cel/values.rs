@@ -10,21 +10,21 @@ use cel::common::types::{CelBool, CelInt, CelList, CelMap, CelMapKey, CelString,
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::context::VariableResolver;
 
-use super::paths;
-use super::scene::Scene;
+use crate::guards::dangers::paths;
+use crate::guards::cel::scene::Scene;
 use crate::shell::{Simple, Word};
 
 static SCENE: Type = Type::new_unspecified_type("substrate.scene");
 static COMMAND: Type = Type::new_unspecified_type("substrate.command");
 
 /// The name under which functions find the event; nobody can write it in a condition.
-pub(super) const HIDDEN: &str = "@scene";
+pub(in crate::guards) const HIDDEN: &str = "@scene";
 
 /// What needs a look at the transcript.
-pub(super) const CONTEXT_PERCENT: &str = "context_percent";
+pub(in crate::guards) const CONTEXT_PERCENT: &str = "context_percent";
 
 /// The variables of a condition.
-pub(super) const NAMES: &[&str] = &[
+pub(in crate::guards) const NAMES: &[&str] = &[
     "event",
     "tool",
     "input",
@@ -48,7 +48,7 @@ pub(super) const NAMES: &[&str] = &[
 
 /// The event, as variables are looked up in it.
 #[derive(Clone, Debug)]
-pub(super) struct Handle(pub(super) Arc<Scene>);
+pub(in crate::guards) struct Handle(pub(in crate::guards) Arc<Scene>);
 
 impl VariableResolver for Handle {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
@@ -88,7 +88,7 @@ impl VariableResolver for Handle {
 }
 
 /// The commands of a line that fit.
-pub(super) fn commands(scene: &Arc<Scene>, fits: impl Fn(&Simple) -> bool) -> CelList<'static> {
+pub(in crate::guards) fn commands(scene: &Arc<Scene>, fits: impl Fn(&Simple) -> bool) -> CelList<'static> {
     let all = scene.line.commands.iter().enumerate().filter(|(_, made)| fits(made));
     let boxed =
         all.map(|(at, _)| Box::new(Command { scene: Arc::clone(scene), at }) as Box<dyn Val>);
@@ -102,17 +102,17 @@ fn list<'t>(texts: impl Iterator<Item = &'t str>) -> CelList<'static> {
 
 /// One simple command.
 #[derive(Clone, Debug)]
-pub(super) struct Command {
-    pub(super) scene: Arc<Scene>,
+pub(in crate::guards) struct Command {
+    pub(in crate::guards) scene: Arc<Scene>,
     at: usize,
 }
 
 impl Command {
-    pub(super) fn made(&self) -> Option<&Simple> {
+    pub(in crate::guards) fn made(&self) -> Option<&Simple> {
         self.scene.line.commands.get(self.at)
     }
 
-    pub(super) fn targets(&self) -> Vec<String> {
+    pub(in crate::guards) fn targets(&self) -> Vec<String> {
         self.made().map(|made| paths::targets(made, &self.scene.cwd)).unwrap_or_default()
     }
 
