@@ -48,22 +48,11 @@ pub(crate) const FEATURE: Feature = Feature {
             project: ProjectMay::Nothing,
             profiles: &[("engine", "true")],
         },
-        Key {
-            name: "fleet.pane_colours",
-            kind: Kind::Texts,
-            default: "[\"error:#3a1418\", \"attention:#3a3010\", \"checked:#262626\", \"done:#12301c\"]",
-            about: "The background of a tmux pane by status (`error`, `attention`, `working`, `checked`, `done`): a colour as tmux names it, or `#rrggbb`. A status that is not listed has none.",
-            project: ProjectMay::Nothing,
-            profiles: &[],
-        },
-        Key {
-            name: "fleet.tab_colours",
-            kind: Kind::Texts,
-            default: "[\"error:colour124\", \"attention:colour136\", \"working:colour24\", \"checked:colour240\", \"done:colour28\"]",
-            about: "The same for the tab of its window in tmux's status line.",
-            project: ProjectMay::Nothing,
-            profiles: &[],
-        },
+        colour("fleet.error_colour", "\"#3a1418\"", "The colour of `error` in tmux, for the pane and the tab of its window."),
+        colour("fleet.attention_colour", "\"#3a3010\"", "The colour of `attention`."),
+        colour("fleet.working_colour", "\"#10263a\"", "The colour of `working`. Only the tab shows it."),
+        colour("fleet.checked_colour", "\"#262626\"", "The colour of `checked`."),
+        colour("fleet.done_colour", "\"#12301c\"", "The colour of `done`."),
     ],
     record: Some(record::record),
     is_news: Some(activity::is_news),
@@ -78,3 +67,7 @@ pub(crate) const FEATURE: Feature = Feature {
     ],
     ..Feature::NOTHING
 };
+
+const fn colour(name: &'static str, default: &'static str, about: &'static str) -> Key {
+    Key { name, kind: Kind::Colour, default, about, project: ProjectMay::Nothing, profiles: &[] }
+}

@@ -32,49 +32,9 @@ fn is_there(cx: &mut Cx<'_>, kept: &Kept) -> Result<bool, DbError> {
     Ok(pulse.is_some_and(|pulse| !pulse.is_over))
 }
 
+/// A pane in which work goes on keeps its own background; the tab alone shows it.
 pub(super) fn look(settings: &Settings, status: Status) -> Look {
-    Look {
-        status: status.name().to_owned(),
-        rank: status.rank(),
-        pane: colour(settings.texts("fleet.pane_colours"), status),
-        tab: colour(settings.texts("fleet.tab_colours"), status),
-    }
-}
-
-/// The colour that a list names for a status. What is no colour counts as none: tmux would read more into it.
-fn colour(list: &[String], status: Status) -> String {
-    let of = list
-        .iter()
-        .rev()
-        .find_map(|entry| entry.trim().strip_prefix(status.name())?.strip_prefix(':'));
-    let colour = of.unwrap_or_default().trim();
-    if is_colour(colour) { colour.to_owned() } else { String::new() }
-}
-
-/// `red`, `colour52`, `#3a1418`.
-fn is_colour(text: &str) -> bool {
-    match text.strip_prefix('#') {
-        Some(hex) => hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case::named(&["error:red"], "red")]
-    #[case::numbered(&["done:green", "error: colour52 "], "colour52")]
-    #[case::hex(&["error:#3a1418"], "#3a1418")]
-    #[case::the_last_counts(&["error:red", "error:blue"], "blue")]
-    #[case::not_listed(&["done:green"], "")]
-    #[case::a_command(&["error:#(touch /tmp/x)"], "")]
-    #[case::another_option(&["error:red,fg=blue"], "")]
-    #[case::a_format(&["error:#{pane_id}"], "")]
-    fn a_colour_is_a_colour_and_nothing_else(#[case] list: &[&str], #[case] expected: &str) {
-        let list: Vec<String> = list.iter().map(|entry| (*entry).to_owned()).collect();
-        assert_eq!(colour(&list, Status::Error), expected);
-    }
+    let tab = settings.text(&format!("fleet.{}_colour", status.name())).to_owned();
+    let pane = if status == Status::Working { String::new() } else { tab.clone() };
+    Look { status: status.name().to_owned(), rank: status.rank(), pane, tab }
 }

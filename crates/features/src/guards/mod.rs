@@ -5,16 +5,12 @@
 //! as a shell reads it (`crate::shell`), never searched as text.
 
 mod cel;
-mod cost;
 mod dangers;
-mod explain;
 mod ops;
 mod policy;
 mod prove;
 mod rule;
 mod rule_set;
-mod schema;
-mod sizes;
 mod verbs;
 
 #[cfg(test)]
@@ -26,7 +22,7 @@ use substrate_core::{Feature, Verb};
 pub(crate) const FEATURE: Feature = Feature {
     name: "guards",
     about: "Keeps agents from destructive commands, and from whatever your own rules say.",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "guards.on",
@@ -71,7 +67,7 @@ pub(crate) const FEATURE: Feature = Feature {
     ],
     gather: Some(policy::gather),
     consider: Some(policy::consider),
-    explain: Some(explain::explain),
+    explain: Some(policy::explain),
     tick: Some(ops::tick),
     verbs: &[
         Verb::of::<verbs::inspect::List>(),

@@ -1,6 +1,26 @@
 //! The guards' SQL: the only code that touches their tables.
 
-use substrate_core::{Cx, Db, DbError, FeatureError, Timestamp};
+use substrate_core::{Cx, Db, DbError, FeatureError, Migration, Timestamp};
+
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "calls that were refused lately, and rules that speak once in a session",
+    sql: "create table guard_refused (
+            session text not null,
+            actor text not null,
+            rule text not null,
+            digest text not null,
+            at_ms bigint not null,
+            primary key (session, actor, rule, digest)
+          );
+          create index guard_refused_at on guard_refused (at_ms);
+          create table guard_said (
+            session text not null,
+            rule text not null,
+            at_ms bigint not null,
+            primary key (session, rule)
+          );
+          create index guard_said_at on guard_said (at_ms);",
+}];
 
 /// So long a refusal is remembered: the very same call is then no first attempt any more.
 pub(super) const AGAIN_MS: i64 = 600_000;
@@ -13,7 +33,7 @@ const STEP: i64 = 500;
 
 /// One call of one actor, as a rule remembers it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct RefusedCall<'a> {
     pub(super) session: &'a str,
     pub(super) actor: &'a str,
     pub(super) rule: &'a str,
@@ -25,7 +45,7 @@ pub(super) const REFUSED: &str = "select at_ms from guard_refused where session 
 /// When this very call was refused, if that was lately.
 pub(super) fn refused_at(
     db: &mut dyn Db,
-    call: Call<'_>,
+    call: RefusedCall<'_>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, DbError> {
     let key = [call.session.into(), call.actor.into(), call.rule.into(), call.digest.into()];
@@ -33,7 +53,7 @@ pub(super) fn refused_at(
     Ok(at.filter(|at| now.since(*at) < AGAIN_MS))
 }
 
-pub(super) fn refused(db: &mut dyn Db, call: Call<'_>, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn refused(db: &mut dyn Db, call: RefusedCall<'_>, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "insert into guard_refused (session, actor, rule, digest, at_ms) values ($1, $2, $3, $4, $5)
          on conflict (session, actor, rule, digest) do update set at_ms = excluded.at_ms",

@@ -2,17 +2,18 @@
 
 use std::rc::Rc;
 
+use serde_json::{Value, json};
 use substrate_core::ids::checksum;
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
 use super::cel::budget::{self, Budget};
-use super::ops::{self, Call};
-use super::dangers::own_files::Own;
+use super::ops::{self, RefusedCall};
+use super::dangers::own_files::OwnFiles;
 use super::rule::{self, Action, Again, Fails};
-use super::cel::scene::{Around, Scene};
-use super::rule_set::{self, Entry, Set};
-use super::cel::values::Handle;
+use super::cel::scene::{ActorWork, Scene};
+use super::rule_set::{self, LoadedRule, RuleSet};
+use super::cel::values::SceneHandle;
 use crate::efforts::face::Effort;
 use crate::{context, efforts};
 
@@ -25,9 +26,9 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
     let mut out = Vec::new();
     look(cx, event, |cx, entry, judged| match judged {
-        Judged::Passes => {}
-        Judged::Fires => out.extend(fires(cx, event, entry)),
-        Judged::Fails(why) => {
+        Judgement::Passes => {}
+        Judgement::Fires => out.extend(fires(cx, event, entry)),
+        Judgement::Fails(why) => {
             let is_too_long = why == budget::TOO_LONG && event.kind == EventKind::PreToolUse;
             cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
             out.extend(match entry.rule.fails {
@@ -53,33 +54,33 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
 pub(super) fn look(
     cx: &mut Cx<'_>,
     event: &Event,
-    mut each: impl FnMut(&mut Cx<'_>, &Entry, Judged),
+    mut each: impl FnMut(&mut Cx<'_>, &LoadedRule, Judgement),
 ) {
-    let set: Rc<Set> = rule_set::of(cx.settings);
+    let set: Rc<RuleSet> = rule_set::of(cx.settings);
     let work = work(cx, event);
     // Whatever a skill wrote: an agent can always leave its effort.
     let is_ours = || event.tool().is_some_and(efforts::face::is_ours);
     let own = work.as_ref().and_then(rule_set::of_skill).filter(|_| !is_ours());
-    let sets: Vec<&Set> = std::iter::once(&*set).chain(own.as_deref()).collect();
-    let own = Own::of(event, cx.world.state_home());
+    let sets: Vec<&RuleSet> = std::iter::once(&*set).chain(own.as_deref()).collect();
+    let own = OwnFiles::of(event, cx.world.state_home());
     let (looking, wanted, line) = rule_set::looking_at(&sets, event, own);
     if looking.is_empty() {
         return;
     }
-    let mut around = Around::default();
+    let mut around = ActorWork::default();
     if wanted.usage {
         let usage = context::face::usage(cx, event);
         around.context_percent = noted(cx, usage).map_or(0, |usage| usage.percent_of_compaction);
     }
     if let Some(work) = work {
-        around = Around {
+        around = ActorWork {
             effort: work.skill,
             phase: work.phase,
             n_calls_since_log: work.n_calls,
             ..around
         };
     }
-    let scene = Handle(Scene::of(cx, event, around, wanted, line));
+    let scene = SceneHandle(Scene::of(cx, event, around, wanted, line));
     for (entry, judged) in judge_each(&looking, &scene) {
         each(cx, entry, judged);
     }
@@ -97,7 +98,7 @@ fn work(cx: &mut Cx<'_>, event: &Event) -> Option<Effort> {
 
 /// What a rule says about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Judged {
+pub(super) enum Judgement {
     Passes,
     Fires,
     /// It can't be said.
@@ -106,32 +107,32 @@ pub(super) enum Judged {
 
 /// What each of them says, in their order. Whatever a project's rules take, those before them were judged: ours, which
 /// always are, and the user's.
-pub(super) fn judge_each<'s>(looking: &[&'s Entry], scene: &Handle) -> Vec<(&'s Entry, Judged)> {
+pub(super) fn judge_each<'s>(looking: &[&'s LoadedRule], scene: &SceneHandle) -> Vec<(&'s LoadedRule, Judgement)> {
     let mut budget = Budget::of(&scene.0);
     let mut order: Vec<usize> = (0..looking.len()).collect();
     order.sort_by_key(|at| looking[*at].rank());
-    let mut out: Vec<(&Entry, Judged)> =
-        looking.iter().map(|entry| (*entry, Judged::Passes)).collect();
+    let mut out: Vec<(&LoadedRule, Judgement)> =
+        looking.iter().map(|entry| (*entry, Judgement::Passes)).collect();
     for at in order {
         out[at].1 = judge(looking[at], scene, &mut budget);
     }
     out
 }
 
-pub(super) fn judge(entry: &Entry, scene: &Handle, budget: &mut Budget) -> Judged {
+pub(super) fn judge(entry: &LoadedRule, scene: &SceneHandle, budget: &mut Budget) -> Judgement {
     let holds = match entry.condition() {
-        Ok(condition) if entry.is_ours() => condition.holds(scene, &mut budget.endless()),
+        Ok(condition) if entry.is_ours() => condition.holds(scene, &mut budget.unlimited()),
         Ok(condition) => condition.holds(scene, budget),
         Err(problem) => Err(problem.clone()),
     };
     match holds {
-        Ok(true) => Judged::Fires,
-        Ok(false) => Judged::Passes,
-        Err(why) => Judged::Fails(why),
+        Ok(true) => Judgement::Fires,
+        Ok(false) => Judgement::Passes,
+        Err(why) => Judgement::Fails(why),
     }
 }
 
-fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
+fn fires(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Option<Wish> {
     let rule = &entry.rule;
     let session = event.session.as_ref().map(substrate_core::SafeId::as_str);
     let key = entry.key();
@@ -147,7 +148,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &Entry) -> Option<Wish> {
         session.filter(|_| rule.action == Action::Deny && rule.again != Again::Deny)
     {
         let digest = digest(event);
-        let call = Call { session, actor: event.actor.key(), rule: &key, digest: &digest };
+        let call = RefusedCall { session, actor: event.actor.key(), rule: &key, digest: &digest };
         let known = ops::refused_at(cx.db, call, cx.now);
         if noted(cx, known).is_some() {
             match rule.again {
@@ -172,7 +173,7 @@ fn noted<T: Default>(cx: &mut Cx<'_>, result: Result<T, DbError>) -> T {
 }
 
 /// What a rule that fires says, the first time.
-pub(super) fn said(event: &Event, entry: &Entry) -> Wish {
+pub(super) fn said(event: &Event, entry: &LoadedRule) -> Wish {
     let rule = &entry.rule;
     let (reason, mut next) = entry.words();
     match rule.action {
@@ -201,12 +202,12 @@ pub(super) fn said(event: &Event, entry: &Entry) -> Wish {
     }
 }
 
-fn ask(entry: &Entry) -> Wish {
+fn ask(entry: &LoadedRule) -> Wish {
     let (reason, next) = entry.words();
     Wish::Ask { rule: entry.full_name(), reason: format!("{reason} {next}").trim().to_owned() }
 }
 
-fn refusal(kind: EventKind, entry: &Entry, reason: String, next: String) -> Wish {
+fn refusal(kind: EventKind, entry: &LoadedRule, reason: String, next: String) -> Wish {
     if kind == EventKind::PreToolUse {
         return Wish::Deny { rule: entry.full_name(), reason, next };
     }
@@ -215,7 +216,7 @@ fn refusal(kind: EventKind, entry: &Entry, reason: String, next: String) -> Wish
 }
 
 /// A rule that was to be on the safe side.
-fn closed(event: &Event, entry: &Entry) -> Wish {
+fn closed(event: &Event, entry: &LoadedRule) -> Wish {
     let reason = "This rule can't be judged just now, and is set to refuse then.".to_owned();
     let next = "Do something that it does not look at, and tell your user: `substrate guard check` shows what is wrong with it.";
     refusal(event.kind, entry, reason, next.to_owned())
@@ -226,4 +227,49 @@ pub(super) fn digest(event: &Event) -> String {
     let call = event.tool();
     let what = call.map_or("", |call| call.command.as_deref().unwrap_or(&call.input));
     checksum(&format!("{}\n{what}", event.cwd))
+}
+
+/// The event was just considered, so what the rules remember of it has its very time.
+pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureError> {
+    if !rule::is_looked_at(event.kind) {
+        return Ok(json!({}));
+    }
+    let mut fired = Vec::new();
+    let mut failed: Result<(), DbError> = Ok(());
+    if cx.settings.on("guards.on") && !event.actor.is_compaction_fork() {
+        look(cx, event, |cx, entry, judged| {
+            if judged != Judgement::Fires {
+                return;
+            }
+            match did(cx, event, entry) {
+                Ok(Some(action)) => fired.push(json!({
+                    "rule": entry.name(), "action": action, "from": entry.scope, "origin": entry.origin,
+                })),
+                Ok(None) => {}
+                Err(error) => failed = Err(error),
+            }
+        });
+    }
+    failed?;
+    Ok(json!({"firedRules": fired}))
+}
+
+/// What a rule whose condition holds did; `None`: it said in an earlier event what it says once.
+fn did(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Result<Option<&'static str>, DbError> {
+    let rule = &entry.rule;
+    let key = entry.key();
+    let Some(session) = event.session.as_ref().map(substrate_core::SafeId::as_str) else {
+        return Ok(Some(rule.action.name()));
+    };
+    if rule.once && ops::said_at(cx.db, session, &key)?.is_some_and(|at| at < cx.now) {
+        return Ok(None);
+    }
+    if rule.action == Action::Deny && rule.again != Again::Deny {
+        let digest = digest(event);
+        let call = RefusedCall { session, actor: event.actor.key(), rule: &key, digest: &digest };
+        if ops::refused_at(cx.db, call, cx.now)?.is_some_and(|at| at < cx.now) {
+            return Ok(Some(if rule.again == Again::Ask { "ask" } else { "allow" }));
+        }
+    }
+    Ok(Some(rule.action.name()))
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
 
-use super::cel::budget::Budget;
-use super::policy::{Judged, judge, judge_each};
+use super::cel::budget::{self, Budget};
+use super::policy::{Judgement, judge, judge_each};
 use super::rule::{Action, Rule};
-use super::cel::scene::{Around, Scene};
-use super::rule_set::{Entry, Set};
-use super::cel::values::Handle;
+use super::cel::scene::{ActorWork, Scene};
+use super::rule_set::{LoadedRule, RuleSet};
+use super::cel::values::SceneHandle;
 
 /// Where examples happen.
 pub(super) const FOLDER: &str = "/home/dev/app";
@@ -26,6 +26,9 @@ const SAMPLES: &[&str] = &[
     "fix the bug",
     "",
 ];
+
+/// How many commands a line has that every rule must be able to judge.
+const LONG_LINE: usize = 40;
 
 /// An event that the rule looks at, about that text: a command, a file or a prompt; or a payload in JSON.
 pub(super) fn sample(rule: &Rule, text: &str) -> Event {
@@ -122,12 +125,12 @@ pub(super) fn tool_call(name: &str, input: &Value) -> ToolCall {
 }
 
 /// What each rule says about the event.
-pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s Entry, Judged)>) {
+pub(super) fn judge_all<'s>(set: &'s RuleSet, event: &Event) -> (SceneHandle, Vec<(&'s LoadedRule, Judgement)>) {
     let (looking, wanted, line) = set.looking_at(event);
-    let scene = Handle(std::sync::Arc::new(Scene::new(
+    let scene = SceneHandle(std::sync::Arc::new(Scene::new(
         event,
         String::new(),
-        Around::default(),
+        ActorWork::default(),
         wanted,
         line,
     )));
@@ -136,9 +139,9 @@ pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s En
 }
 
 /// The one word for what comes of it.
-pub(super) fn outcome(judged: &[(&Entry, Judged)]) -> Option<Action> {
+pub(super) fn outcome(judged: &[(&LoadedRule, Judgement)]) -> Option<Action> {
     let fired = |action: Action| {
-        judged.iter().any(|(entry, said)| *said == Judged::Fires && entry.rule.action == action)
+        judged.iter().any(|(entry, said)| *said == Judgement::Fires && entry.rule.action == action)
     };
     [Action::Deny, Action::Ask, Action::Warn, Action::Inject]
         .into_iter()
@@ -153,7 +156,7 @@ pub(super) struct Findings {
 }
 
 /// Proves that a rule can be judged, fires where it must, and does not where it must not.
-pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
+pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
     let mut out = Findings::default();
     if let Err(problem) = entry.condition() {
         out.problems.push(problem.clone());
@@ -164,19 +167,19 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
         let event = sample(rule, text);
         let (looking, wanted, line) = set.looking_at(&event);
         if !looking.iter().any(|other| std::ptr::eq(*other, entry)) && !entry.is_off {
-            return Judged::Passes;
+            return Judgement::Passes;
         }
-        let scene = Scene::new(&event, String::new(), Around::default(), everything(wanted), line);
+        let scene = Scene::new(&event, String::new(), ActorWork::default(), everything(wanted), line);
         let mut budget = Budget::of(&scene);
-        judge(entry, &Handle(std::sync::Arc::new(scene)), &mut budget)
+        judge(entry, &SceneHandle(std::sync::Arc::new(scene)), &mut budget)
     };
     for (texts, wanted, what) in [
-        (&rule.matches, Judged::Fires, "must fire"),
-        (&rule.passes, Judged::Passes, "must not fire"),
+        (&rule.matches, Judgement::Fires, "must fire"),
+        (&rule.passes, Judgement::Passes, "must not fire"),
     ] {
         for text in texts {
             match said(text) {
-                Judged::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
+                Judgement::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
                 found if found != wanted => {
                     out.problems
                         .push(format!("it {what} at `{}`, and does otherwise", short(text)));
@@ -186,13 +189,17 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
         }
     }
     if rule.matches.is_empty() {
-        let tried: Vec<Judged> = SAMPLES.iter().map(|text| said(text)).collect();
-        if let Some(Judged::Fails(why)) = tried.iter().find(|said| matches!(said, Judged::Fails(_)))
+        let tried: Vec<Judgement> = SAMPLES.iter().map(|text| said(text)).collect();
+        if let Some(Judgement::Fails(why)) = tried.iter().find(|said| matches!(said, Judgement::Fails(_)))
         {
             out.problems.push(why.clone());
-        } else if !tried.contains(&Judged::Fires) {
+        } else if !tried.contains(&Judgement::Fires) {
             out.warnings.push("nothing proves that it can fire: add `matches = [\"…\"]` with a text at which it does".to_owned());
         }
+    }
+    let long = "ls -la src && ".repeat(LONG_LINE) + "ls";
+    if said(&long) == Judgement::Fails(budget::TOO_LONG.to_owned()) {
+        out.problems.push(format!("at a line of {LONG_LINE} commands it takes too long: loop over less"));
     }
     if rule.action == Action::Deny {
         for command in rule.next.split('`').skip(1).step_by(2) {
@@ -207,7 +214,7 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
 }
 
 /// A rule that is switched off is proved all the same.
-fn everything(mut wanted: super::cel::scene::Wanted) -> super::cel::scene::Wanted {
+fn everything(mut wanted: super::cel::scene::SceneParts) -> super::cel::scene::SceneParts {
     wanted.input = true;
     wanted.line = true;
     wanted.own = true;

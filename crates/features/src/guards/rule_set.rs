@@ -11,9 +11,9 @@ use substrate_core::text::one_line;
 use substrate_core::{Event, EventKind, Settings};
 
 use super::cel::condition::Condition;
-use super::dangers::own_files::Own;
+use super::dangers::own_files::OwnFiles;
 use super::rule::Rule;
-use super::cel::scene::Wanted;
+use super::cel::scene::SceneParts;
 use super::cel::values::CONTEXT_PERCENT;
 use crate::efforts::face::Effort;
 use crate::shell::{self, Line, Simple};
@@ -35,7 +35,7 @@ const MAX_SETS: usize = 16;
 
 /// A rule in force, or one that can't be.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LoadedRule {
     pub(super) rule: Rule,
     /// The kind of events that it looks at.
     kind: EventKind,
@@ -55,8 +55,8 @@ pub(super) struct Entry {
 
 /// Every rule, those that are told first before the others.
 #[derive(Debug, Default)]
-pub(super) struct Set {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct RuleSet {
+    pub(super) entries: Vec<LoadedRule>,
     /// Tables that are no rule at all: where, and why.
     pub(super) problems: Vec<(String, String)>,
     /// Whether any of them may ask how full the context is.
@@ -73,15 +73,15 @@ struct Source {
 }
 
 thread_local! {
-    static SETS: RefCell<Vec<(Source, Rc<Set>)>> = const { RefCell::new(Vec::new()) };
-    static OF_SKILLS: RefCell<Vec<(Effort, Rc<Set>)>> = const { RefCell::new(Vec::new()) };
+    static SETS: RefCell<Vec<(Source, Rc<RuleSet>)>> = const { RefCell::new(Vec::new()) };
+    static OF_SKILLS: RefCell<Vec<(Effort, Rc<RuleSet>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The scope of rules that a skill brings along.
 const SKILL: &str = "skill";
 
 /// The rules that these settings ask for.
-pub(super) fn of(settings: &Settings) -> Rc<Set> {
+pub(super) fn of(settings: &Settings) -> Rc<RuleSet> {
     let (tables, allowed) = (settings.tables("guards.rules"), settings.texts("guards.allow"));
     let (has_pack, packs) = (settings.on("guards.pack"), settings.texts("guards.packs"));
     SETS.with(|sets| {
@@ -101,7 +101,7 @@ pub(super) fn of(settings: &Settings) -> Rc<Set> {
             allowed: allowed.to_vec(),
             tables: tables.to_vec(),
         };
-        let set = Rc::new(Set::new(&source));
+        let set = Rc::new(RuleSet::new(&source));
         if sets.len() >= MAX_SETS {
             sets.clear();
         }
@@ -111,7 +111,7 @@ pub(super) fn of(settings: &Settings) -> Rc<Set> {
 }
 
 /// The rules of the skill that an effort is of; none is the usual answer.
-pub(super) fn of_skill(effort: &Effort) -> Option<Rc<Set>> {
+pub(super) fn of_skill(effort: &Effort) -> Option<Rc<RuleSet>> {
     if effort.guards.is_empty() {
         return None;
     }
@@ -121,7 +121,7 @@ pub(super) fn of_skill(effort: &Effort) -> Option<Rc<Set>> {
         if let Some((_, set)) = sets.iter().find(|(one, _)| is_same(one)) {
             return Some(Rc::clone(set));
         }
-        let set = Rc::new(Set::of_skill(&effort.skill, &effort.guards));
+        let set = Rc::new(RuleSet::of_skill(&effort.skill, &effort.guards));
         if sets.len() >= MAX_SETS {
             sets.clear();
         }
@@ -133,12 +133,12 @@ pub(super) fn of_skill(effort: &Effort) -> Option<Rc<Set>> {
 /// Those rules of all these sets that look at this event, the first to be told first; what they need to see of it, and
 /// the line if it was read. None is the usual answer.
 pub(super) fn looking_at<'s>(
-    sets: &[&'s Set],
+    sets: &[&'s RuleSet],
     event: &Event,
-    own: Own<'_>,
-) -> (Vec<&'s Entry>, Wanted, Option<Line>) {
+    own: OwnFiles<'_>,
+) -> (Vec<&'s LoadedRule>, SceneParts, Option<Line>) {
     let all = sets.iter().flat_map(|set| &set.entries);
-    let mut looking: Vec<&Entry> =
+    let mut looking: Vec<&LoadedRule> =
         all.filter(|entry| !entry.is_off && entry.looks_at(event)).collect();
     if sets.len() > 1 {
         looking.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
@@ -150,9 +150,9 @@ pub(super) fn looking_at<'s>(
     let called: Vec<&str> =
         read.commands.iter().map(Simple::name).filter(|name| !name.is_empty()).collect();
     let names_own =
-        || own.is_named_in(event) || Own::may_be_meant_by(read, command.unwrap_or_default());
+        || own.is_named_in(event) || OwnFiles::may_be_meant_by(read, command.unwrap_or_default());
     looking.retain(|entry| entry.rule.fits_line(read, &called, names_own));
-    let mut wanted = Wanted::default();
+    let mut wanted = SceneParts::default();
     for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
         wanted.input |= condition.wanted.input;
         wanted.line |= condition.wanted.line;
@@ -162,7 +162,7 @@ pub(super) fn looking_at<'s>(
     (looking, wanted, line)
 }
 
-impl Set {
+impl RuleSet {
     /// What a skill's own folder says. Whoever wrote it may have written anything.
     fn of_skill(skill: &str, guards: &str) -> Self {
         let mut out = Self::default();
@@ -184,7 +184,7 @@ impl Set {
 
     /// Whether a rule that looks at this event may ask how full the context is.
     pub(super) fn reads_usage(&self, event: &Event) -> bool {
-        let asks = |entry: &Entry| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
+        let asks = |entry: &LoadedRule| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
         self.reads_usage && self.entries.iter().any(|entry| asks(entry) && entry.looks_at(event))
     }
 
@@ -239,7 +239,7 @@ impl Set {
             .problem()
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
         self.reads_usage |= rule.when.contains(CONTEXT_PERCENT);
-        self.entries.push(Entry {
+        self.entries.push(LoadedRule {
             kind: rule.kind(),
             rule,
             scope,
@@ -251,12 +251,12 @@ impl Set {
         });
     }
 
-    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&Entry>, Wanted, Option<Line>) {
-        looking_at(&[self], event, Own::of(event, None))
+    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&LoadedRule>, SceneParts, Option<Line>) {
+        looking_at(&[self], event, OwnFiles::of(event, None))
     }
 }
 
-impl Entry {
+impl LoadedRule {
     /// Whether the event is one that it looks at, before its condition is.
     fn looks_at(&self, event: &Event) -> bool {
         self.kind == event.kind && self.rule.looks_at(event)

@@ -29,7 +29,7 @@ impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)));
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
@@ -37,7 +37,7 @@ impl Place {
             patience: Duration::from_secs(5),
         };
         let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
-        let keys = crate::keys();
+        let keys = crate::probe::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty());
         Self { _folder: folder, writer, settings }
@@ -47,7 +47,7 @@ impl Place {
     fn happen(&mut self, event: &Event) -> engine::Outcome {
         let facts = Facts::default();
         let around = Surroundings {
-            features: crate::ALL,
+            features: crate::probe::with_all(),
             settings: &self.settings,
             facts: &facts,
             world: &Nowhere,

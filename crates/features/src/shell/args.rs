@@ -1,7 +1,7 @@
 //! Arguments that come through a pipe: `find | xargs rm`, `echo ~ | xargs rm`, `find | while read f; do rm "$f"; done`.
 
 use super::wrap::Hidden;
-use super::{Simple, State, Word, nested};
+use super::{Simple, State, Word, piped};
 
 /// Programs that pass on all that they read.
 const PASSING: &[&str] = &["cat", "head", "sort", "tac", "tail", "tee", "tr", "uniq", "shuf"];
@@ -95,7 +95,7 @@ fn something(word: &Word, mark: &str) -> Option<Word> {
 
 /// What a program says, as arguments.
 fn said(made: &Simple) -> Vec<Word> {
-    if let Some(words) = nested::echoed(made) {
+    if let Some(words) = piped::echoed(made) {
         return words.iter().flat_map(split).collect();
     }
     match made.name() {

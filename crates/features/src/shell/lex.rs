@@ -4,7 +4,7 @@
 //! grows with its length and with nothing else.
 
 use super::words::Marks;
-use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, nested, wrap};
+use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, piped, wrap};
 
 /// Groups and substitutions in each other; what is deeper is not read.
 pub(super) const MAX_NESTED: u8 = 24;
@@ -458,8 +458,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         let made = self.state.line.commands.get(*at)?;
-        let words = nested::echoed(made).filter(|words| words.len() > 1)?;
-        let is_whole = nested::output(made).is_some_and(|said| said.text == word.text);
+        let words = piped::echoed(made).filter(|words| words.len() > 1)?;
+        let is_whole = piped::output(made).is_some_and(|said| said.text == word.text);
         let words = is_whole.then(|| words.to_vec())?;
         self.state.pay(word.text.len()).ok()?;
         Some(words)

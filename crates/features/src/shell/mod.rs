@@ -9,6 +9,8 @@ mod folder;
 mod git;
 mod lex;
 mod nested;
+mod piped;
+mod quote;
 mod words;
 mod wrap;
 mod wrappers;
@@ -31,6 +33,8 @@ use lex::Broken;
 
 pub(crate) use folder::{TOP, is_known, joined};
 pub(crate) use git::Git;
+#[cfg(test)]
+pub(crate) use quote::split;
 
 /// A longer line is not read to its end.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
@@ -122,7 +126,7 @@ fn read_counted(line: &str) -> (Line, usize) {
     let max_read = kept.len().saturating_mul(MAX_AGAIN).saturating_add(MIN_READ);
     let mut state = State { max_read, ..State::default() };
     lex::read(&mut state, kept, 0);
-    nested::read_inputs(&mut state);
+    piped::read_inputs(&mut state);
     state.line.is_cut |= kept.len() < line.len();
     // Where it is broken as we see it, a shell would refuse it too, but a long one may be our mistake.
     let is_doubtful = state.line.is_broken && line.len() > LONG;

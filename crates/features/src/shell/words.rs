@@ -1,7 +1,7 @@
 //! One word: quotes, escapes, variables, and the commands that are substituted in it.
 
 use super::lex::{self, Broken, MAX_NESTED, Reader, is_substitution};
-use super::{MAX_DEPTH, Word, nested};
+use super::{MAX_DEPTH, Word, piped};
 
 /// Where a word has braces and the commas in them, none of them quoted.
 pub(super) type Marks = Vec<(usize, u8)>;
@@ -241,7 +241,7 @@ impl Reader<'_> {
     fn said(&mut self, out: &mut Word, inner: Option<usize>) -> Result<(), Broken> {
         out.runs.extend(inner);
         let made = inner.and_then(|at| self.state.line.commands.get(at));
-        let Some(said) = made.and_then(nested::output) else {
+        let Some(said) = made.and_then(piped::output) else {
             out.has_unknown = true;
             out.text.push_str(SAID);
             return Ok(());

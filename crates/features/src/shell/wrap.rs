@@ -59,8 +59,8 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     let mut script = None;
     match made.name() {
         "git" => match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, state) {
-            git::Found::Git(found) => made.git = Some(found),
-            git::Found::Shell(text) => script = Some(text),
+            git::GitCall::Git(found) => made.git = Some(found),
+            git::GitCall::Shell(text) => script = Some(text),
         },
         "cd" | "chdir" | "pushd" | "popd" => {
             let at = Rc::make_mut(&mut state.at);
@@ -120,7 +120,7 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
 fn alias(state: &State, name: &str, made: &Simple) -> Option<String> {
     let text = state.shell_aliases.get(name)?;
     let is_named = made.words.first().is_some_and(|word| word.text == name && !word.is_quoted);
-    is_named.then(|| format!("{text} {}", nested::as_script(&made.words[1..])))
+    is_named.then(|| format!("{text} {}", quote::as_script(&made.words[1..])))
 }
 
 /// `git config alias.x 'reset --hard'`

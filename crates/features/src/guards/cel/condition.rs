@@ -1,16 +1,15 @@
 //! Conditions in CEL: compiled once, bounded, with functions over the commands of a line.
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::common::ast::{Expr, IdedExpr};
 use cel::{Context, Program, Value};
 use substrate_core::text::one_line;
 
-use crate::guards::cel::budget::Budget;
-use crate::guards::cost;
+use crate::guards::cel::budget::{self, Budget};
 use crate::guards::cel::functions::{self, FUNCTIONS};
-use crate::guards::cel::scene::Wanted;
-use crate::guards::cel::values::{CONTEXT_PERCENT, Handle, NAMES};
+use crate::guards::cel::scene::SceneParts;
+use crate::guards::cel::values::{CONTEXT_PERCENT, SceneHandle, NAMES};
 
-/// Loops inside of loops; how often they may turn is counted (`cost.rs`).
+/// How deep loops may nest. How often they may turn is counted (`budget.rs`).
 const MAX_LOOPS: usize = 3;
 
 /// How deep a condition may go: it is parsed, judged and dropped by functions that call themselves.
@@ -20,8 +19,9 @@ const MAX_OPERATORS: usize = 150;
 /// A condition that can be judged.
 #[derive(Debug)]
 pub(in crate::guards) struct Condition {
-    program: Program,
-    pub(in crate::guards) wanted: Wanted,
+    expr: IdedExpr,
+    n_nodes: u64,
+    pub(in crate::guards) wanted: SceneParts,
 }
 
 impl Condition {
@@ -45,27 +45,26 @@ impl Condition {
                 },
             )
         })?;
-        let mut seen = Seen::default();
+        let mut seen = References::default();
         seen.look(program.expression(), &mut Vec::new(), 0);
-        if let Some(problem) = seen.problem.or_else(|| cost::problem(program.expression())) {
+        if let Some(problem) = seen.problem {
             return Err(problem);
         }
-        Ok(Self { program, wanted: seen.wanted })
+        let mut expr = program.expression().clone();
+        let n_nodes = budget::charge_loops(&mut expr);
+        Ok(Self { expr, n_nodes, wanted: seen.wanted })
     }
 
-    /// Whether it holds; or why that can't be said. Nothing is begun that takes more than what is left.
-    pub(in crate::guards) fn holds(&self, scene: &Handle, budget: &mut Budget) -> Result<bool, String> {
-        if !budget.is_endless() {
-            budget.spend(cost::steps(self.program.expression(), budget.sizes()))?;
-        }
-        budget.lent(|| self.judge(scene))
+    /// Whether it holds, or why that can't be said.
+    pub(in crate::guards) fn holds(&self, scene: &SceneHandle, budget: &mut Budget) -> Result<bool, String> {
+        budget.spend_on(self.n_nodes, || self.judge(scene))
     }
 
-    fn judge(&self, scene: &Handle) -> Result<bool, String> {
+    fn judge(&self, scene: &SceneHandle) -> Result<bool, String> {
         functions::with_root(|root| {
             let mut scope = inner(root);
             scope.set_variable_resolver(scene);
-            match self.program.execute(&scope) {
+            match Value::resolve(&self.expr, &scope) {
                 Ok(Value::Bool(holds)) => Ok(holds),
                 Ok(other) => {
                     Err(format!("`when` must be true or false, and is {}", other.type_of()))
@@ -113,12 +112,12 @@ fn inner<'b>(root: &'b Context<'b, 'b>) -> Context<'b, 'b> {
 
 /// What a condition refers to.
 #[derive(Default)]
-struct Seen {
-    wanted: Wanted,
+struct References {
+    wanted: SceneParts,
     problem: Option<String>,
 }
 
-impl Seen {
+impl References {
     fn look<'e>(&mut self, expr: &'e IdedExpr, bound: &mut Vec<&'e str>, n_loops: usize) {
         match &expr.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
@@ -162,14 +161,7 @@ impl Seen {
                 }
             }
             Expr::Select(select) => self.look(&select.operand, bound, n_loops),
-            Expr::Map(map) => {
-                for entry in &map.entries {
-                    if let EntryExpr::MapEntry(entry) = &entry.expr {
-                        self.look(&entry.key, bound, n_loops);
-                        self.look(&entry.value, bound, n_loops);
-                    }
-                }
-            }
+            Expr::Map(_) => self.says("`when`: there are no maps to build".to_owned()),
             Expr::Struct(_) => self.says("`when`: there are no types to build".to_owned()),
         }
     }

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use cel::common::types::{CelBool, CelString};
+use cel::common::types::{CelBool, CelInt, CelString};
 use cel::common::value::CowVal;
 use cel::{Context, ExecutionError, FunctionContext};
 use regex::{Regex, RegexBuilder};
 
 use crate::guards::cel::budget;
-use crate::guards::cel::values::{Command, HIDDEN, Handle, commands};
+use crate::guards::cel::values::{Command, HIDDEN, SceneHandle, commands};
 use crate::shell::{Line, Simple};
 
 /// Patterns that are kept.
@@ -112,6 +112,19 @@ fn root() -> Context<'static, 'static> {
             Box::new(|call| {
                 let scene = scene(call)?;
                 Ok(yes(is_fork_bomb(&scene.0.line)))
+            }),
+        ),
+        (
+            budget::PAY,
+            Box::new(|call| {
+                let [range, n_nodes] = call.args.as_slice() else {
+                    return Err(ExecutionError::invalid_argument_count(2, call.args.len()));
+                };
+                let n_nodes = n_nodes.downcast_ref::<CelInt>().map_or(0, |n| *n.inner());
+                if !budget::pay_for_loop(range.as_ref(), n_nodes.cast_unsigned()) {
+                    return Err(call.error(budget::TOO_LONG));
+                }
+                Ok(call.args.swap_remove(0))
             }),
         ),
         (
@@ -225,9 +238,9 @@ fn texts(call: &FunctionContext<'_, '_>) -> Result<Vec<String>, ExecutionError> 
     call.args.iter().map(text).collect()
 }
 
-fn scene(call: &FunctionContext<'_, '_>) -> Result<Handle, ExecutionError> {
+fn scene(call: &FunctionContext<'_, '_>) -> Result<SceneHandle, ExecutionError> {
     let found = call.ptx.get_variable(HIDDEN);
-    let found = found.and_then(|value| value.downcast_ref::<Handle>().cloned());
+    let found = found.and_then(|value| value.downcast_ref::<SceneHandle>().cloned());
     found.ok_or_else(|| call.error("there is no event"))
 }
 
@@ -304,6 +317,6 @@ fn made(pattern: &str) -> Option<(Regex, u64)> {
 }
 
 fn spend(steps: u64) -> Result<(), ExecutionError> {
-    let is_paid = budget::spend(steps);
+    let is_paid = budget::pay(steps);
     is_paid.then_some(()).ok_or_else(|| ExecutionError::function_error("matches", budget::TOO_LONG))
 }

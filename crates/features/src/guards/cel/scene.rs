@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use substrate_core::text::cut;
 use substrate_core::{Actor, Cx, Detail, Event, ToolClass};
 
-use crate::guards::dangers::own_files::Own;
+use crate::guards::dangers::own_files::OwnFiles;
 use crate::guards::dangers::paths;
 use crate::shell::{self, Line};
 
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 8;
 
 /// What other features know about the actor's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::guards) struct Around {
+pub(in crate::guards) struct ActorWork {
     /// The skill of its effort; empty where it has none.
     pub(in crate::guards) effort: String,
     pub(in crate::guards) phase: String,
@@ -28,7 +28,7 @@ pub(in crate::guards) struct Around {
 
 /// Which parts are worth making, since some rule reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::guards) struct Wanted {
+pub(in crate::guards) struct SceneParts {
     pub(in crate::guards) input: bool,
     pub(in crate::guards) line: bool,
     /// Which files are our own.
@@ -58,19 +58,19 @@ pub(in crate::guards) struct Scene {
     pub(in crate::guards) agent: String,
     pub(in crate::guards) mode: String,
     pub(in crate::guards) prompt: String,
-    pub(in crate::guards) around: Around,
+    pub(in crate::guards) around: ActorWork,
 }
 
 impl Scene {
     pub(in crate::guards) fn of(
         cx: &Cx<'_>,
         event: &Event,
-        around: Around,
-        wanted: Wanted,
+        around: ActorWork,
+        wanted: SceneParts,
         line: Option<Line>,
     ) -> Arc<Self> {
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
-        let own = Own::of(event, cx.world.state_home());
+        let own = OwnFiles::of(event, cx.world.state_home());
         let own = if wanted.own { own.all() } else { Vec::new() };
         Arc::new(Self { own, ..Self::new(event, agent, around, wanted, line) })
     }
@@ -78,8 +78,8 @@ impl Scene {
     pub(in crate::guards) fn new(
         event: &Event,
         agent: String,
-        around: Around,
-        wanted: Wanted,
+        around: ActorWork,
+        wanted: SceneParts,
         line: Option<Line>,
     ) -> Self {
         let call = event.tool();
@@ -109,7 +109,7 @@ impl Scene {
             },
             command: cut(command, MAX_TEXT).to_owned(),
             is_edit: call.is_some_and(|call| call.class == ToolClass::Edit),
-            own: if wanted.own { Own::of(event, None).all() } else { Vec::new() },
+            own: if wanted.own { OwnFiles::of(event, None).all() } else { Vec::new() },
             files: call
                 .map(|call| call.files.iter().take(MAX_ITEMS).cloned().collect())
                 .unwrap_or_default(),
@@ -125,8 +125,28 @@ impl Scene {
         }
     }
 
+    /// The text that a condition can read, in bytes.
+    pub(super) fn n_bytes(&self) -> usize {
+        let commands = self.line.commands.iter().map(|made| {
+            let words = made.words.iter().chain(&made.writes).map(|word| word.text.len());
+            words.sum::<usize>() + made.stdin.len()
+        });
+        let texts = [&self.command, &self.prompt, &self.cwd, &self.project].map(String::len);
+        let files = self.files.iter().map(String::len);
+        commands.chain(texts).chain(files).sum::<usize>() + n_bytes_of(&self.input)
+    }
+
     pub(in crate::guards) fn is_whole(&self, path: &str) -> bool {
         paths::is_whole(path, &self.roots)
+    }
+}
+
+fn n_bytes_of(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.len(),
+        Json::Array(items) => items.iter().map(n_bytes_of).sum(),
+        Json::Object(map) => map.iter().map(|(name, one)| name.len() + n_bytes_of(one)).sum(),
+        _ => 8,
     }
 }
 

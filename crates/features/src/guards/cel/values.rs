@@ -48,9 +48,9 @@ pub(in crate::guards) const NAMES: &[&str] = &[
 
 /// The event, as variables are looked up in it.
 #[derive(Clone, Debug)]
-pub(in crate::guards) struct Handle(pub(in crate::guards) Arc<Scene>);
+pub(in crate::guards) struct SceneHandle(pub(in crate::guards) Arc<Scene>);
 
-impl VariableResolver for Handle {
+impl VariableResolver for SceneHandle {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
         let scene = &self.0;
         let text = |text: &'b str| Some(CowVal::owned(CelString::from(text)));
@@ -190,7 +190,7 @@ impl Val for Command {
 
 impl StaticVal for Command {}
 
-impl Val for Handle {
+impl Val for SceneHandle {
     fn get_type(&self) -> &Type {
         &SCENE
     }
@@ -208,4 +208,4 @@ impl Val for Handle {
     }
 }
 
-impl StaticVal for Handle {}
+impl StaticVal for SceneHandle {}

@@ -21,12 +21,12 @@ const CHANGES_IF_TOLD: &[&str] = &["sed", "perl", "ruby", "find", "dd", "sqlite3
 
 /// Which files these are for an event.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::guards) struct Own<'e> {
+pub(in crate::guards) struct OwnFiles<'e> {
     event: &'e Event,
     state_home: Option<&'e str>,
 }
 
-impl<'e> Own<'e> {
+impl<'e> OwnFiles<'e> {
     pub(in crate::guards) const fn of(event: &'e Event, state_home: Option<&'e str>) -> Self {
         Self { event, state_home }
     }

@@ -4,7 +4,7 @@ use substrate_core::StartSource;
 use substrate_core::settings::{Layer, Scope, Settings};
 
 use super::*;
-use crate::guards::policy::Judged;
+use crate::guards::policy::Judgement;
 use crate::guards::rule_set;
 
 #[test]
@@ -295,9 +295,9 @@ fn crowded(n: usize, when: &str, command: &str) -> (Vec<String>, usize) {
     let event =
         crate::guards::prove::sample(&crate::guards::rule::Rule::default_for_shell(), command);
     let (_, judged) = crate::guards::prove::judge_all(&set, &event);
-    let is_failed = |said: &Judged| matches!(said, Judged::Fails(_));
+    let is_failed = |said: &Judgement| matches!(said, Judgement::Fails(_));
     let n_failed = judged.iter().filter(|(_, said)| is_failed(said)).count();
-    let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
+    let fired = judged.iter().filter(|(_, said)| *said == Judgement::Fires);
     (fired.map(|(entry, _)| entry.rule.name.clone()).collect(), n_failed)
 }
 

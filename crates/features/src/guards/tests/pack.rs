@@ -6,7 +6,7 @@ use serde::Deserialize;
 use substrate_core::Settings;
 use substrate_core::settings::{Layer, Scope};
 
-use crate::guards::policy::Judged;
+use crate::guards::policy::Judgement;
 use crate::guards::prove::{judge_all, outcome, prove, sample};
 use crate::guards::rule::{Action, Rule};
 use crate::guards::rule_set;
@@ -37,10 +37,10 @@ fn defaults() -> Settings {
 fn verdict(command: &str) -> (Option<Action>, Vec<String>) {
     let set = rule_set::of(&defaults());
     let (_, judged) = judge_all(&set, &sample(&Rule::default_for_shell(), command));
-    let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
+    let fired = judged.iter().filter(|(_, said)| *said == Judgement::Fires);
     let names = fired.map(|(entry, _)| entry.rule.name.clone()).collect();
     for (entry, said) in &judged {
-        assert!(!matches!(said, Judged::Fails(_)), "{command}: {} {said:?}", entry.rule.name);
+        assert!(!matches!(said, Judgement::Fails(_)), "{command}: {} {said:?}", entry.rule.name);
     }
     (outcome(&judged), names)
 }

@@ -38,8 +38,9 @@ fn a_check_of_good_rules_says_so() {
 #[case::no_bool("when = 'command'", "must be true or false")]
 #[case::loops(
     "when = 'commands.exists(a, commands.exists(b, commands.exists(c, a.name == b.name && b.name == c.name)))'",
-    "`when` would take too long"
+    "at a line of 40 commands it takes too long"
 )]
+#[case::map("when = '{1: true}[1]'", "there are no maps")]
 #[case::deep("when = '[1].all(a, [1].all(b, [1].all(c, [1].all(d, true))))'", "more than 3 loops")]
 #[case::pattern("when = 'matches(command, \"(\")'", "the pattern can't be read")]
 #[case::next(

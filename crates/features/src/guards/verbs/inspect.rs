@@ -12,7 +12,7 @@ use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError};
 
 use crate::guards::prove;
 use crate::guards::rule::{Again, Fails, Rule};
-use crate::guards::rule_set::{self, Entry, Set};
+use crate::guards::rule_set::{self, LoadedRule, RuleSet};
 use crate::efforts;
 use crate::identity::book;
 use crate::journal::face;
@@ -75,7 +75,7 @@ impl VerbArgs for List {
 }
 
 /// The rules of the settings, and those of the skill that the caller works by.
-fn sets(cx: &mut Cx<'_>) -> Result<Vec<Rc<Set>>, DbError> {
+fn sets(cx: &mut Cx<'_>) -> Result<Vec<Rc<RuleSet>>, DbError> {
     let mut out = vec![rule_set::of(cx.settings)];
     let seat = match cx.who.clone() {
         Some(who) if cx.settings.on("efforts.on") => book::seat(cx.db, &who)?,
@@ -88,7 +88,7 @@ fn sets(cx: &mut Cx<'_>) -> Result<Vec<Rc<Set>>, DbError> {
     Ok(out)
 }
 
-fn state(entry: &Entry, is_on: bool) -> &'static str {
+fn state(entry: &LoadedRule, is_on: bool) -> &'static str {
     match entry.condition() {
         Err(_) => "broken",
         Ok(_) if entry.is_off || !is_on => "off",

@@ -13,10 +13,10 @@ use substrate_core::{
     Access, Audience, Caller, Cx, Detail, Event, EventKind, Local, Output, VerbError, Wish,
 };
 
-use crate::guards::policy::{Judged, said};
+use crate::guards::policy::{Judgement, said};
 use crate::guards::prove::{self, judge_all, outcome, short};
 use crate::guards::rule::{Action, Rule};
-use crate::guards::rule_set::{self, Entry};
+use crate::guards::rule_set::{self, LoadedRule};
 use crate::journal::face;
 use crate::shell::Simple;
 
@@ -81,18 +81,18 @@ fn here(line: &str, caller: &Caller) -> Event {
     event
 }
 
-fn word(judged: &[(&Entry, Judged)]) -> &'static str {
+fn word(judged: &[(&LoadedRule, Judgement)]) -> &'static str {
     outcome(judged).map_or("allow", Action::name)
 }
 
-fn fired<'j>(judged: &'j [(&'j Entry, Judged)]) -> impl Iterator<Item = &'j Entry> {
-    judged.iter().filter(|(_, said)| *said == Judged::Fires).map(|(entry, _)| *entry)
+fn fired<'j>(judged: &'j [(&'j LoadedRule, Judgement)]) -> impl Iterator<Item = &'j LoadedRule> {
+    judged.iter().filter(|(_, said)| *said == Judgement::Fires).map(|(entry, _)| *entry)
 }
 
-fn failed(judged: &[(&Entry, Judged)]) -> Vec<String> {
-    let why = |(entry, said): &(&Entry, Judged)| match said {
-        Judged::Fails(why) => Some(format!("{}: {why}", entry.rule.name)),
-        Judged::Passes | Judged::Fires => None,
+fn failed(judged: &[(&LoadedRule, Judgement)]) -> Vec<String> {
+    let why = |(entry, said): &(&LoadedRule, Judgement)| match said {
+        Judgement::Fails(why) => Some(format!("{}: {why}", entry.rule.name)),
+        Judgement::Passes | Judgement::Fires => None,
     };
     judged.iter().filter_map(why).collect()
 }
@@ -164,7 +164,7 @@ fn as_json(made: &Simple) -> Value {
     json!({"name": made.name(), "words": words, "folder": made.folder, "git": made.git.as_ref().map(|git| &git.sub)})
 }
 
-fn told(event: &Event, entry: &Entry) -> String {
+fn told(event: &Event, entry: &LoadedRule) -> String {
     match said(event, entry) {
         Wish::Deny { reason, next, .. } => format!("deny: {reason} {next}"),
         Wish::Ask { reason, .. } => format!("ask: {reason}"),

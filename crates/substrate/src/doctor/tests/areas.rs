@@ -189,7 +189,7 @@ fn hooks_and_features() {
         ("hooks-fast", Ok, |f| (health(f).n_events, health(f).n_late) = (10, 4)),
         ("feature-failed", Warning, |f| {
             let failed =
-                FailedFeature { feature: "probe".to_owned(), n: 2, ..FailedFeature::default() };
+                FailedFeature { feature: "mail".to_owned(), n: 2, ..FailedFeature::default() };
             health(f).failures = vec![failed];
         }),
         ("malformed", Info, |f| health(f).n_malformed = 9),
