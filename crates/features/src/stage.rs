@@ -13,7 +13,7 @@ use substrate_core::{
     Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
     Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
 };
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
@@ -124,14 +124,17 @@ impl Stage {
         let toml = &format!("{toml}{off}");
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(
+            crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)),
+        );
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
             backups: folder.path(),
             patience: Duration::from_secs(5),
         };
-        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
+        let Prepared { writer, .. } =
+            Database::at(&folder.path().join("db")).prepare(&setup).unwrap();
         Self {
             folder,
             writer,
@@ -291,8 +294,10 @@ impl Stage {
         path: &[&str],
         body: Value,
     ) -> Result<Output, VerbError> {
-        let verb =
-            crate::probe::with_all().iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path);
+        let verb = crate::probe::with_all()
+            .iter()
+            .flat_map(|feature| feature.verbs)
+            .find(|verb| verb.path == path);
         let verb = verb.unwrap_or_else(|| panic!("no verb {path:?}"));
         let mut facts = self.facts.clone();
         loop {

@@ -33,7 +33,7 @@ const LITTLE: u64 = 2 * MB;
 const HARD: u64 = 40 * MB;
 
 /// No log that is healthy is longer than this.
-pub const MAX_LOG: u64 = 64 * MB;
+pub(crate) const MAX_LOG: u64 = 64 * MB;
 
 /// While nothing happens the log's file is no longer than this.
 const IDLE: u64 = 4 * MB;
@@ -255,7 +255,7 @@ pub(crate) fn log_path(database: &Path) -> PathBuf {
 }
 
 /// The length of a database's log, as its file says.
-pub fn log_size(database: &Path) -> u64 {
+pub(crate) fn log_size(database: &Path) -> u64 {
     std::fs::metadata(log_path(database)).map_or(0, |found| found.len())
 }
 

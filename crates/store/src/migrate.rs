@@ -48,7 +48,7 @@ pub struct Prepared {
 }
 
 /// Opens the database, creates it if there is none, and brings it to the schema. Only the holder of `daemon.lock` may.
-pub fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
+pub(crate) fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
     if is_absent(path) {
         create(path, setup.schema, setup.now)?;
     }
@@ -58,7 +58,7 @@ pub fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
 }
 
 /// How many steps the database lacks, without touching it; an error where it knows more than we do, or something else.
-pub fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, StoreError> {
+pub(crate) fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, StoreError> {
     let exists =
         db.first("select 1 from sqlite_schema where name = 'schema_migration'", &[], |_| Ok(()))?;
     let applied = match exists {

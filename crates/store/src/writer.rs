@@ -10,6 +10,7 @@ use substrate_core::{Db as _, DbError, Timestamp};
 use crate::bind;
 use crate::error::{StoreError, db_error, refuse_empty};
 use crate::log::{self, Log};
+use crate::memory::{self, TakenOver};
 use crate::migrate::{self, Schema};
 use crate::tx::Tx;
 
@@ -146,6 +147,17 @@ impl Writer {
             log::checkpoint(&self.conn, "passive")?;
         }
         Ok(())
+    }
+
+    /// For a database in memory: takes over the rows of these tables, as far as they can be read from the disk. The
+    /// answer says what is missing.
+    pub fn take_over(&mut self, database: &Path, tables: &[&str]) -> Result<TakenOver, DbError> {
+        memory::seed(self, database, tables)
+    }
+
+    /// Writes what a database in memory took over, and what changed in it since, to this one.
+    pub fn take_back(&mut self, memory: &Self, taken: &TakenOver) -> Result<(), DbError> {
+        memory::give_back(memory, self, taken)
     }
 
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {

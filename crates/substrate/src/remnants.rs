@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use substrate_clients::claude_code::install::SETTINGS;
 use substrate_core::{Db, DbError};
-use substrate_store::Readers;
+use substrate_store::Database;
 
 use crate::cli::guard;
 use crate::config::{Env, Home};
@@ -59,7 +59,7 @@ fn read(
     if !home.database().is_file() {
         return Vec::new();
     }
-    Readers::new(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
+    Database::at(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
 }
 
 /// The settings files of the client that count here, and those that something was installed into.

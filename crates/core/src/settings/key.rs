@@ -99,7 +99,9 @@ impl Kind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Profiles(names) => format!("one of {}, or a list of them", names.join(", ")),
             Self::Text => "a string".to_owned(),
-            Self::Colour => "a colour such as \"red\", \"colour52\" or \"#3a1418\", or \"\" for none".to_owned(),
+            Self::Colour => {
+                "a colour such as \"red\", \"colour52\" or \"#3a1418\", or \"\" for none".to_owned()
+            }
             Self::Texts => "a list of strings".to_owned(),
             Self::Tables => "a list of tables (`[[…]]`)".to_owned(),
         }

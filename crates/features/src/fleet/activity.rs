@@ -3,9 +3,9 @@
 
 use substrate_core::{Activity, Cx, DbError, Dialog, Event, FeatureError};
 
-use super::ops::{self, Kept};
+use super::ops::{self, StatusRow};
 use super::paint;
-use super::status::{Before, INTERRUPTED, Next, Status, TURN_FAILED, be, working};
+use super::status::{INTERRUPTED, Status, StatusBefore, StatusChange, TURN_FAILED, be, working};
 use crate::identity::book::MAIN;
 
 /// A client that goes on after all shows it within this time.
@@ -29,7 +29,7 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
 }
 
 /// An actor, what it becomes, and its row.
-type Change = (String, Next, Option<Kept>);
+type Change = (String, StatusChange, Option<StatusRow>);
 
 fn changes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Change>, DbError> {
     let (Some(session), Some(now), Some(who)) = (&event.session, event.activity(), &cx.who) else {
@@ -53,11 +53,11 @@ fn changes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Change>, DbError> {
 
 /// What the main thread becomes; `None`: it is what its events say. `is_asked`: a person is asked for something already.
 pub(super) fn of_main(
-    before: Option<&Before>,
+    before: Option<&StatusBefore>,
     has_stopped: bool,
     is_asked: bool,
     now: Activity,
-) -> Option<Next> {
+) -> Option<StatusChange> {
     let status = before.map_or(Status::Working, |before| before.status);
     let why = before.map_or("", |before| before.why.as_str());
     match now {

@@ -4,15 +4,12 @@
 //! looked up when somebody asks: a client that died is never shown as working.
 
 mod activity;
-mod explain;
 mod limits;
 mod ops;
 mod paint;
 mod record;
 mod render;
-mod schema;
 mod status;
-mod tick;
 mod verbs;
 mod view;
 
@@ -30,7 +27,7 @@ pub fn tmux_servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
 pub(crate) const FEATURE: Feature = Feature {
     name: "fleet",
     about: "Shows who works, who is done and who needs you; in tmux by colours.",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "fleet.on",
@@ -48,16 +45,24 @@ pub(crate) const FEATURE: Feature = Feature {
             project: ProjectMay::Nothing,
             profiles: &[("engine", "true")],
         },
-        colour("fleet.error_colour", "\"#3a1418\"", "The colour of `error` in tmux, for the pane and the tab of its window."),
+        colour(
+            "fleet.error_colour",
+            "\"#3a1418\"",
+            "The colour of `error` in tmux, for the pane and the tab of its window.",
+        ),
         colour("fleet.attention_colour", "\"#3a3010\"", "The colour of `attention`."),
-        colour("fleet.working_colour", "\"#10263a\"", "The colour of `working`. Only the tab shows it."),
+        colour(
+            "fleet.working_colour",
+            "\"#10263a\"",
+            "The colour of `working`. Only the tab shows it.",
+        ),
         colour("fleet.checked_colour", "\"#262626\"", "The colour of `checked`."),
         colour("fleet.done_colour", "\"#12301c\"", "The colour of `done`."),
     ],
     record: Some(record::record),
     is_news: Some(activity::is_news),
-    explain: Some(explain::explain),
-    tick: Some(tick::tick),
+    explain: Some(record::explain),
+    tick: Some(paint::tick),
     verbs: &[
         Verb::of::<verbs::fleet::List>(),
         Verb::of::<verbs::fleet::Check>(),

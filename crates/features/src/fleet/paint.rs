@@ -1,8 +1,8 @@
 //! The colours of a pane: after the strongest status of those whose client runs in it.
 
-use substrate_core::{Cx, DbError, Effect, Look, Pane, Settings};
+use substrate_core::{Cx, DbError, Effect, FeatureError, Look, Pane, Settings};
 
-use super::ops::{self, Kept};
+use super::ops::{self, StatusRow};
 use super::status::Status;
 use crate::identity::book;
 
@@ -20,16 +20,11 @@ pub(super) fn pane(cx: &mut Cx<'_>, pane: &Pane) -> Result<(), DbError> {
 pub(super) fn status_in(cx: &mut Cx<'_>, pane: &Pane) -> Result<Option<Status>, DbError> {
     let mut strongest = None;
     for kept in ops::in_pane(cx.db, pane)? {
-        if is_there(cx, &kept)? {
+        if !is_over(cx, &kept)? {
             strongest = strongest.max(Some(kept.shown()));
         }
     }
     Ok(strongest)
-}
-
-fn is_there(cx: &mut Cx<'_>, kept: &Kept) -> Result<bool, DbError> {
-    let pulse = book::pulse(cx.db, cx.world, &kept.session, &kept.actor)?;
-    Ok(pulse.is_some_and(|pulse| !pulse.is_over))
 }
 
 /// A pane in which work goes on keeps its own background; the tab alone shows it.
@@ -37,4 +32,39 @@ pub(super) fn look(settings: &Settings, status: Status) -> Look {
     let tab = settings.text(&format!("fleet.{}_colour", status.name())).to_owned();
     let pane = if status == Status::Working { String::new() } else { tab.clone() };
     Look { status: status.name().to_owned(), rank: status.rank(), pane, tab }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Rows in one go, so that no hook waits.
+const STEP: i64 = 500;
+
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let servers = ops::servers(cx.db)?;
+    let mut panes: Vec<Pane> = Vec::new();
+    for kept in ops::with_panes(cx.db, STEP)? {
+        let Some(pane) = kept.pane.clone() else { continue };
+        // Somebody else may work there now: then it is painted, and otherwise given back.
+        if is_over(cx, &kept)? {
+            ops::leave_pane(cx.db, &kept.session)?;
+        }
+        if servers.contains(&pane.socket) && !panes.contains(&pane) {
+            panes.push(pane);
+        }
+    }
+    for pane in panes {
+        let look = status_in(cx, &pane)?.map(|status| look(cx.settings, status));
+        cx.effects.push(Effect::Paint { pane, look });
+    }
+    for kept in ops::oldest(cx.db, cx.now.plus_ms(-DAY_MS), STEP)? {
+        if is_over(cx, &kept)? {
+            ops::forget(cx.db, &kept.session, &kept.actor)?;
+        }
+    }
+    Ok(false)
+}
+
+fn is_over(cx: &mut Cx<'_>, kept: &StatusRow) -> Result<bool, DbError> {
+    let pulse = book::pulse(cx.db, cx.world, &kept.session, &kept.actor)?;
+    Ok(pulse.is_none_or(|pulse| pulse.is_over))
 }

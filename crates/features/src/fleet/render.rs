@@ -8,14 +8,14 @@ use substrate_core::text::one_line;
 use substrate_core::time::Ago;
 
 use super::status::Status;
-use super::view::{Line, View};
+use super::view::{FleetRow, View};
 
 /// The longest words of one line.
 const MAX_WORDS: usize = 72;
 
 pub(super) fn text(view: &View, now: Timestamp) -> String {
     let wide = view.lines.iter().map(|line| line.address().chars().count()).max().unwrap_or(0);
-    let part = |title: &str, wanted: &dyn Fn(&Line) -> bool| {
+    let part = |title: &str, wanted: &dyn Fn(&FleetRow) -> bool| {
         let lines: String = view
             .lines
             .iter()
@@ -31,12 +31,13 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
             format!("  {:<9}  {n} unread message{s} for you: `substrate inbox`\n", "mail")
         }
     };
-    let mut yours = part("Needs you", &Line::needs_you);
+    let mut yours = part("Needs you", &FleetRow::needs_you);
     if yours.is_empty() && !mail.is_empty() {
         yours = "Needs you\n".to_owned();
     }
-    let is =
-        |statuses: &'static [Option<Status>]| move |line: &Line| statuses.contains(&line.status);
+    let is = |statuses: &'static [Option<Status>]| {
+        move |line: &FleetRow| statuses.contains(&line.status)
+    };
     let parts = [
         format!("{yours}{mail}"),
         part("At work", &is(&[Some(Status::Working)])),
@@ -79,7 +80,7 @@ fn narrowed(line: &str, columns: usize) -> &str {
     line
 }
 
-fn one(line: &Line, wide: usize, now: Timestamp) -> String {
+fn one(line: &FleetRow, wide: usize, now: Timestamp) -> String {
     let project = line.seat.project.rsplit('/').next().unwrap_or_default();
     let since = Ago(now.since(line.since)).to_string();
     let mut out = format!(
@@ -94,7 +95,7 @@ fn one(line: &Line, wide: usize, now: Timestamp) -> String {
     format!("{}\n", out.trim_end())
 }
 
-fn words(line: &Line, now: Timestamp) -> Vec<String> {
+fn words(line: &FleetRow, now: Timestamp) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(limit) = line.limit {
         out.push(limit.words(now));
@@ -137,7 +138,7 @@ pub(super) fn json(view: &View) -> Value {
     })
 }
 
-pub(super) fn one_json(line: &Line) -> Value {
+pub(super) fn one_json(line: &FleetRow) -> Value {
     json!({
         "address": line.address(),
         "agent": line.seat.name,

@@ -5,7 +5,7 @@ use substrate_core::text::one_line;
 use substrate_core::verdict::Verdict;
 use substrate_core::{Detail, Event, EventKind, StartSource, ToolCall};
 
-use super::limits::Hit;
+use super::limits::LimitHit;
 
 /// How somebody is. The later, the more it matters: of several the last one is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +45,7 @@ impl Status {
 
 /// What is known of an actor before an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct StatusBefore {
     /// As its events left it: never `Checked`.
     pub(super) status: Status,
     pub(super) is_checked: bool,
@@ -59,13 +59,13 @@ pub(super) struct Before {
 
 /// What it is from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct StatusChange {
     pub(super) status: Status,
     /// In a few words; empty while it works.
     pub(super) why: String,
     pub(super) asks: String,
     /// The limit that ended its turn.
-    pub(super) limit: Option<Hit>,
+    pub(super) limit: Option<LimitHit>,
 }
 
 /// The hooks of calls that run side by side come within so long of each other.
@@ -112,7 +112,11 @@ pub(super) const fn matters(kind: EventKind) -> bool {
 }
 
 /// What the event makes of its actor; `None`: it says nothing about it.
-pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) -> Option<Next> {
+pub(super) fn next(
+    before: Option<&StatusBefore>,
+    event: &Event,
+    verdict: &Verdict,
+) -> Option<StatusChange> {
     use EventKind as K;
     match (event.kind, &event.detail) {
         // A prompt that was refused never reached anybody.
@@ -146,7 +150,7 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
         }
         // Where nobody watches, a call that needs a permission is refused, and the agent goes on.
         (K::PermissionRequest, _) if event.attended == Some(false) => None,
-        (K::PermissionRequest, Detail::ToolBefore { call }) => Some(Next {
+        (K::PermissionRequest, Detail::ToolBefore { call }) => Some(StatusChange {
             asks: call_key(call),
             ..be(Status::Attention, &format!("asks for permission: {}", call_words(call)))
         }),
@@ -173,11 +177,11 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
 
 /// A stop that is refused is none. One that waits for mail is over for whoever looks.
 fn stopped(
-    before: Option<&Before>,
+    before: Option<&StatusBefore>,
     event: &Event,
     detail: &Detail,
     verdict: &Verdict,
-) -> Option<Next> {
+) -> Option<StatusChange> {
     if verdict.block.is_some() {
         return Some(working());
     }
@@ -206,7 +210,7 @@ const fn ready(source: StartSource) -> &'static str {
 }
 
 /// The client asks for a person. It says so some time after the fact, and nothing new to whoever has looked already.
-fn notified(before: Option<&Before>, kind: &str, message: &str) -> Option<Next> {
+fn notified(before: Option<&StatusBefore>, kind: &str, message: &str) -> Option<StatusChange> {
     let asks = matches!(kind, "permission_prompt" | IDLE_PROMPT | "agent_needs_input")
         || (kind.starts_with("elicitation") && kind != "elicitation_response");
     let is_known =
@@ -218,7 +222,7 @@ fn notified(before: Option<&Before>, kind: &str, message: &str) -> Option<Next> 
 
 /// Whether a dialog about another call than the event's is open. The client reports no end of a dialog but the end of
 /// its call; a call that begins later shows that it is over.
-fn is_still_asked(before: &Before, event: &Event) -> bool {
+fn is_still_asked(before: &StatusBefore, event: &Event) -> bool {
     if before.status != Status::Attention || before.asks.is_empty() {
         return false;
     }
@@ -240,7 +244,7 @@ fn call_words(call: &ToolCall) -> String {
 }
 
 /// The same for a turn that a limit has ended. Some clients report such a turn like any other.
-pub(super) fn limited(next: Next, hit: Option<Hit>) -> Next {
+pub(super) fn limited(next: StatusChange, hit: Option<LimitHit>) -> StatusChange {
     if hit.is_none() || next.status == Status::Working {
         return next;
     }
@@ -248,15 +252,15 @@ pub(super) fn limited(next: Next, hit: Option<Hit>) -> Next {
         Status::Error => next.why,
         _ => said(&format!("{TURN_FAILED}: {}", next.why), MAX_WHY),
     };
-    Next { status: Status::Error, why, limit: hit, ..next }
+    StatusChange { status: Status::Error, why, limit: hit, ..next }
 }
 
-pub(super) fn working() -> Next {
-    Next { status: Status::Working, why: String::new(), asks: String::new(), limit: None }
+pub(super) fn working() -> StatusChange {
+    StatusChange { status: Status::Working, why: String::new(), asks: String::new(), limit: None }
 }
 
-pub(super) fn be(status: Status, why: &str) -> Next {
-    Next { status, why: said(why, MAX_WHY), asks: String::new(), limit: None }
+pub(super) fn be(status: Status, why: &str) -> StatusChange {
+    StatusChange { status, why: said(why, MAX_WHY), asks: String::new(), limit: None }
 }
 
 /// Text from outside as it is kept: one line, without secrets.

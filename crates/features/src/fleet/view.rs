@@ -3,8 +3,8 @@
 use substrate_core::text::shell_word;
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
-use super::limits::Hit;
-use super::ops::{self, Kept};
+use super::limits::LimitHit;
+use super::ops::{self, StatusRow};
 use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
@@ -22,7 +22,7 @@ const GONE_MS: i64 = 60 * 60_000;
 
 /// One actor.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct FleetRow {
     pub(super) seat: Seat,
     /// Nothing: its client is gone.
     pub(super) status: Option<Status>,
@@ -36,14 +36,14 @@ pub(super) struct Line {
     pub(super) n_held: i64,
     pub(super) pane: Option<Pane>,
     /// The limit that ended its turn.
-    pub(super) limit: Option<Hit>,
+    pub(super) limit: Option<LimitHit>,
     /// What it works on.
     pub(super) effort: Option<Effort>,
     /// The command that opens it again, where its session is closed.
     pub(super) resume: Option<String>,
 }
 
-impl Line {
+impl FleetRow {
     /// `working`, or `gone`.
     pub(super) fn word(&self) -> &'static str {
         self.status.map_or("gone", Status::name)
@@ -79,7 +79,7 @@ impl Line {
 #[derive(Clone, Debug)]
 pub(super) struct View {
     /// Those who need a person first, then by how much there is to see.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<FleetRow>,
     /// Mail to the person.
     pub(super) n_unread: i64,
 }
@@ -95,13 +95,13 @@ pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     }
     // The longest wait first.
     lines.sort_by(|a, b| {
-        let key = |line: &Line| (std::cmp::Reverse(line.status), line.since, line.address());
+        let key = |line: &FleetRow| (std::cmp::Reverse(line.status), line.since, line.address());
         key(a).cmp(&key(b))
     });
     Ok(View { lines, n_unread: mail::face::n_unread(cx.db, (book::USER, ""), cx.now)? })
 }
 
-fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
+fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
     let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
     let status = status(&seat, kept.as_ref(), cx.now);
     let is_working = status == Some(Status::Working);
@@ -118,7 +118,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
     };
     let resume = resume(cx, &seat);
     let effort = efforts::face::current(cx.db, &seat.session, &seat.actor)?;
-    Ok(Line {
+    Ok(FleetRow {
         status,
         why,
         tool,
@@ -148,12 +148,12 @@ fn resume(cx: &Cx<'_>, seat: &Seat) -> Option<String> {
 }
 
 /// What is true: whoever is gone is nothing else. Of whoever was not written down we know whether its turn has ended.
-fn status(seat: &Seat, kept: Option<&Kept>, now: Timestamp) -> Option<Status> {
+fn status(seat: &Seat, kept: Option<&StatusRow>, now: Timestamp) -> Option<Status> {
     if !seat.is_there {
         return None;
     }
     // A call that fails is an everyday thing (`grep` that finds nothing), and the agent knows of it.
-    let goes_on = |kept: &Kept| {
+    let goes_on = |kept: &StatusRow| {
         kept.status == Status::Error
             && !kept.why.starts_with(TURN_FAILED)
             && !seat.has_stopped

@@ -53,7 +53,11 @@ pub(super) fn refused_at(
     Ok(at.filter(|at| now.since(*at) < AGAIN_MS))
 }
 
-pub(super) fn refused(db: &mut dyn Db, call: RefusedCall<'_>, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn refused(
+    db: &mut dyn Db,
+    call: RefusedCall<'_>,
+    now: Timestamp,
+) -> Result<(), DbError> {
     db.execute(
         "insert into guard_refused (session, actor, rule, digest, at_ms) values ($1, $2, $3, $4, $5)
          on conflict (session, actor, rule, digest) do update set at_ms = excluded.at_ms",

@@ -8,12 +8,12 @@ use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
 
 use super::cel::budget::{self, Budget};
-use super::ops::{self, RefusedCall};
-use super::dangers::own_files::OwnFiles;
-use super::rule::{self, Action, Again, Fails};
 use super::cel::scene::{ActorWork, Scene};
-use super::rule_set::{self, LoadedRule, RuleSet};
 use super::cel::values::SceneHandle;
+use super::dangers::own_files::OwnFiles;
+use super::ops::{self, RefusedCall};
+use super::rule::{self, Action, Again, Fails};
+use super::rule_set::{self, LoadedRule, RuleSet};
 use crate::efforts::face::Effort;
 use crate::{context, efforts};
 
@@ -107,7 +107,10 @@ pub(super) enum Judgement {
 
 /// What each of them says, in their order. Whatever a project's rules take, those before them were judged: ours, which
 /// always are, and the user's.
-pub(super) fn judge_each<'s>(looking: &[&'s LoadedRule], scene: &SceneHandle) -> Vec<(&'s LoadedRule, Judgement)> {
+pub(super) fn judge_each<'s>(
+    looking: &[&'s LoadedRule],
+    scene: &SceneHandle,
+) -> Vec<(&'s LoadedRule, Judgement)> {
     let mut budget = Budget::of(&scene.0);
     let mut order: Vec<usize> = (0..looking.len()).collect();
     order.sort_by_key(|at| looking[*at].rank());
@@ -255,7 +258,11 @@ pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureEr
 }
 
 /// What a rule whose condition holds did; `None`: it said in an earlier event what it says once.
-fn did(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Result<Option<&'static str>, DbError> {
+fn did(
+    cx: &mut Cx<'_>,
+    event: &Event,
+    entry: &LoadedRule,
+) -> Result<Option<&'static str>, DbError> {
     let rule = &entry.rule;
     let key = entry.key();
     let Some(session) = event.session.as_ref().map(substrate_core::SafeId::as_str) else {

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
 
 use super::cel::budget::{self, Budget};
+use super::cel::scene::{ActorWork, Scene};
+use super::cel::values::SceneHandle;
 use super::policy::{Judgement, judge, judge_each};
 use super::rule::{Action, Rule};
-use super::cel::scene::{ActorWork, Scene};
 use super::rule_set::{LoadedRule, RuleSet};
-use super::cel::values::SceneHandle;
 
 /// Where examples happen.
 pub(super) const FOLDER: &str = "/home/dev/app";
@@ -125,7 +125,10 @@ pub(super) fn tool_call(name: &str, input: &Value) -> ToolCall {
 }
 
 /// What each rule says about the event.
-pub(super) fn judge_all<'s>(set: &'s RuleSet, event: &Event) -> (SceneHandle, Vec<(&'s LoadedRule, Judgement)>) {
+pub(super) fn judge_all<'s>(
+    set: &'s RuleSet,
+    event: &Event,
+) -> (SceneHandle, Vec<(&'s LoadedRule, Judgement)>) {
     let (looking, wanted, line) = set.looking_at(event);
     let scene = SceneHandle(std::sync::Arc::new(Scene::new(
         event,
@@ -169,7 +172,8 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
         if !looking.iter().any(|other| std::ptr::eq(*other, entry)) && !entry.is_off {
             return Judgement::Passes;
         }
-        let scene = Scene::new(&event, String::new(), ActorWork::default(), everything(wanted), line);
+        let scene =
+            Scene::new(&event, String::new(), ActorWork::default(), everything(wanted), line);
         let mut budget = Budget::of(&scene);
         judge(entry, &SceneHandle(std::sync::Arc::new(scene)), &mut budget)
     };
@@ -190,7 +194,8 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
     }
     if rule.matches.is_empty() {
         let tried: Vec<Judgement> = SAMPLES.iter().map(|text| said(text)).collect();
-        if let Some(Judgement::Fails(why)) = tried.iter().find(|said| matches!(said, Judgement::Fails(_)))
+        if let Some(Judgement::Fails(why)) =
+            tried.iter().find(|said| matches!(said, Judgement::Fails(_)))
         {
             out.problems.push(why.clone());
         } else if !tried.contains(&Judgement::Fires) {
@@ -199,7 +204,8 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
     }
     let long = "ls -la src && ".repeat(LONG_LINE) + "ls";
     if said(&long) == Judgement::Fails(budget::TOO_LONG.to_owned()) {
-        out.problems.push(format!("at a line of {LONG_LINE} commands it takes too long: loop over less"));
+        out.problems
+            .push(format!("at a line of {LONG_LINE} commands it takes too long: loop over less"));
     }
     if rule.action == Action::Deny {
         for command in rule.next.split('`').skip(1).step_by(2) {

@@ -11,10 +11,10 @@ use substrate_core::text::one_line;
 use substrate_core::{Event, EventKind, Settings};
 
 use super::cel::condition::Condition;
-use super::dangers::own_files::OwnFiles;
-use super::rule::Rule;
 use super::cel::scene::SceneParts;
 use super::cel::values::CONTEXT_PERCENT;
+use super::dangers::own_files::OwnFiles;
+use super::rule::Rule;
 use crate::efforts::face::Effort;
 use crate::shell::{self, Line, Simple};
 

@@ -4,9 +4,9 @@ use substrate_core::text::one_line;
 use substrate_core::{Cx, Db, DbError, Timestamp};
 
 use super::ops::{Letter, Mailbox};
-use super::words::Count;
-use super::ops::{mailbox, ledger};
+use super::ops::{ledger, mailbox};
 use super::post;
+use super::words::Count;
 use crate::identity::book;
 
 /// When mail comes back by itself: the end of the agent's earliest snooze, or of a claim whose answer was not printed;

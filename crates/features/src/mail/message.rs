@@ -1,4 +1,4 @@
-//! The words of mail as types: ids as they are typed, priorities, what a list shows.
+//! The types that commands read: message numbers, lists of names, priorities.
 
 use std::fmt;
 use std::str::FromStr;
@@ -97,27 +97,6 @@ impl Priority {
             Self::Low => "low",
         }
     }
-}
-
-/// A message as an introduction shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) id: i64,
-    pub(super) from: String,
-    pub(super) subject: String,
-    pub(super) priority: Priority,
-    /// The subagent that it was sent to, where that one has ended.
-    pub(super) was_for: Option<String>,
-    /// Whom it is for, where it is shown to somebody else.
-    pub(super) for_parent: Option<String>,
-    /// It comes from Substrate itself, which reads no answers.
-    pub(super) is_ours: bool,
-    /// It was told before.
-    pub(super) is_again: bool,
-    /// Characters of the whole body.
-    pub(super) n_chars: i64,
-    /// The whole body, where there is room for it.
-    pub(super) body: Option<String>,
 }
 
 #[cfg(test)]

@@ -6,15 +6,15 @@ use substrate_core::{
     Who, Wish,
 };
 
-use super::introduce::{Bodies, lines};
-use super::message::{Line, Priority};
+use super::NAME;
+use super::introduce::{Bodies, Introduced, lines};
+use super::message::Priority;
 use super::ops::Mailbox;
+use super::ops::ledger::{self, MailClaim};
 use super::ops::mailbox;
-use super::ops::ledger::{self, Claim};
+use super::ops::topics;
 use super::settle::{Settled, settled};
 use super::words::{self, Introduction, MAX_LINES};
-use super::ops::topics;
-use super::NAME;
 use crate::identity::book;
 
 /// Rows that an introduction can show.
@@ -78,7 +78,7 @@ pub(super) fn record(
 fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
     let told: Vec<&Part> = outcome.told(NAME).collect();
     let (false, Some(who)) = (told.is_empty(), &cx.who) else { return Ok(()) };
-    let claim = Claim {
+    let claim = MailClaim {
         request: outcome.request,
         channel: event.kind.name(),
         session: event.session.as_ref().map(substrate_core::SafeId::as_str),
@@ -190,7 +190,7 @@ fn introduction(
         let theirs = mailbox::pending_for_subs(cx.db, parent, cx.now, room(rows.len()))?;
         n_of_parent = i64::try_from(theirs.len()).unwrap_or(0);
         for line in lines(cx, &theirs, Bodies::None)? {
-            all.push(Line { for_parent: Some(who.name.clone()), ..line });
+            all.push(Introduced { for_parent: Some(who.name.clone()), ..line });
         }
     }
     if all.is_empty() {
@@ -206,8 +206,8 @@ fn introduction(
     let mut parts = Vec::with_capacity(2 * all.len());
     for (line, ends) in all.iter().zip(ends) {
         let what = match line {
-            Line { for_parent: Some(_), .. } => OF_PARENT,
-            Line { is_again: true, .. } => AGAIN,
+            Introduced { for_parent: Some(_), .. } => OF_PARENT,
+            Introduced { is_again: true, .. } => AGAIN,
             _ => OWN,
         };
         parts.push(Part { what: what.into(), id: line.id, end: ends.line });

@@ -3,11 +3,11 @@
 use substrate_core::text::one_line;
 use substrate_core::{Cx, FeatureError};
 
-use super::ops::{self, Letter};
 use super::ops::ledger::{self, Overdue};
+use super::ops::mailbox;
+use super::ops::{self, Letter};
 use super::policy::address;
 use super::post::{self, Recipient};
-use super::ops::mailbox;
 use super::{render, search, words};
 use crate::identity::book;
 

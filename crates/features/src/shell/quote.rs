@@ -53,7 +53,9 @@ pub(crate) fn split(text: &str) -> Option<Vec<String>> {
                         '"' => break,
                         '\\' => match chars.next()? {
                             '\n' => {}
-                            c @ ('"' | '\\' | '$' | '`') => push(&mut is_in_word, c.encode_utf8(&mut [0; 4])),
+                            c @ ('"' | '\\' | '$' | '`') => {
+                                push(&mut is_in_word, c.encode_utf8(&mut [0; 4]))
+                            }
                             c => push(&mut is_in_word, &format!("\\{c}")),
                         },
                         c => push(&mut is_in_word, c.encode_utf8(&mut [0; 4])),

@@ -236,7 +236,9 @@ mod tests {
     fn answer(decoded: Decoded) -> substrate_clients::Answer {
         let mut db = Writer::in_memory(&host::schema(), Timestamp(0)).unwrap();
         let rule = |event: &str| {
-            format!("[[guards.rules]]\nname = \"{event}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not yet\"\nnext = \"Wait.\"\n")
+            format!(
+                "[[guards.rules]]\nname = \"{event}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not yet\"\nnext = \"Wait.\"\n"
+            )
         };
         let layer = &format!("{}{}[scratchpad]\non = true\n", rule("Stop"), rule("PreToolUse"));
         let keys = substrate_features::keys();

@@ -145,7 +145,7 @@ fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, Ver
                 return Err(VerbError::user(format!("nobody is called `{name}`"), near));
             }
         };
-        let is_it = |line: &view::Line| line.seat.agent == agent && line.seat.sub == sub;
+        let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;
         let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
         let before = out.len();
         out.extend(seats.map(|line| (line.seat.session, line.seat.actor)));
@@ -161,9 +161,13 @@ fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, Ver
 }
 
 /// A line of the fleet by its pane, for `substrate tmux status`.
-pub(in crate::fleet) fn panes(cx: &mut Cx<'_>, socket: &str) -> Result<(String, Vec<Value>), VerbError> {
+pub(in crate::fleet) fn panes(
+    cx: &mut Cx<'_>,
+    socket: &str,
+) -> Result<(String, Vec<Value>), VerbError> {
     let view = view::view(cx, false)?;
-    let there = |line: &&view::Line| line.pane.as_ref().is_some_and(|pane| pane.socket == socket);
+    let there =
+        |line: &&view::FleetRow| line.pane.as_ref().is_some_and(|pane| pane.socket == socket);
     let (mut text, mut list) = (String::new(), Vec::new());
     for line in view.lines.iter().filter(there) {
         let id = line.pane.as_ref().map_or("", |pane| &pane.id);

@@ -11,12 +11,33 @@ use substrate_core::{Access, Audience, Caller, Cx, Effect, Output, Pane, VerbErr
 use super::fleet;
 use crate::fleet::{ops, paint};
 
+/// A tmux server, as the environment or the caller names it.
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+struct Server {
+    /// The server's socket (default: the tmux that you are in)
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl Server {
+    fn socket(self) -> Result<String, VerbError> {
+        let given = self.socket.unwrap_or_default();
+        Pane::of(&given, "%0").map(|pane| pane.socket).ok_or_else(|| {
+            VerbError::user(
+                "you are not in tmux",
+                "run it in a pane of tmux, or name the server: `--socket /tmp/tmux-1000/default`",
+            )
+        })
+    }
+}
+
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::fleet) struct On {
-    /// The server's socket (default: of the tmux that you are in)
-    #[arg(long)]
-    socket: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    server: Server,
 }
 
 impl VerbArgs for On {
@@ -27,7 +48,7 @@ impl VerbArgs for On {
     const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let socket = socket(self.socket)?;
+        let socket = self.server.socket()?;
         ops::switch_on(cx.db, &socket, cx.now)?;
         let mut panes: Vec<Pane> = Vec::new();
         for kept in ops::with_panes(cx.db, 500)? {
@@ -54,9 +75,9 @@ impl VerbArgs for On {
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::fleet) struct Off {
-    /// The server's socket (default: of the tmux that you are in)
-    #[arg(long)]
-    socket: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    server: Server,
 }
 
 impl VerbArgs for Off {
@@ -67,7 +88,7 @@ impl VerbArgs for Off {
     const FOR: Audience = Audience::User;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let socket = socket(self.socket)?;
+        let socket = self.server.socket()?;
         let was_on = ops::switch_off(cx.db, &socket)?;
         let text = if was_on {
             format!("Colours are off for {socket}.\n")
@@ -81,9 +102,9 @@ impl VerbArgs for Off {
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::fleet) struct Status {
-    /// The server's socket (default: of the tmux that you are in)
-    #[arg(long)]
-    socket: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    server: Server,
 }
 
 impl VerbArgs for Status {
@@ -94,7 +115,7 @@ impl VerbArgs for Status {
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let socket = socket(self.socket)?;
+        let socket = self.server.socket()?;
         let on = ops::is_on(cx.db, &socket)?;
         let (panes, list) = fleet::panes(cx, &socket)?;
         let word = if on { "on" } else { "off" };
@@ -106,15 +127,4 @@ impl VerbArgs for Status {
         }
         Ok(Output::new(text, json!({"socket": socket, "on": on, "panes": list, "also_on": others})))
     }
-}
-
-/// The socket of a tmux server, as it came from the environment or was typed.
-fn socket(given: Option<String>) -> Result<String, VerbError> {
-    let given = given.unwrap_or_default();
-    Pane::of(&given, "%0").map(|pane| pane.socket).ok_or_else(|| {
-        VerbError::user(
-            "you are not in tmux",
-            "run it in a pane of tmux, or name the server: `--socket /tmp/tmux-1000/default`",
-        )
-    })
 }

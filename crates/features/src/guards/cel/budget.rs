@@ -178,7 +178,10 @@ mod tests {
     #[rstest]
     #[case::no_loop("command == 'x'", 2_000)]
     #[case::words_of_each(WORDS, 500)]
-    #[case::names("['a','b','c','d'].exists(n, calls(n).exists(c, c.args.exists(a, matches(a, 'x'))))", 500)]
+    #[case::names(
+        "['a','b','c','d'].exists(n, calls(n).exists(c, c.args.exists(a, matches(a, 'x'))))",
+        500
+    )]
     #[case::pairs(PAIRS, 20)]
     #[case::triples(TRIPLES, 6)]
     #[case::long_list(&format!("!{}.all(a, a == 0)", zeros(290)), 1)]
@@ -190,16 +193,29 @@ mod tests {
     #[rstest]
     #[case::pairs(PAIRS, 900)]
     #[case::triples(TRIPLES, 100)]
-    #[case::words_twice("commands.exists(c, c.words.exists(a, commands.exists(d, a + 'x' == d.name)))", 300)]
+    #[case::words_twice(
+        "commands.exists(c, c.words.exists(a, commands.exists(d, a + 'x' == d.name)))",
+        300
+    )]
     #[case::matching("commands.exists(a, commands.exists(b, matches(command, 'x.*y')))", 100)]
     #[case::doubled(&format!("[command]{}.exists(c, c == 'x')", ".map(a, a + a)".repeat(40)), 10)]
     #[case::nested(&format!("[command]{}.exists(c, c == 'x')", ".map(a, [a, a])".repeat(40)), 10)]
     #[case::many_copies(&format!("[command + command].map(a, [{}a]).exists(c, c == 'x')", "a,".repeat(400)), 900)]
     #[case::literals(&format!("{0}.all(a, {0}.all(b, {0}.all(c, true)))", zeros(100)), 1)]
     #[case::sums(&format!("({0}+[0]).all(a, ({0}+[0]).all(b, true))", zeros(200)), 1)]
-    #[case::error_in_or("commands.exists(a, commands.exists(b, false) || commands.exists(c, false))", 900)]
-    fn a_condition_that_takes_too_long_is_not_judged(#[case] when: &str, #[case] n_commands: usize) {
-        assert_eq!(judged(when, &"ls -la src;".repeat(n_commands)), Err(TOO_LONG.to_owned()), "{when}");
+    #[case::error_in_or(
+        "commands.exists(a, commands.exists(b, false) || commands.exists(c, false))",
+        900
+    )]
+    fn a_condition_that_takes_too_long_is_not_judged(
+        #[case] when: &str,
+        #[case] n_commands: usize,
+    ) {
+        assert_eq!(
+            judged(when, &"ls -la src;".repeat(n_commands)),
+            Err(TOO_LONG.to_owned()),
+            "{when}"
+        );
     }
 
     #[test]
@@ -208,7 +224,8 @@ mod tests {
         let scene = Scene { line, ..Scene::default() };
         let mut budget = Budget::of(&scene);
         let scene = SceneHandle(Arc::new(scene));
-        let (greedy, modest) = (Condition::compile(PAIRS).unwrap(), Condition::compile("command == ''").unwrap());
+        let (greedy, modest) =
+            (Condition::compile(PAIRS).unwrap(), Condition::compile("command == ''").unwrap());
         for _ in 0..3 {
             assert_eq!(greedy.holds(&scene, &mut budget), Err(TOO_LONG.to_owned()));
             assert_eq!(modest.holds(&scene, &mut budget), Ok(true));

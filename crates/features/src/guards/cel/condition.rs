@@ -7,7 +7,7 @@ use substrate_core::text::one_line;
 use crate::guards::cel::budget::{self, Budget};
 use crate::guards::cel::functions::{self, FUNCTIONS};
 use crate::guards::cel::scene::SceneParts;
-use crate::guards::cel::values::{CONTEXT_PERCENT, SceneHandle, NAMES};
+use crate::guards::cel::values::{CONTEXT_PERCENT, NAMES, SceneHandle};
 
 /// How deep loops may nest. How often they may turn is counted (`budget.rs`).
 const MAX_LOOPS: usize = 3;
@@ -56,7 +56,11 @@ impl Condition {
     }
 
     /// Whether it holds, or why that can't be said.
-    pub(in crate::guards) fn holds(&self, scene: &SceneHandle, budget: &mut Budget) -> Result<bool, String> {
+    pub(in crate::guards) fn holds(
+        &self,
+        scene: &SceneHandle,
+        budget: &mut Budget,
+    ) -> Result<bool, String> {
         budget.spend_on(self.n_nodes, || self.judge(scene))
     }
 

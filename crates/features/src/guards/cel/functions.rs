@@ -165,14 +165,20 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             "vital",
             Box::new(|call| {
                 let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| crate::guards::dangers::paths::is_vital(path))))
+                Ok(yes(command
+                    .targets()
+                    .iter()
+                    .any(|path| crate::guards::dangers::paths::is_vital(path))))
             }),
         ),
         (
             "kept",
             Box::new(|call| {
                 let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| crate::guards::dangers::paths::is_kept(path))))
+                Ok(yes(command
+                    .targets()
+                    .iter()
+                    .any(|path| crate::guards::dangers::paths::is_kept(path))))
             }),
         ),
         (
@@ -219,7 +225,9 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             Box::new(|call| {
                 let command = command(call)?;
                 let line = &command.scene.line;
-                Ok(yes(command.made().is_some_and(|made| crate::guards::dangers::sql::drops(line, made))))
+                Ok(yes(command
+                    .made()
+                    .is_some_and(|made| crate::guards::dangers::sql::drops(line, made))))
             }),
         ),
     ]

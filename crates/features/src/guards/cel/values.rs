@@ -10,8 +10,8 @@ use cel::common::types::{CelBool, CelInt, CelList, CelMap, CelMapKey, CelString,
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::context::VariableResolver;
 
-use crate::guards::dangers::paths;
 use crate::guards::cel::scene::Scene;
+use crate::guards::dangers::paths;
 use crate::shell::{Simple, Word};
 
 static SCENE: Type = Type::new_unspecified_type("substrate.scene");
@@ -88,7 +88,10 @@ impl VariableResolver for SceneHandle {
 }
 
 /// The commands of a line that fit.
-pub(in crate::guards) fn commands(scene: &Arc<Scene>, fits: impl Fn(&Simple) -> bool) -> CelList<'static> {
+pub(in crate::guards) fn commands(
+    scene: &Arc<Scene>,
+    fits: impl Fn(&Simple) -> bool,
+) -> CelList<'static> {
     let all = scene.line.commands.iter().enumerate().filter(|(_, made)| fits(made));
     let boxed =
         all.map(|(at, _)| Box::new(Command { scene: Arc::clone(scene), at }) as Box<dyn Val>);

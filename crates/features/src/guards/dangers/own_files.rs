@@ -4,8 +4,8 @@
 
 use substrate_core::{Event, ToolClass};
 
-use crate::guards::dangers::paths::{at_home, may_be_within, normal, target, targets};
 use crate::guards::cel::scene::Scene;
+use crate::guards::dangers::paths::{at_home, may_be_within, normal, target, targets};
 use crate::shell::{Line, Simple, Word};
 
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.

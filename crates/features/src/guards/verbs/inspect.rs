@@ -10,10 +10,10 @@ use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError};
 
+use crate::efforts;
 use crate::guards::prove;
 use crate::guards::rule::{Again, Fails, Rule};
 use crate::guards::rule_set::{self, LoadedRule, RuleSet};
-use crate::efforts;
 use crate::identity::book;
 use crate::journal::face;
 

@@ -7,7 +7,7 @@ use super::Mailbox;
 
 /// In which answer a message goes out.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mail) struct Claim<'a> {
+pub(in crate::mail) struct MailClaim<'a> {
     pub(in crate::mail) request: RequestId,
     pub(in crate::mail) channel: &'a str,
     pub(in crate::mail) session: Option<&'a str>,
@@ -17,7 +17,7 @@ pub(in crate::mail) struct Claim<'a> {
 
 /// Something that was printed, and of which it is not known yet whether the model saw it.
 #[derive(Clone, Debug)]
-pub(in crate::mail) struct Flying {
+pub(in crate::mail) struct InFlight {
     pub(in crate::mail) message: i64,
     pub(in crate::mail) agent: i64,
     pub(in crate::mail) sub: String,
@@ -51,7 +51,7 @@ pub(in crate::mail) fn claim(
     db: &mut dyn Db,
     of: Mailbox<'_>,
     message: i64,
-    claim: &Claim<'_>,
+    claim: &MailClaim<'_>,
     whole: bool,
 ) -> Result<(), DbError> {
     db.execute(
@@ -87,7 +87,11 @@ pub(in crate::mail) fn announced_again(
 }
 
 /// The answer reached the client.
-pub(in crate::mail) fn injected(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn injected(
+    db: &mut dyn Db,
+    request: RequestId,
+    now: Timestamp,
+) -> Result<(), DbError> {
     db.execute(INJECTED, &[request.to_string().as_str().into(), now.0.into()])?;
     Ok(())
 }
@@ -113,9 +117,13 @@ pub(in crate::mail) fn release(db: &mut dyn Db, request: RequestId) -> Result<Ve
 }
 
 /// What this actor was sent and may have seen.
-pub(in crate::mail) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<Flying>, DbError> {
+pub(in crate::mail) fn flying(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Vec<InFlight>, DbError> {
     db.rows(FLYING, &[session.into(), actor.into()], |row| {
-        Ok(Flying {
+        Ok(InFlight {
             message: row.int(0)?,
             agent: row.int(1)?,
             sub: row.text(2)?,
@@ -125,7 +133,7 @@ pub(in crate::mail) fn flying(db: &mut dyn Db, session: &str, actor: &str) -> Re
 }
 
 /// The model was asked since. Where it had the whole body before it, the message is read as well.
-pub(in crate::mail) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn seen(db: &mut dyn Db, of: &InFlight, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update deliveries set seen_ms = $4,
            read_ms = case when whole = 1 then coalesce(read_ms, $4) else read_ms end
@@ -136,7 +144,7 @@ pub(in crate::mail) fn seen(db: &mut dyn Db, of: &Flying, now: Timestamp) -> Res
 }
 
 /// It was never there: queued again. A stop that it could not hold is counted.
-pub(in crate::mail) fn lost(db: &mut dyn Db, of: &Flying) -> Result<(), DbError> {
+pub(in crate::mail) fn lost(db: &mut dyn Db, of: &InFlight) -> Result<(), DbError> {
     let has_held = matches!(of.channel.as_str(), "Stop" | "SubagentStop");
     db.execute(
         "update deliveries set injected_ms = null, channel = null, claim = null, claimed_ms = null,
@@ -190,13 +198,19 @@ pub(in crate::mail) fn shown_to_sub(
 }
 
 /// When the next snooze of an agent ends.
-pub(in crate::mail) fn next_snooze(db: &mut dyn Db, agent: i64) -> Result<Option<Timestamp>, DbError> {
+pub(in crate::mail) fn next_snooze(
+    db: &mut dyn Db,
+    agent: i64,
+) -> Result<Option<Timestamp>, DbError> {
     let first = db.first(NEXT_SNOOZE, &[agent.into()], |row| row.opt_int(0))?;
     Ok(first.flatten().map(Timestamp))
 }
 
 /// Agents whose snoozes have ended.
-pub(in crate::mail) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result<Vec<i64>, DbError> {
+pub(in crate::mail) fn agents_to_wake(
+    db: &mut dyn Db,
+    now: Timestamp,
+) -> Result<Vec<i64>, DbError> {
     db.rows(
         "select distinct agent from deliveries where snooze_ms is not null and snooze_ms <= $1 limit 500",
         &[now.0.into()],
@@ -205,7 +219,11 @@ pub(in crate::mail) fn agents_to_wake(db: &mut dyn Db, now: Timestamp) -> Result
 }
 
 /// What an agent had put off until now is new again. `true`: there was something.
-pub(in crate::mail) fn end_snoozes(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<bool, DbError> {
+pub(in crate::mail) fn end_snoozes(
+    db: &mut dyn Db,
+    agent: i64,
+    now: Timestamp,
+) -> Result<bool, DbError> {
     if next_snooze(db, agent)?.is_none_or(|due| due > now) {
         return Ok(false);
     }
@@ -238,7 +256,11 @@ pub(in crate::mail) fn overdue(
 }
 
 /// The sender knows: once is enough.
-pub(in crate::mail) fn overdue_told(db: &mut dyn Db, of: &Overdue, now: Timestamp) -> Result<(), DbError> {
+pub(in crate::mail) fn overdue_told(
+    db: &mut dyn Db,
+    of: &Overdue,
+    now: Timestamp,
+) -> Result<(), DbError> {
     db.execute(
         "update deliveries set overdue_told_ms = $4 where message = $1 and agent = $2 and sub = $3",
         &[of.message.into(), of.agent.into(), of.sub.as_str().into(), now.0.into()],
@@ -279,7 +301,10 @@ pub(in crate::mail) fn empty_trash(
 }
 
 /// When the first claim on a mailbox runs out, if one is open.
-pub(in crate::mail) fn next_free(db: &mut dyn Db, of: Mailbox<'_>) -> Result<Option<Timestamp>, DbError> {
+pub(in crate::mail) fn next_free(
+    db: &mut dyn Db,
+    of: Mailbox<'_>,
+) -> Result<Option<Timestamp>, DbError> {
     let first = db.first(
         "select min(claimed_ms) from (select claimed_ms from deliveries
            where agent = $1 and sub = $2 and seen_ms is null and injected_ms is null and replaced_by is null

@@ -5,8 +5,8 @@
 use serde::Serialize;
 use substrate_core::{Db, DbError, Param, Row, Timestamp};
 
-use crate::mail::message::Priority;
 use super::Mailbox;
+use crate::mail::message::Priority;
 use crate::mail::words::{Count, MAX_COUNT};
 
 /// A claim that nobody confirmed counts for so long.
@@ -14,7 +14,7 @@ pub(in crate::mail) const CLAIM_MS: i64 = 10_000;
 
 /// A row of a mailbox.
 #[derive(Clone, Debug)]
-pub(in crate::mail) struct Open {
+pub(in crate::mail) struct MailboxRow {
     pub(in crate::mail) id: i64,
     pub(in crate::mail) sender: i64,
     pub(in crate::mail) sender_sub: String,
@@ -35,7 +35,7 @@ pub(in crate::mail) struct Open {
     pub(in crate::mail) n_held: i64,
 }
 
-impl Open {
+impl MailboxRow {
     /// It is, or was, in an answer that reached its client.
     pub(in crate::mail) const fn is_told(&self) -> bool {
         self.injected_ms.is_some() || self.seen_ms.is_some()
@@ -143,7 +143,7 @@ pub(in crate::mail) fn pending(
     at_least: Priority,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     new_ones(db, PENDING, of, at_least, now, limit)
 }
 
@@ -153,7 +153,7 @@ pub(in crate::mail) fn pending_for_subs(
     of: Mailbox<'_>,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     new_ones(db, PENDING_FOR_SUBS, of, Priority::Low, now, limit)
 }
 
@@ -164,7 +164,7 @@ fn new_ones(
     at_least: Priority,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     let params =
         [of.agent.into(), of.sub.into(), free.into(), at_least.number().into(), limit.into()];
@@ -177,7 +177,7 @@ pub(in crate::mail) fn unread(
     of: Mailbox<'_>,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     db.rows(UNREAD, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }
@@ -188,7 +188,7 @@ pub(in crate::mail) fn announced(
     of: Mailbox<'_>,
     now: Timestamp,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     db.rows(ANNOUNCED, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }
@@ -204,7 +204,11 @@ pub(in crate::mail) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbEr
 }
 
 /// How many were not read: the one count that is ever told.
-pub(in crate::mail) fn n_unread(db: &mut dyn Db, of: Mailbox<'_>, now: Timestamp) -> Result<Count, DbError> {
+pub(in crate::mail) fn n_unread(
+    db: &mut dyn Db,
+    of: Mailbox<'_>,
+    now: Timestamp,
+) -> Result<Count, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     let params = [of.agent.into(), of.sub.into(), free.into(), MAX_COUNT.into()];
     Ok(Count(db.first(N_UNREAD, &params, |row| row.int(0))?.unwrap_or(0)))
@@ -216,7 +220,7 @@ pub(in crate::mail) fn kept(
     of: Mailbox<'_>,
     before: i64,
     limit: i64,
-) -> Result<Vec<Open>, DbError> {
+) -> Result<Vec<MailboxRow>, DbError> {
     db.rows(KEPT, &[of.agent.into(), of.sub.into(), before.into(), limit.into()], open)
 }
 
@@ -321,8 +325,8 @@ pub(in crate::mail) fn mark(
     Ok(db.execute(sql, &params)? > 0)
 }
 
-fn open(row: &dyn Row) -> Result<Open, DbError> {
-    Ok(Open {
+fn open(row: &dyn Row) -> Result<MailboxRow, DbError> {
+    Ok(MailboxRow {
         id: row.int(0)?,
         sender: row.int(1)?,
         sender_sub: row.text(2)?,

@@ -55,7 +55,11 @@ pub(in crate::mail) fn list(db: &mut dyn Db) -> Result<Vec<Topic>, DbError> {
 }
 
 /// `false`: it was so already.
-pub(in crate::mail) fn subscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
+pub(in crate::mail) fn subscribe(
+    db: &mut dyn Db,
+    topic: &str,
+    of: Mailbox<'_>,
+) -> Result<bool, DbError> {
     let n = db.execute(
         "insert into subscriptions (topic, agent, sub) values ($1, $2, $3) on conflict (topic, agent, sub) do nothing",
         &[topic.into(), of.agent.into(), of.sub.into()],
@@ -64,7 +68,11 @@ pub(in crate::mail) fn subscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) 
 }
 
 /// `false`: it was so already.
-pub(in crate::mail) fn unsubscribe(db: &mut dyn Db, topic: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
+pub(in crate::mail) fn unsubscribe(
+    db: &mut dyn Db,
+    topic: &str,
+    of: Mailbox<'_>,
+) -> Result<bool, DbError> {
     let n = db.execute(
         "delete from subscriptions where topic = $1 and agent = $2 and sub = $3",
         &[topic.into(), of.agent.into(), of.sub.into()],
@@ -81,7 +89,10 @@ pub(in crate::mail) fn forget_sub(db: &mut dyn Db, agent: i64, sub: &str) -> Res
     Ok(())
 }
 
-pub(in crate::mail) fn subscribers(db: &mut dyn Db, topic: &str) -> Result<Vec<(i64, String)>, DbError> {
+pub(in crate::mail) fn subscribers(
+    db: &mut dyn Db,
+    topic: &str,
+) -> Result<Vec<(i64, String)>, DbError> {
     db.rows(
         "select agent, sub from subscriptions where topic = $1 order by agent, sub limit 500",
         &[topic.into()],

@@ -1,7 +1,7 @@
 //! What the hot statements touch: partial indexes only, and no more rows in a full mailbox than in a small one.
 
 use super::*;
-use crate::mail::ops::{mailbox, ledger};
+use crate::mail::ops::{ledger, mailbox};
 use crate::mail::search;
 use rstest::rstest;
 use substrate_core::Param;

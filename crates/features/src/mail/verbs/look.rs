@@ -9,12 +9,12 @@ use substrate_core::time::Ago;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
+use super::send::visible;
 use crate::mail::message::MessageId;
+use crate::mail::ops::mailbox;
 use crate::mail::ops::{self, Mailbox, Message};
 use crate::mail::policy::address;
 use crate::mail::render::{self, Part};
-use super::send::visible;
-use crate::mail::ops::mailbox;
 use crate::mail::{post, search, words};
 
 const MAX_FOUND: i64 = 20;

@@ -8,14 +8,14 @@ use serde_json::json;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
+use super::send::{not_there, visible};
 use crate::mail::message::MessageId;
-use crate::mail::ops::{self, Mailbox};
-use crate::mail::ops::mailbox::{self, Mark};
 use crate::mail::ops::ledger;
+use crate::mail::ops::mailbox::{self, Mark};
+use crate::mail::ops::{self, Mailbox};
 use crate::mail::policy::address;
 use crate::mail::post;
 use crate::mail::render::{self, Part};
-use super::send::{not_there, visible};
 use crate::mail::words;
 
 /// Characters of a body in a list.

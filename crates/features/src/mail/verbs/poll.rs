@@ -13,9 +13,9 @@ use substrate_core::{Access, Audience, Caller, Cx, Output, Timestamp, VerbError,
 use crate::mail::introduce::{Bodies, lines};
 use crate::mail::message::{MessageId, Priority};
 use crate::mail::ops::Mailbox;
+use crate::mail::ops::ledger;
 use crate::mail::ops::mailbox::{self, Mark};
 use crate::mail::words::MAX_LINES;
-use crate::mail::ops::ledger;
 use crate::mail::{post, render, words};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]

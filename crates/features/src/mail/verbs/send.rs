@@ -7,12 +7,12 @@ use substrate_core::text;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
+use crate::identity::reach::{Reach, reach};
 use crate::mail::message::{MessageId, Priority, names};
-use crate::mail::ops::{self, Letter, Mailbox};
 use crate::mail::ops::mailbox::{self, Mark};
+use crate::mail::ops::{self, Letter, Mailbox};
 use crate::mail::post::{self, Posted, Recipient};
 use crate::mail::words;
-use crate::identity::reach::{Reach, reach};
 
 /// What is taken of a text as its subject.
 const SHORT_SUBJECT: usize = 80;

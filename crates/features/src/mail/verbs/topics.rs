@@ -9,13 +9,12 @@ use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
-use crate::mail::message::Priority;
-use crate::mail::ops::{Letter, Mailbox};
-use crate::mail::post::{self, Recipient};
 use super::send::{checked_body, complete, said};
-use crate::mail::ops::topics;
-use crate::mail::words;
 use crate::identity::book;
+use crate::mail::message::Priority;
+use crate::mail::ops::{Letter, Mailbox, topics};
+use crate::mail::post::{self, Recipient};
+use crate::mail::words;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct TopicCreate {
@@ -54,7 +53,7 @@ pub(in crate::mail) struct TopicList {}
 
 impl VerbArgs for TopicList {
     const PATH: &'static [&'static str] = &["topic", "list"];
-    const ABOUT: &'static str = "The topics and how many follow them";
+    const ABOUT: &'static str = "List topics and how many agents follow each";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
@@ -86,18 +85,12 @@ pub(in crate::mail) struct Subscribe {
 
 impl VerbArgs for Subscribe {
     const PATH: &'static [&'static str] = &["subscribe"];
-    const ABOUT: &'static str = "Get what is published on a topic";
+    const ABOUT: &'static str = "Receive what is published on a topic";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
-        let topic = existing(cx, &self.topic)?;
-        let of = Mailbox { agent: who.agent, sub: &who.sub };
-        let is_new = topics::subscribe(cx.db, &topic, of)?;
-        let word = if is_new { "now follows" } else { "follows already:" };
-        let text = format!("{} {word} `{topic}`.\n", who.address());
-        Ok(Output::new(text, json!({"ok": true, "topic": topic, "new": is_new})))
+        follow(cx, &self.topic, true)
     }
 }
 
@@ -108,32 +101,34 @@ pub(in crate::mail) struct Unsubscribe {
 
 impl VerbArgs for Unsubscribe {
     const PATH: &'static [&'static str] = &["unsubscribe"];
-    const ABOUT: &'static str = "Get no more of a topic";
+    const ABOUT: &'static str = "Stop receiving a topic";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
-        let topic = existing(cx, &self.topic)?;
-        let of = Mailbox { agent: who.agent, sub: &who.sub };
-        let was = topics::unsubscribe(cx.db, &topic, of)?;
-        let word = if was { "no longer follows" } else { "did not follow" };
-        let text = format!("{} {word} `{topic}`.\n", who.address());
-        Ok(Output::new(text, json!({"ok": true, "topic": topic, "was": was})))
+        follow(cx, &self.topic, false)
     }
 }
 
-/// The words of a message to many.
-struct Content {
-    subject: String,
-    body: Option<String>,
-    priority: Priority,
-    topic: Option<String>,
+/// Makes the caller follow a topic, or stop following it.
+fn follow(cx: &mut Cx<'_>, topic: &str, on: bool) -> Result<Output, VerbError> {
+    let who = post::me(cx)?;
+    let topic = existing(cx, topic)?;
+    let of = Mailbox { agent: who.agent, sub: &who.sub };
+    let (word, field, changed) = if on {
+        let is_new = topics::subscribe(cx.db, &topic, of)?;
+        (if is_new { "now follows" } else { "already follows" }, "new", is_new)
+    } else {
+        let was = topics::unsubscribe(cx.db, &topic, of)?;
+        (if was { "no longer follows" } else { "did not follow" }, "was", was)
+    };
+    let text = format!("{} {word} `{topic}`.\n", who.address());
+    Ok(Output::new(text, json!({"ok": true, "topic": topic, field: changed})))
 }
 
+/// A message to many.
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(in crate::mail) struct Publish {
-    topic: String,
+struct Announcement {
     /// What it is about, in one line
     #[arg(long)]
     subject: String,
@@ -145,20 +140,28 @@ pub(in crate::mail) struct Publish {
     #[arg(long)]
     #[serde(default)]
     body_file: Option<String>,
-    /// Urgent mail is told even between two tool calls
+    /// Urgent mail is shown even between two tool calls
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     priority: Priority,
 }
 
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(in crate::mail) struct Publish {
+    topic: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    announcement: Announcement,
+}
+
 impl VerbArgs for Publish {
     const PATH: &'static [&'static str] = &["publish"];
-    const ABOUT: &'static str = "Send a message to everybody who follows a topic";
+    const ABOUT: &'static str = "Send a message to all who follow a topic";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        complete(&mut self.body, &mut self.body_file, local)
+        complete(&mut self.announcement.body, &mut self.announcement.body_file, local)
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -175,72 +178,49 @@ impl VerbArgs for Publish {
                 to.push(one);
             }
         }
-        let none = format!("Nobody else follows `{topic}`, so nothing was sent.\n");
-        let content = Content {
-            subject: self.subject,
-            body: self.body,
-            priority: self.priority,
-            topic: Some(topic),
-        };
-        to_many(cx, caller, content, &to, none)
+        let none = format!("No other agent follows `{topic}`, so nothing was sent.\n");
+        to_many(cx, caller, self.announcement, Some(topic), &to, none)
     }
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Broadcast {
-    /// What it is about, in one line
-    #[arg(long)]
-    subject: String,
-    /// The text
-    #[arg(long, conflicts_with = "body_file", allow_hyphen_values = true)]
-    #[serde(default)]
-    body: Option<String>,
-    /// The file with the text; `-` is standard input
-    #[arg(long)]
-    #[serde(default)]
-    body_file: Option<String>,
-    /// Urgent mail is told even between two tool calls
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(default)]
-    priority: Priority,
+    #[command(flatten)]
+    #[serde(flatten)]
+    announcement: Announcement,
 }
 
 impl VerbArgs for Broadcast {
     const PATH: &'static [&'static str] = &["broadcast"];
-    const ABOUT: &'static str = "Send a message to every agent that is there in this project";
+    const ABOUT: &'static str = "Send a message to every live agent in this project";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        complete(&mut self.body, &mut self.body_file, local)
+        complete(&mut self.announcement.body, &mut self.announcement.body_file, local)
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let who = post::me(cx)?;
         if caller.project.is_empty() {
             return Err(VerbError::user(
-                "it is not known which project this is",
-                "`--project-dir DIR` names it",
+                "can't tell which project this is",
+                "name it with `--project-dir DIR`",
             ));
         }
         let found = book::reachable_in(cx.db, cx.world, cx.now, &caller.project, who.agent)?;
         let to: Vec<Recipient> =
             found.into_iter().map(|to| Recipient { to, was_for: None }).collect();
-        let none = "Nobody else is there in this project, so nothing was sent.\n".to_owned();
-        let content = Content {
-            subject: self.subject,
-            body: self.body,
-            priority: self.priority,
-            topic: None,
-        };
-        to_many(cx, caller, content, &to, none)
+        let none = "No other agent is live in this project, so nothing was sent.\n".to_owned();
+        to_many(cx, caller, self.announcement, None, &to, none)
     }
 }
 
 fn to_many(
     cx: &mut Cx<'_>,
     caller: &Caller,
-    content: Content,
+    announcement: Announcement,
+    topic: Option<String>,
     to: &[Recipient],
     none: String,
 ) -> Result<Output, VerbError> {
@@ -248,10 +228,10 @@ fn to_many(
     let letter = Letter {
         sender: who.agent,
         sender_sub: who.sub,
-        subject: post::subject(&content.subject)?,
-        body: checked_body(content.body.as_deref())?,
-        priority: content.priority,
-        topic: content.topic,
+        subject: post::subject(&announcement.subject)?,
+        body: checked_body(announcement.body.as_deref())?,
+        priority: announcement.priority,
+        topic,
         idem_key: post::key(None, caller, None),
         ..Letter::default()
     };
@@ -264,13 +244,13 @@ fn to_many(
     Ok(out)
 }
 
-/// A name as topics have it.
+/// The name of a topic, in lower case.
 fn topic_name(text: &str) -> Result<String, VerbError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     let name = text.trim().to_ascii_lowercase();
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(VerbError::user(
-            format!("`{}` is no name for a topic", words::name(text)),
+            format!("`{}` can't be the name of a topic", words::name(text)),
             "use up to 64 letters, digits, `.`, `_` and `-`",
         ));
     }
