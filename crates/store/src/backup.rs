@@ -40,8 +40,8 @@ pub(crate) fn back_up(database: &Path, target: &Path) -> Result<(), StoreError> 
     std::fs::hard_link(&part.0, target).map_err(create)
 }
 
-/// All in one step: it sees one state of the database, however busy the writer is. Nothing is waited for on the way,
-/// since the writer's log can't begin again meanwhile.
+/// All in one step, so it sees one state of the database, however busy the writer is. It must not wait, because the
+/// writer's log can't restart meanwhile.
 fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
     copy.execute_batch("pragma journal_mode = off; pragma synchronous = off;")?;
@@ -60,7 +60,7 @@ pub(crate) fn daily(
 ) -> Result<Option<PathBuf>, StoreError> {
     let mut kept = copies(backups, DAILY);
     let newest = kept.first().map_or(i64::MIN, |(at, _)| *at);
-    // A clock that was set back must not stop it for long.
+    // A clock that was set back must not stop the copies for long.
     if newest <= now.0 && newest > now.0 - DAY_MS {
         return Ok(None);
     }
@@ -156,8 +156,8 @@ fn look(path: &Path, pragma: &str) -> Result<Vec<String>, DbError> {
     Ok(read().map_err(db_error)?.into_iter().filter(|line| line != "ok").collect())
 }
 
-/// A connection that only reads. Where even that needs a file that can't be made (a folder that is read-only), the
-/// database is read without its log.
+/// A connection that only reads. In a read-only folder, where SQLite can't create its files, the database is read
+/// without its log.
 pub(crate) fn look_at(path: &Path) -> Result<Connection, DbError> {
     refuse_empty(path)?;
     let open = |name: &str, extra: OpenFlags| -> rusqlite::Result<Connection> {

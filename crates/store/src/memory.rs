@@ -31,8 +31,8 @@ pub struct TakenTable {
     pub missing: Option<String>,
 }
 
-/// Copies the rows of those tables into memory, as far as they can be read. A table that is damaged is taken as far as it
-/// goes, and what is missing is said.
+/// Copies the rows of these tables into memory. A damaged table is copied as far as it can be read, and the answer says
+/// what is missing.
 pub(crate) fn seed(
     memory: &mut Writer,
     database: &Path,
@@ -53,8 +53,8 @@ pub(crate) fn seed(
     Ok(seeded)
 }
 
-/// Writes what memory has to the disk, in one transaction. A table that was taken over whole is replaced. Of one that was
-/// not, the rows that memory has are written over those of the disk, so that what could not be read stays.
+/// Writes what memory has to the disk, in one transaction. A table that was taken over whole is replaced. Of any other,
+/// the rows in memory are written over those on disk, so that unread rows stay.
 pub(crate) fn give_back(
     memory: &Writer,
     disk: &mut Writer,
@@ -73,8 +73,8 @@ pub(crate) fn give_back(
     tx.commit()
 }
 
-/// Copies the columns that both have. How many rows, and why not all of them: a failure to read ends the copy, and a
-/// failure to write is an error.
+/// Copies the columns that both have. Returns how many rows, and why not all. A failed read ends the copy; a failed
+/// write is an error.
 fn copy(
     from: &Connection,
     to: &Connection,

@@ -17,7 +17,8 @@ use crate::tx::Tx;
 /// Whether a commit must be on the disk itself before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last moments. For what was promised to no caller.
+    /// Survives the death of any process. A power cut may take the last moments. For writes that no caller was
+    /// promised.
     Normal,
     /// On disk. For everything that is acknowledged to a caller.
     Full,
@@ -76,7 +77,7 @@ impl Writer {
         self.log.is_none()
     }
 
-    /// Leaves copying the log into the database to a thread, so that no commit pays for it.
+    /// Lets a thread copy the log into the database, so that no commit pays for it.
     pub fn copy_log_aside(&mut self) -> Result<(), StoreError> {
         self.log.as_mut().map_or(Ok(()), |log| log.copy_aside(&self.path))
     }
@@ -122,8 +123,8 @@ impl Writer {
         Ok(Tx::begun(&self.conn))
     }
 
-    /// Begins a transaction in which reading works whoever holds the database, and writing fails at once. It is never
-    /// committed.
+    /// Begins a transaction for reading. It works while another process holds the database, writing fails at once, and
+    /// it is never committed.
     pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         Tx::begin_reading(&self.conn)

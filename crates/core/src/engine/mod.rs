@@ -1,6 +1,6 @@
 //! One event through all features: wishes, merge, record. The caller holds the transaction.
 //!
-//! A feature that errors or panics contributes nothing: its savepoint is rolled back, the failure is part of the
+//! A feature that errors or panics contributes nothing. Its savepoint is rolled back, the failure is part of the
 //! outcome, and the others still answer.
 
 use std::any::Any;
@@ -43,7 +43,7 @@ pub fn tick(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
     cycle::forget(db, now)
 }
 
-/// What the host brings: everything that is not pure.
+/// Everything impure, which the host brings.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     pub features: &'a [&'a Feature],
@@ -79,9 +79,9 @@ pub struct Outcome {
     /// Its caller had gone.
     pub is_late: bool,
     pub request: RequestId,
-    /// What shall happen after the commit.
+    /// What happens after the commit.
     pub effects: Vec<Effect>,
-    /// Facts that have to be looked up first. Then nothing was written, and nothing else here counts.
+    /// Facts to look up first. If there are any, nothing was written and the rest of this value does not count.
     pub look: Vec<Need>,
 }
 
@@ -133,8 +133,8 @@ pub fn needs(features: &[&Feature], event: &Event, settings: &Settings) -> Vec<N
     out
 }
 
-/// Runs one event through the features and merges their wishes. Where a feature asks for facts that nobody has looked up
-/// yet, all is taken back.
+/// Runs one event through the features and merges their wishes. If a feature asks for a fact that has not been looked
+/// up yet, everything is rolled back.
 pub fn run(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Outcome {
     let looks =
         |feature: &&Feature| feature.looks.is_some_and(|looks| looks(event, around.settings));
@@ -181,7 +181,7 @@ fn considered(
                 }
                 Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
             }
-            // Its session goes on, so for everybody else it has not ended.
+            // Its session goes on, so for all other features it has not ended.
             if event.kind == EventKind::SessionEnd && known.is_shared() {
                 event = left.get_or_init(|| left_by_one(event));
             }
@@ -206,12 +206,12 @@ fn considered(
         return out;
     }
     let told = answer(around, event, &cycle, &mut out);
-    // Whoever waits has not been answered: the turn's count goes on where it was.
+    // A parked caller has not been answered, so the counts of its turn stay as they are.
     if out.verdict.wait.is_none()
         && let Err(error) = cycle::save(db, event, &cycle, &told)
     {
         out.failures.push(Failure::of_engine(&error));
-        // The blocks were not recorded, so those that last are dropped: they could hold this actor forever.
+        // The blocks were not recorded, so drop those that last. Otherwise they could block this actor forever.
         cycle.is_lost = true;
         answer(around, event, &cycle, &mut out);
     }
@@ -288,8 +288,8 @@ fn answer(
     merged.told
 }
 
-/// A feature that wants a receipt, but could not note what it says, must not say it: it would say it again and again.
-/// `true`: the answer is another one now.
+/// A feature that wants a receipt but could not record its words must not say them: it would repeat them forever.
+/// `true` if the answer changed.
 fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> bool {
     if instead.is_none() && !out.of(feature).any(|wished| wished.wish == Wish::Receipt) {
         return false;
@@ -303,8 +303,8 @@ fn withdraw(out: &mut Outcome, feature: &'static str, instead: Option<Wish>) -> 
     true
 }
 
-/// Tells the features whether the answer to that request reached the client. What can't be told is left: then the
-/// answer counts as not printed, and whatever it held is told again.
+/// Tells the features whether the answer to a request reached the client. If that fails, the answer counts as not
+/// printed and its messages are shown again.
 pub fn printed(
     features: &[&Feature],
     cx: &mut Cx<'_>,
@@ -331,7 +331,7 @@ pub fn identify(
     Ok(None)
 }
 
-/// What the features know about an event that was just considered, as one object. A feature that fails says nothing.
+/// What the features know about an event that was just considered, as one object. A failing feature adds nothing.
 pub fn explain(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Map<String, Value> {
     let mut known = Known { who: None, n_held: 0 };
     let mut out = Map::new();
@@ -387,7 +387,7 @@ impl Failure {
     }
 }
 
-/// Runs one feature's code, and turns a panic into a failure. What it wrote and its effects count only if it worked.
+/// Runs one feature's code and turns a panic into a failure. Its writes and effects stay only if it succeeds.
 fn contained<T>(
     around: &Surroundings<'_>,
     db: &mut dyn Db,

@@ -21,8 +21,8 @@ pub struct StopCycle {
     pub is_lost: bool,
 }
 
-/// How often a cause that lasts holds an actor in one turn. The client's own count begins anew with each tool call, so an
-/// actor that can't do what is asked of it, but calls tools, would be held for ever.
+/// How often a lasting cause blocks an actor in one turn. Each tool call resets the client's own count, so an actor
+/// that can't do what it is asked, but calls tools, would be blocked forever.
 pub const MAX_HELD: u32 = 8;
 
 impl StopCycle {
@@ -30,13 +30,13 @@ impl StopCycle {
         self.held.iter().find(|(name, _)| name == cause.name()).map_or(0, |(_, n)| *n)
     }
 
-    /// Has that cause held the actor in this turn already, whatever its words were?
+    /// Has this cause already blocked the actor in this turn, whatever its words?
     fn has_held(&self, cause: Cause) -> bool {
         let is_cause = |told: &Told| told.0.split(':').next() == Some(cause.name());
         self.is_lost || self.told.iter().any(is_cause)
     }
 
-    /// May a cause that lasts hold the actor once more? Mail ends by being seen, and a heartbeat is there to go on.
+    /// May a lasting cause block the actor once more? Mail ends when it is seen, and a heartbeat is meant to go on.
     fn has_patience(&self, cause: Cause, again: bool) -> bool {
         if again && self.is_lost {
             return false;
@@ -142,7 +142,7 @@ fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section
     if is_in { Fate::Whole } else { Fate::Dropped }
 }
 
-/// All the reasons, and one next step: that of the feature which speaks first. Several steps could contradict each other.
+/// All reasons, and the next step of the first feature. Several steps could contradict each other.
 fn permission(denials: &[(String, &String)], questions: &[String]) -> Option<Permission> {
     if let Some(reasons) = joined(denials.iter().map(|(reason, _)| reason.as_str())) {
         let next = denials.iter().map(|(_, next)| next.trim()).find(|next| !next.is_empty());
@@ -161,7 +161,7 @@ fn holding<'a>(event: &Event, blocks: &[&'a Block], cycle: &StopCycle) -> Vec<&'
         if event.actor.is_compaction_fork() {
             return Vec::new();
         }
-        // One short of the cap, so that it is we who let go, and not the client that overrides us with a warning.
+        // One short of the cap, so that we let go before the client overrides us with a warning.
         let room_left = event.block_cap == 0 || cycle.n_in_row + 1 < event.block_cap;
         held.retain(|block| match block.insists {
             Insists::Once => !again,
@@ -183,7 +183,7 @@ fn told(block: &Block) -> Told {
     Told(format!("{}:{}", block.cause.name(), &checksum(&block.reason)[..16]))
 }
 
-/// The reasons. What several of them end with is said once, at the last of them.
+/// The reasons. A line that ends several of them is said once, at the last.
 fn ended_once<'a>(held: &[&'a Block]) -> Vec<&'a str> {
     let last_line = |text: &'a str| text.rsplit_once('\n').map(|(_, line)| line);
     let shortened = |(at, block): (usize, &&'a Block)| {

@@ -14,8 +14,8 @@ pub struct Key {
     pub default: &'static str,
     pub about: &'static str,
     pub project: ProjectMay,
-    /// Values that a profile gives instead of the default: `(profile, TOML text)`. Profiles add up, so no two of them give
-    /// a key different values; the profile of all has what any of them has.
+    /// Values that a profile gives in place of the default: `(profile, TOML text)`. Profiles add up, so no two give a
+    /// key different values. The profile `all` has every value that any of them has.
     pub profiles: &'static [(&'static str, &'static str)],
 }
 
@@ -42,16 +42,16 @@ pub enum Kind {
     Tables,
 }
 
-/// What a project's own settings file may do to a key. A project comes from outside, so never much.
+/// What a project's own settings file may do to a key. A project comes from outside, so it may do little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
-    /// Set it as it likes: nothing that the user relies on depends on it.
+    /// Set it freely: the user relies on nothing that depends on it.
     Set,
     /// Turn it on, never off.
     TurnOn,
     /// Add to the list, never take away.
     Append,
-    /// Add to a list of which an empty one means everything: then there is nothing to add, and nothing to take away.
+    /// Add to a list that means "everything" when empty. An empty list stays empty.
     Widen,
     Nothing,
 }

@@ -1,5 +1,5 @@
-//! A turn that ended because a limit was reached: the rate of requests or a plan's usage, or the context itself. What a client
-//! says about it is read by its beginning, so that an agent that only writes about limits is not taken for one that has met one.
+//! A turn that ended at a limit: the request rate, a plan's usage, or the context. A client's message is recognised by
+//! its beginning, so that an agent that merely writes about limits is not taken for one that has reached one.
 
 use substrate_core::{Detail, Event, EventKind, Timestamp};
 
@@ -31,7 +31,7 @@ impl Limit {
     }
 }
 
-/// A limit that was reached, and when it ends where that is said.
+/// A limit that was reached, and when it ends if the client says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LimitHit {
     pub(super) limit: Limit,
@@ -186,7 +186,7 @@ fn of_day(word: &str) -> Option<(i8, i8)> {
     let half = am.or_else(|| word.strip_suffix("pm").map(|rest| (rest, 12)));
     let (digits, half) = half.map_or((word, None), |(rest, half)| (rest, Some(half)));
     let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
-    // A bare number is no time of day.
+    // A bare number is not a time of day.
     if half.is_none() && !digits.contains(':') {
         return None;
     }

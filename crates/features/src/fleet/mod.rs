@@ -1,7 +1,23 @@
-//! What every agent is doing right now, as far as its events tell: working, done, waiting for a person, or in trouble.
+//! What every agent is doing right now: working, done, waiting for a person, or in trouble.
 //!
-//! The status of an actor is written only when it changes. Whether somebody is still there is not written at all, but
-//! looked up when somebody asks: a client that died is never shown as working.
+//! Events change the status of an actor (`status`, a pure table). `substrate fleet` shows it, those who need a person
+//! first. `substrate tmux on` colours panes and tabs by it.
+//!
+//! ```text
+//! Needs you
+//!   attention  CalmOtter    1m  repo              asks for permission: Bash rm x
+//! At work
+//!   working    NobleLion    1m  repo              Bash
+//! ```
+//!
+//! Invariants:
+//!
+//! * A status is written only when it changes. An event of a working agent costs one look-up and no write.
+//! * Liveness is looked up when asked for, so a client that died is never shown as working.
+//! * A pane gets its own colours back when its agent leaves it.
+//!
+//! Layout: `record` handles events, `activity` what a client shows beside them, `limits` reads rate and context limits,
+//! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
 mod limits;

@@ -53,7 +53,7 @@ pub(super) struct StatusRow {
 }
 
 impl StatusRow {
-    /// What is shown: whatever needs nothing more once a person has looked is `checked` then.
+    /// What is shown. `done` and `attention` become `checked` once a person has looked.
     pub(super) fn shown(&self) -> Status {
         let is_checkable = matches!(self.status, Status::Done | Status::Attention);
         if self.checked.is_some() && is_checkable { Status::Checked } else { self.status }
@@ -69,7 +69,7 @@ impl StatusRow {
         }
     }
 
-    /// Whether there is nothing to write. Somebody who works is not new to anybody, however it goes on.
+    /// Whether there is nothing to write. An actor that goes on working is not news.
     pub(super) fn is(&self, next: &StatusChange) -> bool {
         self.status == next.status
             && self.asks == next.asks
@@ -115,7 +115,7 @@ pub(super) fn one(
     db.first(ONE, &[session.into(), actor.into()], kept)
 }
 
-/// Everybody whose client runs in that pane, or did.
+/// All actors whose client runs in a pane, or did.
 pub(super) fn in_pane(db: &mut dyn Db, pane: &Pane) -> Result<Vec<StatusRow>, DbError> {
     db.rows(IN_PANE, &[pane.id.as_str().into(), pane.socket.as_str().into()], kept)
 }
@@ -138,12 +138,12 @@ pub(super) fn is_asking(db: &mut dyn Db, session: &str) -> Result<bool, DbError>
     Ok(db.first(ASKING, &[session.into()], |row| row.int(0))?.is_some())
 }
 
-/// Everybody of that session who waits for a person.
+/// All actors of a session that wait for a person.
 pub(super) fn in_attention(db: &mut dyn Db, session: &str) -> Result<Vec<StatusRow>, DbError> {
     db.rows(IN_ATTENTION, &[session.into()], kept)
 }
 
-/// Where a pane is not known, what was known of it stays.
+/// An unknown pane keeps the old one.
 pub(super) fn put(
     db: &mut dyn Db,
     (session, actor): (&str, &str),
@@ -223,7 +223,7 @@ pub(super) fn forget_subagents(db: &mut dyn Db, session: &str) -> Result<(), DbE
     Ok(())
 }
 
-/// Nobody of that session is in its pane any more.
+/// No actor of this session is in its pane any more.
 pub(super) fn leave_pane(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
     db.execute(
         "update fleet_status set pane = null, socket = null where session = $1 and pane is not null",

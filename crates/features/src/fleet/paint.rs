@@ -6,7 +6,7 @@ use super::ops::{self, StatusRow};
 use super::status::Status;
 use crate::identity::book;
 
-/// Colours a pane as it should be now, or gives it back, if its server shows colours at all.
+/// Paints a pane, or restores it, if its server shows colours at all.
 pub(super) fn pane(cx: &mut Cx<'_>, pane: &Pane) -> Result<(), DbError> {
     if ops::is_on(cx.db, &pane.socket)? {
         let status = status_in(cx, pane)?;
@@ -16,7 +16,7 @@ pub(super) fn pane(cx: &mut Cx<'_>, pane: &Pane) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The strongest status in a pane; nothing when nobody is there any more.
+/// The strongest status in a pane, if an actor is still there.
 pub(super) fn status_in(cx: &mut Cx<'_>, pane: &Pane) -> Result<Option<Status>, DbError> {
     let mut strongest = None;
     for kept in ops::in_pane(cx.db, pane)? {
@@ -44,7 +44,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let mut panes: Vec<Pane> = Vec::new();
     for kept in ops::with_panes(cx.db, STEP)? {
         let Some(pane) = kept.pane.clone() else { continue };
-        // Somebody else may work there now: then it is painted, and otherwise given back.
+        // Another agent may work there now. Then the pane is painted, otherwise it gets its own colours back.
         if is_over(cx, &kept)? {
             ops::leave_pane(cx.db, &kept.session)?;
         }

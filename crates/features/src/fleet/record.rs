@@ -19,7 +19,7 @@ pub(super) fn record(
     if !cx.settings.on("fleet.on") {
         return Ok(());
     }
-    // Nobody: the client's own helper, or an event without a session.
+    // The client's own helper and events without a session have no status.
     let (Some(session), Some(_)) = (&event.session, &cx.who) else { return Ok(()) };
     let session = session.as_str();
     if let (EventKind::TaskCompleted, Detail::Task { subject, .. }) = (event.kind, &event.detail) {
@@ -70,7 +70,7 @@ fn client_left(cx: &mut Cx<'_>, event: &Event, session: &str) -> Result<(), DbEr
     paint::pane(cx, pane)
 }
 
-/// An agent that has finished does not need anybody because time passes, unless settings say so. A second terminal says
+/// Passing time alone does not make a finished agent need a person, unless settings say so. A second terminal says
 /// nothing about the turn in the first.
 fn is_nothing_new(cx: &Cx<'_>, event: &Event) -> bool {
     match &event.detail {
@@ -82,7 +82,7 @@ fn is_nothing_new(cx: &Cx<'_>, event: &Event) -> bool {
     }
 }
 
-/// A subagent that is done is gone; so is everybody with its session.
+/// A subagent that is done is gone, and a session takes all its actors with it.
 fn ended(cx: &mut Cx<'_>, event: &Event, next: &StatusChange, actor: &str) -> Result<(), DbError> {
     let Some(session) = &event.session else { return Ok(()) };
     let is_done = next.status == Status::Done;

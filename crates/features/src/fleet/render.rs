@@ -46,7 +46,7 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        return "Nobody is there. An agent shows here from its first event on.\n".to_owned();
+        return "No agents yet. An agent appears here with its first event.\n".to_owned();
     }
     parts.join("\n")
 }
@@ -115,7 +115,7 @@ fn words(line: &FleetRow, now: Timestamp) -> Vec<String> {
         out.push(format!("(silent {})", Ago(silent)));
     }
     if line.seat.is_waiting {
-        // A held turn waits by itself; otherwise a waiter beside the session starts the next one.
+        // A held turn waits by itself. Otherwise a waiter beside the session starts the next turn.
         let words = if line.seat.has_stopped { "(mail wakes it)" } else { "(polling for mail)" };
         out.push(words.to_owned());
     }

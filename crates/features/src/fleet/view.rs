@@ -11,13 +11,13 @@ use crate::identity::book;
 use crate::identity::roster::{self, Seat};
 use crate::{efforts, journal, locks, mail};
 
-/// Somebody who works and says nothing for so long may hang.
+/// A working agent that is silent this long may hang.
 const SILENT_MS: i64 = 10 * 60_000;
 
-/// Whoever goes on after a call that failed does so within this time.
+/// An agent that goes on after a failed call does so within this time.
 const STUCK_MS: i64 = 30_000;
 
-/// For so long a client that vanished is shown.
+/// How long a client that vanished is shown.
 const GONE_MS: i64 = 60 * 60_000;
 
 /// One actor.
@@ -30,7 +30,7 @@ pub(super) struct FleetRow {
     pub(super) tool: Option<String>,
     pub(super) task: String,
     pub(super) since: Timestamp,
-    /// For how long it has said nothing, where that is long for somebody who works.
+    /// How long it has been silent, if that is long for a working agent.
     pub(super) silent_ms: Option<i64>,
     pub(super) n_unread: i64,
     pub(super) n_held: i64,
@@ -84,7 +84,7 @@ pub(super) struct View {
     pub(super) n_unread: i64,
 }
 
-/// Everybody who is there, and those who vanished lately; with `all` also those who are long gone.
+/// All live actors and those that vanished recently; with `all` also those that are long gone.
 pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     let mut lines = Vec::new();
     for seat in roster::roster(cx.db, cx.world, cx.now)? {
@@ -147,12 +147,13 @@ fn resume(cx: &Cx<'_>, seat: &Seat) -> Option<String> {
     })
 }
 
-/// What is true: whoever is gone is nothing else. Of whoever was not written down we know whether its turn has ended.
+/// A client that has exited is "gone", whatever it last reported. Without a row we only know whether the turn has
+/// ended.
 fn status(seat: &Seat, kept: Option<&StatusRow>, now: Timestamp) -> Option<Status> {
     if !seat.is_there {
         return None;
     }
-    // A call that fails is an everyday thing (`grep` that finds nothing), and the agent knows of it.
+    // Calls fail all the time (`grep` finds nothing), and the agent knows.
     let goes_on = |kept: &StatusRow| {
         kept.status == Status::Error
             && !kept.why.starts_with(TURN_FAILED)

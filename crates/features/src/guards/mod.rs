@@ -1,8 +1,27 @@
-//! Rules about what agents may do: conditions in CEL over the event, a small pack against destructive commands, and
-//! whatever the user and the project add.
+//! Rules that refuse, ask about, or comment on what agents do.
 //!
-//! A rule that can't be judged is reported and lets the agent go on, unless it is set to fail closed. A command line is read
-//! as a shell reads it (`crate::shell`), never searched as text.
+//! A rule is a condition in CEL over an event, an action, a reason and a next step. Built-in packs stop destructive
+//! commands. The user, the project and a skill may add rules of their own.
+//!
+//! ```toml
+//! [[guards.rules]]
+//! name = "no-npm"
+//! when = 'runs("npm")'
+//! action = "deny"            # or ask, warn, inject
+//! reason = "This project uses pnpm."
+//! next = "Use `pnpm`."
+//! ```
+//!
+//! Invariants:
+//!
+//! * Command lines are read as a shell reads them (`crate::shell`), never searched as text.
+//! * A project adds rules. It can't remove, weaken or speak for the user's (`a_project_adds_rules_and_takes_none_away`).
+//! * Judging is bounded. Work is paid for before it is done (`cel/budget.rs`), and built-in rules are judged first.
+//! * A rule that can't be judged is reported and lets the agent go on, unless it fails closed.
+//! * A denial names its rule, its reason and a next step that itself passes.
+//!
+//! Layout: `rule` is one rule as written, `rule_set` the compiled rules in force, `cel` their conditions, `dangers` what
+//! makes a command dangerous, `policy` the wishes, `prove` the checks behind `substrate guard …` (`verbs`).
 
 mod cel;
 mod dangers;

@@ -1,4 +1,4 @@
-//! The guards' SQL: the only code that touches their tables.
+//! The guards' tables, and the only code that touches them.
 
 use substrate_core::{Cx, Db, DbError, FeatureError, Migration, Timestamp};
 
@@ -22,16 +22,16 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
           create index guard_said_at on guard_said (at_ms);",
 }];
 
-/// So long a refusal is remembered: the very same call is then no first attempt any more.
+/// How long a refusal is remembered. The same call within this time is a second attempt.
 pub(super) const AGAIN_MS: i64 = 600_000;
 
-/// A session that was silent for so long will not be told anything once more.
+/// After this long without an event, a session is forgotten.
 const SAID_MS: i64 = 30 * 86_400_000;
 
-/// Rows in one go, so that no hook waits.
+/// Rows per step, so that no hook waits.
 const STEP: i64 = 500;
 
-/// One call of one actor, as a rule remembers it.
+/// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RefusedCall<'a> {
     pub(super) session: &'a str,

@@ -18,7 +18,7 @@ use crate::efforts::face::Effort;
 use crate::{context, efforts};
 
 const TOO_LONG: &str =
-    "This is so long that the rule could not be judged. Do it in several shorter calls.";
+    "This call is too long for the rule to judge. Split it into several shorter calls.";
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     if !cx.settings.on("guards.on") || event.actor.is_compaction_fork() {
@@ -33,7 +33,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
             cx.troubles.push(format!("rule `{}` ({}): {why}", entry.name(), entry.origin));
             out.extend(match entry.rule.fails {
                 Fails::Closed => Some(closed(event, entry)),
-                // Nobody knows what it would say to so long a line, so a person decides.
+                // What the rule would say to this line is unknown, so a person decides.
                 Fails::Open => is_too_long
                     .then(|| Wish::Ask { rule: entry.full_name(), reason: TOO_LONG.to_owned() }),
             });
@@ -50,7 +50,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     context::face::need(event).into_iter().collect()
 }
 
-/// Every rule that looks at the event, and what it says: the settings' rules and those of the skill that the actor works by.
+/// Judges every rule that looks at the event: those of the settings, and those of the skill that the actor uses.
 pub(super) fn look(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -58,7 +58,7 @@ pub(super) fn look(
 ) {
     let set: Rc<RuleSet> = rule_set::of(cx.settings);
     let work = work(cx, event);
-    // Whatever a skill wrote: an agent can always leave its effort.
+    // Whatever a skill's rules say, an agent can always leave its effort.
     let is_ours = || event.tool().is_some_and(efforts::face::is_ours);
     let own = work.as_ref().and_then(rule_set::of_skill).filter(|_| !is_ours());
     let sets: Vec<&RuleSet> = std::iter::once(&*set).chain(own.as_deref()).collect();
@@ -86,7 +86,7 @@ pub(super) fn look(
     }
 }
 
-/// What the actor works on. A skill may have rules, so that is one look-up at every event that rules can be about.
+/// What the actor works on. A skill may have rules, so every event that rules can be about costs one look-up.
 fn work(cx: &mut Cx<'_>, event: &Event) -> Option<Effort> {
     let session = event.session.as_ref()?;
     if !cx.settings.on("efforts.on") || !rule::is_looked_at(event.kind) {
@@ -101,12 +101,12 @@ fn work(cx: &mut Cx<'_>, event: &Event) -> Option<Effort> {
 pub(super) enum Judgement {
     Passes,
     Fires,
-    /// It can't be said.
+    /// It could not be judged.
     Fails(String),
 }
 
-/// What each of them says, in their order. Whatever a project's rules take, those before them were judged: ours, which
-/// always are, and the user's.
+/// What each of them says, in their order. Built-in rules are judged first and always, then the user's, so that a
+/// project's rules can't use up their steps.
 pub(super) fn judge_each<'s>(
     looking: &[&'s LoadedRule],
     scene: &SceneHandle,
@@ -157,7 +157,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Option<Wish> {
             match rule.again {
                 Again::Allow => return None,
                 Again::Ask if event.attended != Some(false) => return Some(ask(entry)),
-                // Nobody is there who could be asked.
+                // No person can be asked.
                 Again::Ask | Again::Deny => {}
             }
         }
@@ -167,7 +167,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Option<Wish> {
     Some(said(event, entry))
 }
 
-/// A database that can't be used just now must not open a door: the rule then speaks as if for the first time.
+/// An unusable database must not open a door: the rule then acts as if for the first time.
 fn noted<T: Default>(cx: &mut Cx<'_>, result: Result<T, DbError>) -> T {
     result.unwrap_or_else(|error| {
         cx.troubles.push(error.to_string());
@@ -175,7 +175,7 @@ fn noted<T: Default>(cx: &mut Cx<'_>, result: Result<T, DbError>) -> T {
     })
 }
 
-/// What a rule that fires says, the first time.
+/// What a rule says when it fires for the first time.
 pub(super) fn said(event: &Event, entry: &LoadedRule) -> Wish {
     let rule = &entry.rule;
     let (reason, mut next) = entry.words();
@@ -193,12 +193,12 @@ pub(super) fn said(event: &Event, entry: &LoadedRule) -> Wish {
             next.push_str(match rule.again {
                 Again::Deny => "",
                 Again::Ask if event.attended == Some(false) => {
-                    " Nobody can be asked in this session: if it must be this, leave it, and tell your user what to run and why."
+                    " No one can be asked in this session. If it must be this, leave it, and tell your user what to run and why."
                 }
                 Again::Ask => {
-                    " If it must be this, send the very same call again: then a person is asked, unless something else refuses it as well."
+                    " If it must be this, send the same call again. A person is then asked, unless another rule refuses it too."
                 }
-                Again::Allow => " If it must be this, send the very same call again.",
+                Again::Allow => " If it must be this, send the same call again.",
             });
             refusal(event.kind, entry, reason, next)
         }
@@ -218,21 +218,23 @@ fn refusal(kind: EventKind, entry: &LoadedRule, reason: String, next: String) ->
     Wish::block(Cause::Rule, reason, Insists::WhenNew)
 }
 
-/// A rule that was to be on the safe side.
+/// The refusal of a rule that fails closed.
 fn closed(event: &Event, entry: &LoadedRule) -> Wish {
-    let reason = "This rule can't be judged just now, and is set to refuse then.".to_owned();
-    let next = "Do something that it does not look at, and tell your user: `substrate guard check` shows what is wrong with it.";
+    let reason =
+        "This rule can't be judged right now and is set to refuse in that case.".to_owned();
+    let next = "Do something that it does not look at, and tell your user that `substrate guard check` shows what is wrong with it.";
     refusal(event.kind, entry, reason, next.to_owned())
 }
 
-/// The very same call has the same digest.
+/// The same call has the same digest.
 pub(super) fn digest(event: &Event) -> String {
     let call = event.tool();
     let what = call.map_or("", |call| call.command.as_deref().unwrap_or(&call.input));
     checksum(&format!("{}\n{what}", event.cwd))
 }
 
-/// The event was just considered, so what the rules remember of it has its very time.
+/// Which rules fired, for `hook --explain`. The event was just considered, so what the rules remember of it carries its
+/// exact time.
 pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureError> {
     if !rule::is_looked_at(event.kind) {
         return Ok(json!({}));
@@ -257,7 +259,7 @@ pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureEr
     Ok(json!({"firedRules": fired}))
 }
 
-/// What a rule whose condition holds did; `None`: it said in an earlier event what it says once.
+/// What a rule whose condition holds did. `None` if it speaks once and already has.
 fn did(
     cx: &mut Cx<'_>,
     event: &Event,

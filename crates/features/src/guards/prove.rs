@@ -1,4 +1,4 @@
-//! Events made from text, to try rules on: examples, lines of a file, entries of the journal.
+//! Tries rules on events made from text: examples, lines of a file, entries of the journal.
 
 use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
@@ -27,10 +27,10 @@ const SAMPLES: &[&str] = &[
     "",
 ];
 
-/// How many commands a line has that every rule must be able to judge.
+/// Every rule must be able to judge a line of this many commands.
 const LONG_LINE: usize = 40;
 
-/// An event that the rule looks at, about that text: a command, a file or a prompt; or a payload in JSON.
+/// An event that the rule looks at: this text is its command, file or prompt, or a whole JSON payload.
 pub(super) fn sample(rule: &Rule, text: &str) -> Event {
     if let Some(event) = payload(text) {
         return event;
@@ -56,7 +56,7 @@ pub(super) fn sample(rule: &Rule, text: &str) -> Event {
     event
 }
 
-/// An event from a payload in JSON, by the names that most clients use.
+/// An event from a JSON payload with the field names that most clients use.
 pub(super) fn payload(text: &str) -> Option<Event> {
     let value: Value = serde_json::from_str(text).ok().filter(Value::is_object)?;
     let kind = value["hook_event_name"].as_str().map_or(EventKind::PreToolUse, EventKind::named);
@@ -141,7 +141,7 @@ pub(super) fn judge_all<'s>(
     (scene, judged)
 }
 
-/// The one word for what comes of it.
+/// The strongest action among the rules that fired.
 pub(super) fn outcome(judged: &[(&LoadedRule, Judgement)]) -> Option<Action> {
     let fired = |action: Action| {
         judged.iter().any(|(entry, said)| *said == Judgement::Fires && entry.rule.action == action)
@@ -177,16 +177,15 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
         let mut budget = Budget::of(&scene);
         judge(entry, &SceneHandle(std::sync::Arc::new(scene)), &mut budget)
     };
-    for (texts, wanted, what) in [
-        (&rule.matches, Judgement::Fires, "must fire"),
-        (&rule.passes, Judgement::Passes, "must not fire"),
+    for (texts, wanted, must, but) in [
+        (&rule.matches, Judgement::Fires, "must fire", "does not"),
+        (&rule.passes, Judgement::Passes, "must not fire", "does"),
     ] {
         for text in texts {
             match said(text) {
                 Judgement::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
                 found if found != wanted => {
-                    out.problems
-                        .push(format!("it {what} at `{}`, and does otherwise", short(text)));
+                    out.problems.push(format!("it {must} at `{}`, but {but}", short(text)));
                 }
                 _ => {}
             }
@@ -199,7 +198,7 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
         {
             out.problems.push(why.clone());
         } else if !tried.contains(&Judgement::Fires) {
-            out.warnings.push("nothing proves that it can fire: add `matches = [\"…\"]` with a text at which it does".to_owned());
+            out.warnings.push("nothing proves that it can fire; add `matches = [\"…\"]` with a text that it fires at".to_owned());
         }
     }
     let long = "ls -la src && ".repeat(LONG_LINE) + "ls";
@@ -212,14 +211,14 @@ pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
             let (_, judged) = judge_all(set, &sample(&Rule::default_for_shell(), command));
             if outcome(&judged) == Some(Action::Deny) {
                 out.problems
-                    .push(format!("`next` names `{}`, which is refused itself", short(command)));
+                    .push(format!("`next` names `{}`, which is itself refused", short(command)));
             }
         }
     }
     out
 }
 
-/// A rule that is switched off is proved all the same.
+/// A rule that is switched off is proved too.
 fn everything(mut wanted: super::cel::scene::SceneParts) -> super::cel::scene::SceneParts {
     wanted.input = true;
     wanted.line = true;

@@ -18,7 +18,7 @@ use super::rule::Rule;
 use crate::efforts::face::Effort;
 use crate::shell::{self, Line, Simple};
 
-/// The rules that come with us, in packs that can be switched on and off.
+/// The built-in rules, in packs that can be switched on and off.
 const PACKS: &[(&str, &str)] = &[
     ("core", include_str!("packs/core.toml")),
     ("git", include_str!("packs/git.toml")),
@@ -27,13 +27,13 @@ const PACKS: &[(&str, &str)] = &[
     ("containers", include_str!("packs/containers.toml")),
 ];
 
-/// So many rules of one's own are read.
+/// At most this many rules outside the packs are read.
 const MAX_RULES: usize = 200;
 
-/// Sets that are kept: one per project that has rules of its own.
+/// How many rule sets are kept, one per project with rules of its own.
 const MAX_SETS: usize = 16;
 
-/// A rule in force, or one that can't be.
+/// A rule in force, or one that can't be used.
 #[derive(Debug)]
 pub(super) struct LoadedRule {
     pub(super) rule: Rule,
@@ -49,15 +49,15 @@ pub(super) struct LoadedRule {
     pub(super) is_off: bool,
     /// What its text alone shows to be wrong.
     problem: Option<String>,
-    /// Made when an event is first looked at: a hook without a daemon reads only what it needs.
+    /// Compiled at the first event, so that a hook without a daemon reads only what it needs.
     compiled: OnceCell<Result<Condition, String>>,
 }
 
-/// Every rule, those that are told first before the others.
+/// Every rule, highest priority first.
 #[derive(Debug, Default)]
 pub(super) struct RuleSet {
     pub(super) entries: Vec<LoadedRule>,
-    /// Tables that are no rule at all: where, and why.
+    /// Tables that are not rules: where, and why.
     pub(super) problems: Vec<(String, String)>,
     /// Whether any of them may ask how full the context is.
     reads_usage: bool,
@@ -77,7 +77,7 @@ thread_local! {
     static OF_SKILLS: RefCell<Vec<(Effort, Rc<RuleSet>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The scope of rules that a skill brings along.
+/// The scope of rules that come with a skill.
 const SKILL: &str = "skill";
 
 /// The rules that these settings ask for.
@@ -110,7 +110,7 @@ pub(super) fn of(settings: &Settings) -> Rc<RuleSet> {
     })
 }
 
-/// The rules of the skill that an effort is of; none is the usual answer.
+/// The rules of the effort's skill. Usually there are none.
 pub(super) fn of_skill(effort: &Effort) -> Option<Rc<RuleSet>> {
     if effort.guards.is_empty() {
         return None;
@@ -130,8 +130,8 @@ pub(super) fn of_skill(effort: &Effort) -> Option<Rc<RuleSet>> {
     })
 }
 
-/// Those rules of all these sets that look at this event, the first to be told first; what they need to see of it, and
-/// the line if it was read. None is the usual answer.
+/// The rules of all these sets that look at this event, highest priority first, what they need to see of it, and the
+/// line if it was read. Usually there are none.
 pub(super) fn looking_at<'s>(
     sets: &[&'s RuleSet],
     event: &Event,
@@ -163,7 +163,7 @@ pub(super) fn looking_at<'s>(
 }
 
 impl RuleSet {
-    /// What a skill's own folder says. Whoever wrote it may have written anything.
+    /// The rules in a skill's own folder. They may be anything.
     fn of_skill(skill: &str, guards: &str) -> Self {
         let mut out = Self::default();
         let origin = format!("skill `{skill}`");
@@ -257,7 +257,7 @@ impl RuleSet {
 }
 
 impl LoadedRule {
-    /// Whether the event is one that it looks at, before its condition is.
+    /// Whether it looks at this event, before its condition is judged.
     fn looks_at(&self, event: &Event) -> bool {
         self.kind == event.kind && self.rule.looks_at(event)
     }
@@ -283,18 +283,18 @@ impl LoadedRule {
         }
     }
 
-    /// Its name in a sentence; one that can't be used may be anything.
+    /// Its name in a sentence. An unusable rule may have any name.
     pub(super) fn name(&self) -> String {
         one_line(&self.rule.name, 64)
     }
 
-    /// The name in a refusal: where a project or a skill adds rules, it is seen that it did.
+    /// The name in a refusal. It shows if the rule comes from a project or a skill.
     pub(super) fn full_name(&self) -> String {
         let whose = self.whose().map(|whose| format!(", a rule of {whose}")).unwrap_or_default();
         format!("guards.{}{whose}", self.name())
     }
 
-    /// By what it is remembered: a skill's rule may have the name of another one.
+    /// The key it is remembered by. A skill's rule may share its name with another rule.
     pub(super) fn key(&self) -> Cow<'_, str> {
         match self.scope {
             SKILL => Cow::Owned(format!("{}/{}", self.origin, self.rule.name)),
@@ -302,7 +302,7 @@ impl LoadedRule {
         }
     }
 
-    /// Who wrote it, if that is somebody else, and it came with files.
+    /// Who wrote it, if it came with a project or a skill.
     fn whose(&self) -> Option<&str> {
         match self.scope {
             SKILL => Some(&self.origin),
@@ -313,7 +313,7 @@ impl LoadedRule {
         }
     }
 
-    /// Its reason and its next step for a model: what somebody else says is seen to be theirs, never ours.
+    /// Its reason and next step for a model. What a project or a skill says is shown as theirs, never as ours.
     pub(super) fn words(&self) -> (String, String) {
         let (reason, next) = self.rule.words();
         let Some(whose) = self.whose() else { return (reason, next) };
@@ -341,7 +341,7 @@ fn pack() -> &'static [(&'static str, Rule)] {
     &READ
 }
 
-/// What is wrong with a table; where it is in our own JSON helps nobody.
+/// What is wrong with a table, without its place in our own JSON.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()

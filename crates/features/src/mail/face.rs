@@ -42,8 +42,8 @@ pub(crate) fn unread_words(n: i64) -> String {
     Count(n).of("unread")
 }
 
-/// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under
-/// the same `key` the newest replaces what was not seen yet.
+/// A message from Substrate itself to an agent or one of its subagents, or to the agent if that subagent has ended.
+/// Under the same `key` the newest replaces what was not seen yet.
 pub(crate) fn note(
     cx: &mut Cx<'_>,
     (agent, sub): (i64, &str),

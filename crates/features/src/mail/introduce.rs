@@ -16,9 +16,9 @@ pub(super) struct Introduced {
     pub(super) from: String,
     pub(super) subject: String,
     pub(super) priority: Priority,
-    /// The subagent that it was sent to, where that one has ended.
+    /// The subagent that it was sent to, if that one has ended.
     pub(super) was_for: Option<String>,
-    /// Whom it is for, where it is shown to somebody else.
+    /// Who it is for, if it is shown to another actor.
     pub(super) for_parent: Option<String>,
     /// It comes from Substrate itself, which reads no answers.
     pub(super) is_ours: bool,
@@ -30,7 +30,7 @@ pub(super) struct Introduced {
     pub(super) body: Option<String>,
 }
 
-/// Whose bodies are told.
+/// Whose bodies are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bodies {
     /// Only those of messages that were never told.

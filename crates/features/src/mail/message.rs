@@ -66,7 +66,7 @@ pub(super) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Priority {
-    /// Told even between two tool calls
+    /// Shown even between two tool calls
     Urgent,
     #[default]
     Normal,

@@ -1,8 +1,24 @@
-//! Mail between agents and people: sent once, told at the right moment, known to have arrived.
+//! Mail between agents and people: sent once, shown at the right moment, tracked until it arrives.
 //!
-//! A delivery goes from queued over injected (in an answer that was printed) to seen (the model was asked since), read
-//! and acked. Whatever gets lost on the way is told again. A message whose whole body was seen is read; one that was only
-//! announced is not.
+//! A delivery is queued, then injected (in an answer that was printed), then seen (the model was asked since), read and
+//! acked. `substrate status 42` shows it:
+//!
+//! ```text
+//! $ substrate send --to CalmOtter --subject "API frozen" --body "Please don't touch src/api."
+//! #42 to CalmOtter: told when its turn ends.
+//! ```
+//!
+//! Invariants:
+//!
+//! * A message is on disk before `send` answers, and the same idempotency key never sends twice.
+//! * What gets lost on the way is shown again; what was seen is never shown again (`tests/anyorder.rs`).
+//! * A message in an open answer is claimed for ten seconds. No other answer shows it meanwhile.
+//! * A message whose whole body was seen is read. One that was only announced is not.
+//! * A sender's text can't leave its quotes, its line or its marks (`words`).
+//! * A mailbox of 100,000 messages costs what one of 100 costs (`tests/plans.rs`).
+//!
+//! Layout: `policy` decides what is shown when, `settle` is the pure table of what an event proves, `words` the texts
+//! for models, `post` sends, `ops` the SQL, `verbs` the commands.
 
 pub(crate) mod face;
 mod introduce;

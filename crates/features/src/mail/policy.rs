@@ -1,4 +1,4 @@
-//! When mail is told, and how it is known that it arrived.
+//! When mail is shown, and how we know that it arrived.
 
 use substrate_core::wish::{Block, Cause, Insists};
 use substrate_core::{
@@ -20,24 +20,24 @@ use crate::identity::book;
 /// Rows that an introduction can show.
 const N_SHOWN: i64 = MAX_LINES as i64;
 
-/// What is told at an event.
+/// What is shown at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occasion {
-    /// The whole open mailbox, to a conversation that knows nothing of it.
+    /// The whole open mailbox, for a conversation that knows nothing of it.
     Open,
-    /// The same words, but only what nobody was told.
+    /// The same words, but only for mail that was never shown.
     OpenNew,
     /// What has come since, and what was only announced before.
     Prompt,
     /// Urgent mail, between two tool calls.
     Tool,
-    /// It may not stop before it knows.
+    /// It may not stop before it has seen it.
     Hold,
     /// The same for a subagent, which also learns of its agent's mail.
     HoldSub,
 }
 
-/// How often a message may hold a stop in vain; then it waits for the next prompt.
+/// How often a message may block a stop in vain. Then it waits for the next prompt.
 const MAX_HELD: i64 = 2;
 
 /// The parts of an introduction: the line of a message to the actor itself,
@@ -118,7 +118,7 @@ pub(super) fn printed(
 
 /// What this event proves about introductions that are in flight.
 fn settle(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
-    // An event that is looked at again, because it waits, proves nothing that it did not prove at first.
+    // A parked event that is considered again proves nothing new.
     let (Some(session), None) = (&event.session, event.waiting_since) else { return Ok(()) };
     for row in ledger::flying(cx.db, session.as_str(), event.actor.key())? {
         match settled(&row.channel, event) {
@@ -164,7 +164,7 @@ fn occasion(cx: &Cx<'_>, event: &Event) -> Option<(Who, Occasion)> {
     Some((who.clone(), occasion))
 }
 
-/// What shall be told now, if anything. Changes nothing.
+/// What to show now, if anything. Changes nothing.
 fn introduction(
     cx: &mut Cx<'_>,
     who: &Who,
@@ -232,7 +232,7 @@ pub(super) fn address(cx: &mut Cx<'_>, agent: i64, sub: &str) -> Result<String, 
     Ok(if sub.is_empty() { name } else { format!("{name}/{sub}") })
 }
 
-/// A subagent ends. What it never saw is its agent's.
+/// A subagent ends. What it never saw goes to its agent.
 fn sub_ended(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
     let Some(who) = cx.who.clone() else { return Ok(()) };
     if who.sub.is_empty() || event.actor.is_compaction_fork() {

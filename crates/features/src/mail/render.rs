@@ -132,7 +132,7 @@ pub(super) fn message_json(
     Ok(out)
 }
 
-/// How far a delivery has come.
+/// How far a delivery has got.
 pub(super) fn state(one: &Delivery) -> &'static str {
     match one {
         Delivery { acked_ms: Some(_), .. } => "acked",

@@ -36,7 +36,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     Ok(late.len() >= full || n_removed >= full)
 }
 
-/// One message to whoever set the deadline.
+/// One message to the agent that set the deadline.
 fn tell_sender(cx: &mut Cx<'_>, late: &Overdue) -> Result<(), FeatureError> {
     let recipient = address(cx, late.agent, &late.sub)?;
     let found = mailbox::deliveries(cx.db, late.message)?;

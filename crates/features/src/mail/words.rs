@@ -14,12 +14,12 @@ pub(super) const MAX_LINES: usize = 10;
 /// Counts end here.
 pub(super) const MAX_COUNT: i64 = 200;
 
-/// Characters that the bodies of one introduction may take together; what is longer is announced. The bodies of urgent
-/// messages have room of their own.
+/// The most characters of all bodies in one introduction. Longer ones are only announced. The bodies of urgent messages
+/// have room of their own.
 const MAX_SHORT: i64 = 600;
 pub(super) const MAX_URGENT: i64 = 4_000;
 
-/// How many there are; a count that was capped is said so.
+/// How many there are. A capped count says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count(pub(super) i64);
 
@@ -41,14 +41,14 @@ pub(super) struct Introduction {
     pub(super) ends: Vec<Ends>,
 }
 
-/// Where the line of a message ends, and where its body does, if that is there.
+/// Where the line of a message ends, and where its body does, if it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ends {
     pub(super) line: usize,
     pub(super) body: Option<usize>,
 }
 
-/// Which bodies of these lengths are told.
+/// Which bodies of these lengths are shown.
 pub(super) fn told_whole(bodies: impl Iterator<Item = (Priority, i64)>) -> Vec<bool> {
     let (mut short, mut urgent) = (MAX_SHORT, MAX_URGENT);
     let fits = |(priority, n_chars): (Priority, i64)| {
@@ -174,7 +174,7 @@ pub(super) fn subject(text: &str) -> String {
     one_line(text, 100).replace('"', "'")
 }
 
-/// A name that somebody else may have chosen.
+/// A name that another party may have chosen.
 pub(super) fn name(text: &str) -> String {
     one_line(text, 80).replace(['"', '`'], "'")
 }

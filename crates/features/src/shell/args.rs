@@ -3,7 +3,7 @@
 use super::wrap::Hidden;
 use super::{Simple, State, Word, piped};
 
-/// Programs that pass on all that they read.
+/// Programs that pass on everything they read.
 const PASSING: &[&str] = &["cat", "head", "sort", "tac", "tail", "tee", "tr", "uniq", "shuf"];
 
 /// A pipe with more commands is not followed.
@@ -80,7 +80,7 @@ pub(super) fn fill(
     out
 }
 
-/// A word in which something stands that is not known: below a folder that is named in full it is anything there.
+/// A word with an unknown part. Below a folder that is named in full it may be anything there.
 fn something(word: &Word, mark: &str) -> Option<Word> {
     if word.text == mark {
         return None;

@@ -453,7 +453,7 @@ fn both_read_generated_lines_the_same_way() {
     assert!(n >= 3_000, "only {n} lines were compared");
 }
 
-/// Of the tables: whatever is a program to the other reader is one to ours, unless ours sees through it.
+/// On the tables, every program that the other reader finds is one to ours, unless ours sees through it.
 #[test]
 fn both_see_the_same_programs_in_the_tables() {
     let tables = [

@@ -80,7 +80,7 @@ pub(super) fn read(words: &[Word], folder: &str, state: &State) -> GitCall {
             break;
         }
     }
-    // It then explains, and does nothing.
+    // With `--help` git only explains.
     if out.args.iter().take_while(|word| word.text != "--").any(|word| word.text == "--help")
         && EXPLAINED.contains(&out.sub.as_str())
     {

@@ -1,4 +1,4 @@
-//! Commands inside of commands: `sh -c`, `eval`, `find -exec`, and shells that are fed their program.
+//! Commands inside commands: `sh -c`, `eval`, `find -exec`.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::{MAX_DEPTH, Simple, State, Word, lex, wrap};
 
 pub(super) const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
-/// Programs that run what they read, where they are given nothing else.
+/// Programs that run their input if they get no arguments.
 pub(super) const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php"];
 
 /// Programs that run another one in a container or on another machine.
@@ -25,7 +25,7 @@ const CONTAINERS: &[&str] = &[
     "incus",
 ];
 
-/// So many things that a program is run for are looked at one by one.
+/// At most this many arguments are read one by one.
 const MAX_EACH: usize = 8;
 
 /// A folder on another machine or in a container.
@@ -43,7 +43,7 @@ pub(super) fn read_script(state: &mut State, text: &str, depth: u8) {
     state.at = at;
 }
 
-/// Reads what the command at that place was given to run as its arguments.
+/// Reads the program that a command was given in its arguments.
 pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
     let Some(made) = state.line.commands.get(at) else { return };
     if !has_inside(made.name()) {
@@ -148,7 +148,7 @@ fn scripts(name: &str, args: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether a program of that name may have another one among its arguments: only then it is looked at.
+/// Whether a program may have another one among its arguments. Only then they are read.
 fn has_inside(name: &str) -> bool {
     SHELLS.contains(&name)
         || INTERPRETERS.contains(&name)
@@ -181,7 +181,7 @@ fn has_inside(name: &str) -> bool {
         )
 }
 
-/// Reads a program that runs where no folder is one of here.
+/// Reads a program that runs on another machine or in a container.
 fn read_elsewhere(state: &mut State, text: &str, depth: u8) {
     let at = state.at.clone();
     Rc::make_mut(&mut state.at).folder = ELSEWHERE.to_owned();
@@ -189,7 +189,7 @@ fn read_elsewhere(state: &mut State, text: &str, depth: u8) {
     state.at = at;
 }
 
-/// `git submodule foreach 'git reset --hard'`: in folders that nobody knows here. `git bisect run`, `git rebase --exec`.
+/// `git submodule foreach 'git reset --hard'`: in unknown folders. `git bisect run`, `git rebase --exec`.
 fn in_git(state: &mut State, made: &Simple, depth: u8) {
     let Some(git) = made.git.as_ref() else { return };
     let text =
@@ -227,7 +227,7 @@ fn after_flag_c(args: &[Word]) -> Option<&Word> {
     args[flag + 1..].iter().find(|word| !word.is_flag())
 }
 
-/// Reads what `echo` and the like have said as a program.
+/// Reads the output of `echo` and the like as a program.
 fn read_said(state: &mut State, runs: &[usize], depth: u8) {
     for at in runs {
         if let Some(text) = state.line.commands.get(*at).and_then(said) {
@@ -330,7 +330,7 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let n_before = state.line.commands.len();
     match (text.contains("{}"), given) {
         (true, []) => read_script(state, &text.replace("{}", ""), depth),
-        // Each of a few; many at once, which is a rougher picture.
+        // A few are read one by one. Many are read together, which is less exact.
         (true, few) if few.len() <= MAX_EACH => {
             for one in few {
                 let one = as_script(std::slice::from_ref(one));

@@ -9,7 +9,7 @@ use super::{Line, MAX_DEPTH, Simple, State, Word, is_known, lex};
 /// A pipe with more commands is not followed.
 const MAX_PIPE: usize = 16;
 
-/// The words of a program that only says them.
+/// The output of a program that only prints its arguments.
 pub(super) fn said(made: &Simple) -> Option<String> {
     let words: Vec<&str> = echoed(made)?.iter().map(|word| word.text.as_str()).collect();
     Some(words.join(" ").replace("\\n", "\n"))
@@ -24,7 +24,7 @@ pub(super) fn echoed(made: &Simple) -> Option<&[Word]> {
     match made.name() {
         "echo" => Some(words),
         "printf" => {
-            // What `%s` stands for is said, and a format without it says itself.
+            // `printf` prints what `%s` stands for, or the format itself if it has none.
             let has_place = words.first().is_some_and(|word| word.text.contains('%'));
             Some(if has_place { &words[1..] } else { words })
         }
@@ -32,7 +32,7 @@ pub(super) fn echoed(made: &Simple) -> Option<&[Word]> {
     }
 }
 
-/// What a command says, where that is known, as one word.
+/// The known output of a command, as one word.
 pub(super) fn output(made: &Simple) -> Option<Word> {
     if let Some(words) = echoed(made) {
         let first = words.first()?;
@@ -43,7 +43,7 @@ pub(super) fn output(made: &Simple) -> Option<Word> {
             out.has_glob |= word.has_glob;
             out.has_unknown |= word.has_unknown;
         }
-        // Several words are split again where they are not quoted, which one word can't say.
+        // Unquoted output is split into several words, which one word can't express.
         return (words.len() == 1 || made.words.len() < 64).then_some(out);
     }
     let unknown = |text: String| Word { text, has_unknown: true, ..Word::default() };
@@ -100,7 +100,7 @@ pub(super) fn read_inputs(state: &mut State) {
     }
 }
 
-/// Nothing but its input says what to run.
+/// Only its input says what to run.
 fn reads_program(made: &Simple) -> bool {
     let args = made.words.get(1..).unwrap_or_default();
     if matches!(made.name(), "at" | "batch" | "ssh") {
@@ -128,7 +128,7 @@ fn upstream(state: &State, from: usize) -> Vec<usize> {
 }
 
 impl Line {
-    /// The text that a command is given to read, where the line says it.
+    /// The text that a command reads, if the line says it.
     pub(crate) fn fed(&self, made: &Simple) -> String {
         if !made.stdin.is_empty() {
             return made.stdin.clone();

@@ -6,7 +6,7 @@ use super::{MAX_DEPTH, Word, piped};
 /// Where a word has braces and the commas in them, none of them quoted.
 pub(super) type Marks = Vec<(usize, u8)>;
 
-/// What a substitution stands for whose output is not known.
+/// The text of a substitution whose output is unknown.
 pub(super) const SAID: &str = "$(…)";
 
 /// Bytes that mean nothing but themselves in a word, where no brace is open.
@@ -98,7 +98,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An array, or a pattern, from its bracket on: its words are no commands.
+    /// An array or a pattern, from its bracket on. Its words are not commands.
     fn array(&mut self) -> Result<(), Broken> {
         self.at += 1;
         while !self.rest().starts_with(')') {
@@ -289,7 +289,7 @@ impl Reader<'_> {
                     out.runs.extend(inner.runs);
                 }
                 '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-                // Inside of double quotes an apostrophe is nothing but that.
+                // Inside double quotes an apostrophe is a plain character.
                 '\'' if !is_quoted => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
                 '"' => {
                     self.at += 1;

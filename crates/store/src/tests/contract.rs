@@ -112,7 +112,8 @@ contract! {
     both_durabilities_commit(store) {
         for durability in [Durability::Normal, Durability::Full, Durability::Normal] {
             let mut tx = store.writer.begin(durability).unwrap();
-            add(&mut tx, &format!("{durability:?}{}", int(&mut tx, "select count(*) from item").unwrap()));
+            let n = int(&mut tx, "select count(*) from item").unwrap();
+            add(&mut tx, &format!("{durability:?}{n}"));
             tx.commit().unwrap();
         }
         assert_eq!(store.names().len(), 3);

@@ -20,7 +20,7 @@ fn program(name: &str) -> Command {
 struct Small(PathBuf);
 
 impl Small {
-    /// `None`: none can be mounted here. It is said loudly, since nothing was tested then.
+    /// `None` if nothing can be mounted here. The test says so, because nothing was tested.
     fn mount(at: &Path, kb: usize) -> Option<Self> {
         let size = format!("size={kb}k,mode=0700");
         let mounted = program("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).status();
@@ -129,7 +129,7 @@ fn a_folder_that_becomes_read_only_is_named_and_can_still_be_read() {
     assert!(matches!(refused.storage(), Some(DbError::ReadOnly)), "{refused:?}");
     assert!(Database::at(&folder.path().join("subtrate.db")).check().unwrap().is_empty());
     let mut memory = Writer::in_memory(&[("notes", ONE)], Timestamp(0)).unwrap();
-    let seeded = crate::seed(&mut memory, &folder.path().join("subtrate.db"), &["note"]).unwrap();
+    let seeded = memory.take_over(&folder.path().join("subtrate.db"), &["note"]).unwrap();
     assert_eq!(seeded.tables[0].n_rows, 1, "{seeded:?}");
 }
 

@@ -1,7 +1,7 @@
 //! A database in memory takes over from one that can't be written, and gives back what it has.
 
 use super::{ONE, Place, TWO, add, copies::damage, texts};
-use crate::{Database, Durability, Writer};
+use crate::{Durability, Writer};
 use substrate_core::{Db, DbError, Timestamp};
 
 fn in_memory() -> Writer {

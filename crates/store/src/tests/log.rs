@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{ONE, Place, add};
 use crate::log::{MAX_LOG, checkpoint, log_size};
-use crate::{Database, Durability, Writer};
+use crate::{Durability, Writer};
 use substrate_core::{Db as _, DbError};
 
 /// One commit of about 100 KB.

@@ -224,7 +224,7 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     let shows =
         |what: &str| wait_until(SOON, what, || tmux.run(&["capture-pane", "-p"]).contains(what));
-    shows("Nobody is there.");
+    shows("No agents yet.");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     shows("idle       NobleLion");
     lion.bash("PreToolUse", "make");

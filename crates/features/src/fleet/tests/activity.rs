@@ -220,7 +220,7 @@ fn a_process_that_went_to_another_session_has_left_the_first() {
     stage.told(&other);
     let end = Detail::Because { word: "other".to_owned() };
     happens(&mut stage, "lion", EventKind::SessionEnd, end);
-    assert_eq!(status(&mut stage, "NobleLion"), "(not shown)", "nobody has it open");
+    assert_eq!(status(&mut stage, "NobleLion"), "(not shown)", "no client has it open");
 }
 
 #[test]

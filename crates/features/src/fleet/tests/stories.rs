@@ -50,11 +50,11 @@ fn nobody_works_whose_client_is_gone() {
     assert!(text.contains("working    NobleLion") && text.contains("(silent 12m)"), "{text}");
     stage.machine.processes.clear();
     assert_eq!(fleet(&mut stage), ["CalmOtter gone", "NobleLion gone"]);
-    // Its number was given to somebody else.
+    // Its pid was reused.
     stage.machine.processes.insert(10, 2);
     assert_eq!(status(&mut stage, "NobleLion"), "gone");
     stage.pass(2 * 60 * MINUTE);
-    assert_eq!(fleet(&mut stage), [""; 0], "nobody wants to see that for ever");
+    assert_eq!(fleet(&mut stage), [""; 0], "a client that is long gone is not shown");
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn whoever_was_looked_at_is_checked_until_something_changes() {
     call(&mut stage, &["fleet", "check"], body).unwrap();
     assert_eq!(status(&mut stage, "CalmOtter"), "checked", "by its pane");
     for (body, words) in [
-        (json!({"names": ["NobleLiom"]}), "nobody is called `NobleLiom`"),
-        (json!({"pane": "%2;kill", "socket": SOCKET}), "that is no pane of tmux"),
+        (json!({"names": ["NobleLiom"]}), "no agent is called `NobleLiom`"),
+        (json!({"pane": "%2;kill", "socket": SOCKET}), "that is not a tmux pane"),
     ] {
         let error = call(&mut stage, &["fleet", "check"], body).unwrap_err();
         assert_eq!(error.to_string(), words);

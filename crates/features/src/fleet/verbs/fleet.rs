@@ -18,10 +18,10 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::fleet) struct List {
-    /// Also those whose session has ended, and how to resume them
+    /// Include agents whose session has ended, and how to resume them
     #[arg(long)]
     all: bool,
-    /// Show it anew whenever something changes, in a terminal; Ctrl+C ends it
+    /// Redraw whenever something changes, in a terminal; Ctrl+C ends it
     #[arg(long, short)]
     watch: bool,
     /// What was shown last.
@@ -34,13 +34,13 @@ pub(in crate::fleet) struct List {
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["fleet", "list"];
-    const ABOUT: &'static str = "Who needs you, who works, who is done";
+    const ABOUT: &'static str = "Show who needs you, who works, and who is done";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        // Elsewhere a picture that is drawn again and again is of no use.
+        // Redrawing makes sense only in a terminal.
         self.watch &= local.is_terminal();
         self.screen = local.screen();
         Ok(())
@@ -71,10 +71,10 @@ impl VerbArgs for List {
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::fleet) struct Check {
-    /// Whose work you have looked at: `NobleLion`, or `NobleLion/reviewer-1`
+    /// Whose work you have looked at, e.g. `NobleLion` or `NobleLion/reviewer-1`
     #[arg(required_unless_present = "pane")]
     names: Vec<String>,
-    /// Whoever works in that pane of tmux, such as `%3`
+    /// The agents in this tmux pane, such as `%3`
     #[arg(long, requires = "socket")]
     pane: Option<String>,
     /// The tmux server of the pane
@@ -84,8 +84,7 @@ pub(in crate::fleet) struct Check {
 
 impl VerbArgs for Check {
     const PATH: &'static [&'static str] = &["fleet", "check"];
-    const ABOUT: &'static str =
-        "You have looked: `done` and `attention` become `checked` until something changes";
+    const ABOUT: &'static str = "Mark agents as checked until something changes";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::User;
 
@@ -121,7 +120,7 @@ impl VerbArgs for Check {
 fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, String)>, VerbError> {
     let pane = Pane::of(socket, id).ok_or_else(|| {
         VerbError::user(
-            "that is no pane of tmux",
+            "that is not a tmux pane",
             "e.g. `--pane %3 --socket /tmp/tmux-1000/default`",
         )
     })?;
@@ -129,7 +128,7 @@ fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, Strin
     Ok(found.into_iter().map(|kept| (kept.session, kept.actor)).collect())
 }
 
-/// The seats of those names. A name that nobody has is an error, and then nothing is checked.
+/// The seats of these names. An unknown name is an error, and then nothing is checked.
 fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
     let mut out = Vec::new();
     for name in names {
@@ -142,7 +141,7 @@ fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, Ver
                     format!("did you mean {}?", nearest.join(", "))
                 };
                 let name = substrate_core::text::one_line(name, 60);
-                return Err(VerbError::user(format!("nobody is called `{name}`"), near));
+                return Err(VerbError::user(format!("no agent is called `{name}`"), near));
             }
         };
         let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;

@@ -1,4 +1,4 @@
-//! `substrate tmux on|off|status`: what the database knows of it. The command itself talks to the tmux server.
+//! `substrate tmux on|off|status`: what the database knows. The command line talks to the tmux server.
 
 use std::fmt::Write as _;
 
@@ -83,7 +83,7 @@ pub(in crate::fleet) struct Off {
 impl VerbArgs for Off {
     const PATH: &'static [&'static str] = &["tmux", "off"];
     const ABOUT: &'static str =
-        "Give all panes and tabs of this tmux server their own colours back";
+        "Give the panes and tabs of this tmux server their own colours back";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::User;
 
@@ -110,7 +110,7 @@ pub(in crate::fleet) struct Status {
 impl VerbArgs for Status {
     const PATH: &'static [&'static str] = &["tmux", "status"];
     const ABOUT: &'static str =
-        "Whether colours are on, for which panes, and whether looking at one is noticed";
+        "Show whether colours are on, for which panes, and whether looking at one is noticed";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 

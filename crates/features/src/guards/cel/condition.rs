@@ -12,7 +12,7 @@ use crate::guards::cel::values::{CONTEXT_PERCENT, NAMES, SceneHandle};
 /// How deep loops may nest. How often they may turn is counted (`budget.rs`).
 const MAX_LOOPS: usize = 3;
 
-/// How deep a condition may go: it is parsed, judged and dropped by functions that call themselves.
+/// How deep a condition may nest. Parsing, judging and dropping it recurses.
 const MAX_NESTED: usize = 20;
 const MAX_OPERATORS: usize = 150;
 
@@ -28,7 +28,7 @@ impl Condition {
     pub(in crate::guards) fn compile(text: &str) -> Result<Self, String> {
         if is_too_deep(text) {
             return Err(format!(
-                "`when` has more than {MAX_NESTED} brackets inside of each other, or more than {MAX_OPERATORS} operators"
+                "`when` nests more than {MAX_NESTED} brackets, or has more than {MAX_OPERATORS} operators"
             ));
         }
         let program = Program::compile(text).map_err(|errors| {
@@ -70,17 +70,14 @@ impl Condition {
             scope.set_variable_resolver(scene);
             match Value::resolve(&self.expr, &scope) {
                 Ok(Value::Bool(holds)) => Ok(holds),
-                Ok(other) => {
-                    Err(format!("`when` must be true or false, and is {}", other.type_of()))
-                }
+                Ok(other) => Err(format!("`when` must be true or false, not {}", other.type_of())),
                 Err(error) => Err(one_line(&error.to_string(), 200)),
             }
         })
     }
 }
 
-/// Whether it could be deeper than the stack, by its characters outside of texts; where texts are written in an unusual
-/// way, by all of them.
+/// Whether it could overflow the stack, judged by its characters outside strings. Unusual string literals count too.
 fn is_too_deep(text: &str) -> bool {
     let (mut n_open, mut n_operators) = (0_usize, 0_usize);
     let is_unusual =
@@ -145,7 +142,7 @@ impl References {
             Expr::Comprehension(each) => {
                 let n_loops = n_loops + 1;
                 if n_loops > MAX_LOOPS {
-                    self.says(format!("`when`: more than {MAX_LOOPS} loops inside of each other"));
+                    self.says(format!("`when`: more than {MAX_LOOPS} nested loops"));
                     return;
                 }
                 self.look(&each.iter_range, bound, n_loops);

@@ -1,4 +1,4 @@
-//! The functions of conditions: over the commands of a line, and over texts.
+//! The functions of conditions, over the commands of a line and over texts.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,10 +15,10 @@ use crate::shell::{Line, Simple};
 /// Patterns that are kept.
 const MAX_PATTERNS: usize = 1_024;
 
-/// How big a pattern may be once it is compiled, in kilobytes: a bigger one takes longer, at its making and at each text.
+/// How big a compiled pattern may be, in kilobytes. Bigger ones take longer to compile and to match.
 const PATTERN_SIZES: &[u64] = &[4, 16, 64, 256];
 
-/// So many steps take the making of a pattern, and the kilobytes times bytes of text that one step is.
+/// The steps for compiling a pattern, and how many kilobytes of pattern times bytes of text cost one step.
 const STEPS_OF_PATTERN: u64 = 500;
 const MATCHED: u64 = 32;
 
@@ -52,7 +52,7 @@ pub(in crate::guards) const FUNCTIONS: &[&str] = &[
     "unread",
 ];
 
-/// Whatever is done with all functions at hand.
+/// Calls `judge` with all functions defined.
 pub(in crate::guards) fn with_root<T>(judge: impl FnOnce(&Context<'static, 'static>) -> T) -> T {
     ROOT.with(judge)
 }
@@ -148,7 +148,7 @@ fn root() -> Context<'static, 'static> {
     root
 }
 
-/// Those that are asked of one command.
+/// The methods of a command.
 fn of_a_command() -> Vec<(&'static str, Function)> {
     vec![
         (
@@ -259,7 +259,7 @@ fn command(call: &FunctionContext<'_, '_>) -> Result<Command, ExecutionError> {
     })
 }
 
-/// `runs("git", "reset", "--hard")`: the program, its words in this order, its flags anywhere. `mkfs*` is a beginning.
+/// `runs("git", "reset", "--hard")`: the program, its words in this order, its flags anywhere. `mkfs*` is a prefix.
 fn is_call(made: &Simple, words: &[String]) -> bool {
     let Some((name, rest)) = words.split_first() else { return false };
     if !made.is_called(name) {

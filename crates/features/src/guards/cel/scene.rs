@@ -10,7 +10,7 @@ use crate::guards::dangers::own_files::OwnFiles;
 use crate::guards::dangers::paths;
 use crate::shell::{self, Line};
 
-/// Elements of a list, and characters of a text, of a tool's input.
+/// The most elements of a list, characters of a text and levels in a tool's input.
 const MAX_ITEMS: usize = 256;
 const MAX_TEXT: usize = 64 << 10;
 const MAX_DEPTH: usize = 8;
@@ -22,18 +22,18 @@ pub(in crate::guards) struct ActorWork {
     pub(in crate::guards) effort: String,
     pub(in crate::guards) phase: String,
     pub(in crate::guards) n_calls_since_log: i64,
-    /// 100 is where the client compacts; 0 where nobody knows.
+    /// 100 is where the client compacts. 0 if unknown.
     pub(in crate::guards) context_percent: i64,
 }
 
-/// Which parts are worth making, since some rule reads them.
+/// Which parts a rule reads. Only these are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::guards) struct SceneParts {
     pub(in crate::guards) input: bool,
     pub(in crate::guards) line: bool,
     /// Which files are our own.
     pub(in crate::guards) own: bool,
-    /// How full the context is; the rest of what is around costs nothing.
+    /// How full the context is. The rest of the actor's work costs nothing to know.
     pub(in crate::guards) usage: bool,
 }
 
@@ -150,7 +150,7 @@ fn n_bytes_of(value: &Json) -> usize {
     }
 }
 
-/// So that no condition runs over more than it can in no time.
+/// Bounds what a condition can loop over.
 fn bounded(value: Json, depth: usize) -> Json {
     match value {
         Json::String(text) if text.len() > MAX_TEXT => {

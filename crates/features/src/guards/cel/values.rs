@@ -17,10 +17,10 @@ use crate::shell::{Simple, Word};
 static SCENE: Type = Type::new_unspecified_type("substrate.scene");
 static COMMAND: Type = Type::new_unspecified_type("substrate.command");
 
-/// The name under which functions find the event; nobody can write it in a condition.
+/// The name under which functions find the event. A condition can't contain it.
 pub(in crate::guards) const HIDDEN: &str = "@scene";
 
-/// What needs a look at the transcript.
+/// A variable that needs the transcript.
 pub(in crate::guards) const CONTEXT_PERCENT: &str = "context_percent";
 
 /// The variables of a condition.

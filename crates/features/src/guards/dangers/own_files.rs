@@ -1,4 +1,4 @@
-//! Our own files and the client's settings: only the user changes them, so an agent that tries is asked about.
+//! Our own files and the client's settings. Only the user changes them, so a person is asked when an agent tries.
 //!
 //! A project's `.substrate.toml` is not among them: it is the project's, and it can only add to what the user has.
 
@@ -11,7 +11,7 @@ use crate::shell::{Line, Simple, Word};
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
 const USUAL_HOME: &str = "~/.subtrate/";
 
-/// Programs that change each file that they name, and those that change the last one.
+/// Programs that change every file they name, and programs that change the last one.
 const CHANGES: &[&str] = &[
     "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl",
     "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
@@ -31,7 +31,7 @@ impl<'e> OwnFiles<'e> {
         Self { event, state_home }
     }
 
-    /// Whether the event may be about one of them: a look at its text, before anything is read or made.
+    /// Whether the event may be about one of them: a cheap look at its text.
     pub(in crate::guards) fn is_named_in(self, event: &Event) -> bool {
         let Some(call) = event.tool() else { return false };
         let is_in = |text: &str| {
@@ -52,8 +52,8 @@ impl<'e> OwnFiles<'e> {
         }
     }
 
-    /// Whether a line that changes something has a pattern, which may mean them without their names: `~/.sub*`.
-    /// Braces are expanded by now, so the text itself is asked for them.
+    /// Whether a line that changes something has a pattern, which may mean them without their names: `~/.sub*`. Braces
+    /// are already expanded, so look for them in the text itself.
     pub(in crate::guards) fn may_be_meant_by(line: &Line, text: &str) -> bool {
         let is_pattern = |word: &Word| word.has_glob;
         let changes = |made: &Simple| {
@@ -89,7 +89,7 @@ impl<'e> OwnFiles<'e> {
     }
 }
 
-/// The part of a path by which a text is searched for it.
+/// The part of a path that is searched for in a text.
 fn name(file: &str) -> &str {
     file.trim_end_matches('/').rsplit('/').next().unwrap_or(file)
 }
@@ -128,7 +128,7 @@ pub(in crate::guards) fn are_changed(scene: &Scene) -> bool {
     })
 }
 
-/// The files that a command changes, as far as its words say so.
+/// The files that a command changes, as far as its words tell.
 fn changed(scene: &Scene, made: &Simple) -> Vec<String> {
     let all = || targets(made, &scene.cwd);
     match made.name() {

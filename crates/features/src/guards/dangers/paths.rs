@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::shell::{Simple, TOP, Word, joined};
 
-/// Folders whose loss takes the system or all of somebody's work with it.
+/// Folders whose loss takes the system or all of a user's work with it.
 const VITAL: &[&str] = &[
     "/",
     "~",
@@ -65,7 +65,7 @@ const VITAL: &[&str] = &[
     "/media",
 ];
 
-/// Folders of a home that hold what is the user's own, or keys; gone as a whole.
+/// Folders of a home that hold the user's own work or keys. They must not be lost as a whole.
 const KEPT: &[&str] = &[
     "~/.aws",
     "~/.azure",
@@ -99,7 +99,7 @@ const KEPT: &[&str] = &[
     "~/workspace",
 ];
 
-/// Files that nobody has twice, by how their path begins.
+/// Files that exist only once, by the start of their path.
 const KEYS: &[&str] = &[
     "~/.ssh/id_",
     "~/.ssh/authorized_keys",
@@ -119,8 +119,7 @@ const KEYS: &[&str] = &[
 /// Where the homes of people are.
 const HOMES: &[&str] = &["/home/", "/Users/"];
 
-/// The path that a word means, absolute or below `~`, with `/*` where it is everything in a folder; `None` where that is
-/// not known.
+/// The path that a word means, absolute or below `~`, with `/*` for everything in a folder. `None` if unknown.
 pub(in crate::guards) fn target(word: &Word, folder: &str, cwd: &str) -> Option<String> {
     let (folder, has_tilde) = match folder {
         "" => (cwd.to_owned(), word.has_tilde),
@@ -154,7 +153,7 @@ pub(in crate::guards) fn target(word: &Word, folder: &str, cwd: &str) -> Option<
 pub(in crate::guards) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
     let folder = made.git.as_ref().map_or(&made.folder, |git| &git.folder);
     if made.name() == "find" {
-        // Where it begins; what comes after that is what it looks for.
+        // Where `find` starts; after that come its tests.
         let is_place = |word: &&Word| !word.is_flag() && !matches!(word.text.as_str(), "(" | "!");
         let places = made.after().iter().skip_while(|word| !is_place(word)).take_while(is_place);
         let is_before = |word: &Word| matches!(word.text.as_str(), "-H" | "-L" | "-P");
@@ -207,7 +206,7 @@ fn base(path: &str) -> &str {
     }
 }
 
-/// A system's folder, or a home.
+/// A folder of the system, or a home.
 pub(in crate::guards) fn is_vital(path: &str) -> bool {
     let base = base(path);
     let is_home = |homes: &&str| {
@@ -284,7 +283,7 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == b'*')
 }
 
-/// The whole of one of these trees, what is around it, or the folder in which git keeps everything.
+/// The whole of one of these trees, what is around it, or its `.git` folder.
 pub(in crate::guards) fn is_whole(path: &str, roots: &[String]) -> bool {
     let base = base(path);
     let is_around = |root: &String| {

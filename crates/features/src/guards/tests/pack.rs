@@ -33,7 +33,7 @@ fn defaults() -> Settings {
     Settings::resolve(&crate::keys(), &[])
 }
 
-/// The verdict, and the rules that fired; panics at a rule that can't be judged.
+/// The verdict and the rules that fired. Panics at a rule that can't be judged.
 fn verdict(command: &str) -> (Option<Action>, Vec<String>) {
     let set = rule_set::of(&defaults());
     let (_, judged) = judge_all(&set, &sample(&Rule::default_for_shell(), command));
@@ -128,7 +128,7 @@ fn a_pack_can_be_switched_off_by_the_user_and_on_by_a_project() {
     assert!(set.problems.iter().any(|(_, why)| why.contains("there is no pack `kore`")));
 }
 
-/// A line that can't be read is not let pass in silence, whatever is in it.
+/// A line that can't be read never passes in silence.
 #[test]
 fn a_line_that_is_too_much_is_asked_about() {
     for line in [

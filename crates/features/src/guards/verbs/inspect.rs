@@ -24,7 +24,7 @@ pub(in crate::guards) struct List {}
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["guard", "list"];
-    const ABOUT: &'static str = "The rules in force, and what went wrong with them lately";
+    const ABOUT: &'static str = "List the rules in force and their recent failures";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
@@ -125,7 +125,8 @@ pub(in crate::guards) struct Check {}
 
 impl VerbArgs for Check {
     const PATH: &'static [&'static str] = &["guard", "check"];
-    const ABOUT: &'static str = "Prove that every rule can be read, fires at its examples, and names a next step that passes";
+    const ABOUT: &'static str =
+        "Check that every rule compiles, fires at its examples, and names a next step that passes";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 

@@ -1,4 +1,4 @@
-//! `substrate guard test`, `guard explain`, `guard backtest`: nothing of it is recorded.
+//! `substrate guard test`, `guard explain`, `guard backtest`. None of them records anything.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub(in crate::guards) struct Test {
 impl VerbArgs for Test {
     const PATH: &'static [&'static str] = &["guard", "test"];
     const ABOUT: &'static str =
-        "What the rules would say to each line of a file; nothing is run or recorded";
+        "Show what the rules say to each line of a file, without running anything";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -107,7 +107,7 @@ pub(in crate::guards) struct Explain {
 impl VerbArgs for Explain {
     const PATH: &'static [&'static str] = &["guard", "explain"];
     const ABOUT: &'static str =
-        "How a command is read, which rules look at it, and what would be said";
+        "Show how a command is read, which rules look at it, and what they say";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -182,7 +182,7 @@ pub(in crate::guards) struct Backtest {
 impl VerbArgs for Backtest {
     const PATH: &'static [&'static str] = &["guard", "backtest"];
     const ABOUT: &'static str =
-        "What today's rules would have said to the tool calls in the journal";
+        "Show what today's rules would have said to the tool calls in the journal";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 

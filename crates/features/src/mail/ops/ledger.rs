@@ -1,5 +1,5 @@
 //! The ledger of a delivery: queued, claimed by an answer, injected when the answer was printed, seen when the model
-//! was asked since; or lost, and then queued again. Also what changes by itself: snoozes, deadlines, old trash.
+//! was asked since; or lost, and then queued again. Snoozes, deadlines and old trash change here too.
 
 use substrate_core::{Db, DbError, RequestId, Timestamp};
 
@@ -72,7 +72,7 @@ pub(in crate::mail) fn claim(
     Ok(())
 }
 
-/// A message that was announced before is in an answer once more.
+/// Notes that a message that was announced before is in an answer again.
 pub(in crate::mail) fn announced_again(
     db: &mut dyn Db,
     of: Mailbox<'_>,
@@ -143,7 +143,7 @@ pub(in crate::mail) fn seen(db: &mut dyn Db, of: &InFlight, now: Timestamp) -> R
     Ok(())
 }
 
-/// It was never there: queued again. A stop that it could not hold is counted.
+/// It never arrived, so it is queued again. A stop that it could not block is counted.
 pub(in crate::mail) fn lost(db: &mut dyn Db, of: &InFlight) -> Result<(), DbError> {
     let has_held = matches!(of.channel.as_str(), "Stop" | "SubagentStop");
     db.execute(
@@ -155,7 +155,7 @@ pub(in crate::mail) fn lost(db: &mut dyn Db, of: &InFlight) -> Result<(), DbErro
     Ok(())
 }
 
-/// A conversation begins: what an earlier one of this agent may or may not have seen is told again.
+/// A conversation begins. Mail that an earlier one may not have seen is shown again.
 pub(in crate::mail) fn lost_elsewhere(db: &mut dyn Db, agent: i64) -> Result<(), DbError> {
     db.execute(LOST_ELSEWHERE, &[agent.into()])?;
     Ok(())
@@ -171,7 +171,7 @@ pub(in crate::mail) fn waiting_subs(db: &mut dyn Db, agent: i64) -> Result<Vec<S
     )
 }
 
-/// A subagent has ended: what it never saw goes to its agent. How many that were.
+/// Moves what an ended subagent never saw to its agent. Returns how many messages.
 pub(in crate::mail) fn forward(db: &mut dyn Db, agent: i64, sub: &str) -> Result<usize, DbError> {
     // Where the agent got the same message, its own copy is enough.
     db.execute(
@@ -268,8 +268,8 @@ pub(in crate::mail) fn overdue_told(
     Ok(())
 }
 
-/// Messages of which the owner threw its copy away before then: the copies are gone. How many rows, and which
-/// messages nobody has any more.
+/// Messages of which the owner threw its copy away before then: the copies are gone. How many rows, and which messages
+/// that no mailbox has any more.
 pub(in crate::mail) fn empty_trash(
     db: &mut dyn Db,
     before: Timestamp,

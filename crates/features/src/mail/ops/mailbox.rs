@@ -9,7 +9,7 @@ use super::Mailbox;
 use crate::mail::message::Priority;
 use crate::mail::words::{Count, MAX_COUNT};
 
-/// A claim that nobody confirmed counts for so long.
+/// An unconfirmed claim counts this long.
 pub(in crate::mail) const CLAIM_MS: i64 = 10_000;
 
 /// A row of a mailbox.
@@ -31,7 +31,7 @@ pub(in crate::mail) struct MailboxRow {
     pub(in crate::mail) starred: bool,
     pub(in crate::mail) replaced_by: Option<i64>,
     pub(in crate::mail) injected_ms: Option<i64>,
-    /// How many stops it held in vain.
+    /// How many stops it blocked in vain.
     pub(in crate::mail) n_held: i64,
 }
 
@@ -42,7 +42,7 @@ impl MailboxRow {
     }
 }
 
-/// The whole way of one delivery.
+/// The whole history of one delivery.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::mail) struct Delivery {
     #[serde(skip)]
@@ -71,7 +71,7 @@ macro_rules! columns {
     };
 }
 
-/// Not told to anybody yet, and in nobody's answer right now: as the index `deliveries_pending` has it.
+/// Not shown yet and in no open answer. The index `deliveries_pending` has the same condition.
 macro_rules! pending {
     () => {
         "d.agent = $1 and d.sub = $2 and d.priority >= $4 and d.seen_ms is null and d.injected_ms is null
@@ -80,7 +80,7 @@ macro_rules! pending {
     };
 }
 
-/// Not read yet: as the index `deliveries_unread` has it.
+/// Not read yet. The index `deliveries_unread` has the same condition.
 macro_rules! unread {
     () => {
         "d.agent = $1 and d.sub = $2 and d.read_ms is null and d.replaced_by is null and d.box = 'inbox'
@@ -113,7 +113,7 @@ pub(in crate::mail) const UNREAD: &str = concat!(
     " order by d.priority desc, d.message limit $4"
 );
 
-/// What was only announced, and that once.
+/// What was only announced, and only once.
 pub(in crate::mail) const ANNOUNCED: &str = concat!(
     "select ",
     columns!(),
@@ -136,7 +136,7 @@ pub(in crate::mail) const KEPT: &str = concat!(
      order by d.message desc limit $4"
 );
 
-/// What is new, the urgent first, then the oldest.
+/// What is new: urgent first, then oldest first.
 pub(in crate::mail) fn pending(
     db: &mut dyn Db,
     of: Mailbox<'_>,
@@ -171,7 +171,7 @@ fn new_ones(
     db.rows(sql, &params, open)
 }
 
-/// What was not read, the urgent first, then the oldest.
+/// What is unread: urgent first, then oldest first.
 pub(in crate::mail) fn unread(
     db: &mut dyn Db,
     of: Mailbox<'_>,
@@ -203,7 +203,7 @@ pub(in crate::mail) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbEr
     Ok(db.first(sent, &[agent.into()], |row| row.int(0))?.is_some())
 }
 
-/// How many were not read: the one count that is ever told.
+/// How many are unread: the only count that is shown.
 pub(in crate::mail) fn n_unread(
     db: &mut dyn Db,
     of: Mailbox<'_>,
@@ -224,7 +224,7 @@ pub(in crate::mail) fn kept(
     db.rows(KEPT, &[of.agent.into(), of.sub.into(), before.into(), limit.into()], open)
 }
 
-/// Who got a message, and how far it came with each.
+/// Who got a message, and how far each delivery has got.
 pub(in crate::mail) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<Delivery>, DbError> {
     db.rows(
         "select agent, sub, was_for, box, queued_ms, injected_ms, channel, seen_ms, read_ms, acked_ms, snooze_ms,
@@ -255,7 +255,7 @@ pub(in crate::mail) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<D
 /// A mark that the owner of a mailbox makes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mail) enum Mark {
-    /// About to be shown by a command: out of sight for whoever else looks, for a moment.
+    /// About to be shown by a command: hidden from others for a moment.
     Claimed,
     /// The command's own output has shown it.
     Seen(&'static str),

@@ -9,7 +9,7 @@ use substrate_core::{Db, DbError, Row, Timestamp};
 
 use crate::mail::message::Priority;
 
-/// What is written down of a message that is sent.
+/// A message as it is stored.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Letter {
     pub(super) sender: i64,
@@ -102,7 +102,7 @@ pub(super) fn deliver(
     Ok(())
 }
 
-/// The newest word under a key replaces the earlier ones that nobody has seen yet.
+/// The newest message under a key replaces earlier ones that are still unseen.
 pub(super) fn replace_earlier(
     db: &mut dyn Db,
     message: i64,
@@ -133,7 +133,7 @@ macro_rules! columns {
     };
 }
 
-/// A message, if that agent (or a subagent of it) sent or got it. Of others' mail nobody learns that it exists.
+/// A message, if the agent or one of its subagents sent or got it. An agent never learns that others' mail exists.
 pub(super) fn visible(db: &mut dyn Db, id: i64, agent: i64) -> Result<Option<Message>, DbError> {
     db.first(
         concat!(
@@ -167,7 +167,7 @@ pub(super) fn thread(
     )
 }
 
-/// The newest that somebody sent.
+/// The newest messages of a sender.
 pub(super) fn sent(
     db: &mut dyn Db,
     from: Mailbox<'_>,

@@ -198,7 +198,7 @@ fn a_poll_shows_what_is_new_once() {
     assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({})).text, "No new messages.\n");
 }
 
-/// What was only announced is still there for whoever asks, but holds no turn, and ends no wait for something new.
+/// What was only announced stays in the inbox, but it neither blocks a stop nor ends a wait for new mail.
 #[test]
 fn a_poll_shows_what_was_not_read_and_waits_for_what_is_new() {
     let mut stage = two();

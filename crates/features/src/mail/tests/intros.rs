@@ -1,4 +1,4 @@
-//! What is told at which event.
+//! What is shown at which event.
 
 use super::*;
 use rstest::rstest;
@@ -229,7 +229,7 @@ fn every_count_is_the_same() {
 fn a_message_holds_its_reader_twice_at_the_most() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "hello");
-    // A client that does not honour blocks: no stop is another one.
+    // A client that does not honour blocks: no stop follows from another.
     for expected in [true, true, false, false] {
         let event = stop(&stage, "otter", false);
         assert_eq!(stage.told(&event).verdict.block.is_some(), expected);

@@ -31,7 +31,7 @@ pub(in crate::mail) struct Thread {
 
 impl VerbArgs for Thread {
     const PATH: &'static [&'static str] = &["thread"];
-    const ABOUT: &'static str = "A conversation, its latest 50 messages";
+    const ABOUT: &'static str = "Show the latest 50 messages of a thread";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -116,7 +116,7 @@ pub(in crate::mail) struct Status {
 
 impl VerbArgs for Status {
     const PATH: &'static [&'static str] = &["status"];
-    const ABOUT: &'static str = "How far a message has come with each recipient";
+    const ABOUT: &'static str = "Show how far a message has got with each recipient";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 

@@ -27,7 +27,7 @@ const READ_CHARS: i64 = 16_000;
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::mail) struct Inbox {
-    /// Everything that was not thrown away, newest first, one line each
+    /// Show everything but the trash, newest first, one line each
     #[arg(long)]
     all: bool,
     /// How many at the most
@@ -47,7 +47,7 @@ pub(in crate::mail) struct Inbox {
 
 impl VerbArgs for Inbox {
     const PATH: &'static [&'static str] = &["inbox"];
-    const ABOUT: &'static str = "Your unread messages; whoever reads them here has read them";
+    const ABOUT: &'static str = "Show unread messages and mark them read";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -61,8 +61,8 @@ impl VerbArgs for Inbox {
     }
 }
 
-/// What was shown is read, also where a long body was cut: it says how to read on. Only now, since a command that died
-/// before it printed has told nobody.
+/// What was shown counts as read, even if a long body was cut: it says how to read on. It is marked only now, because a
+/// command that dies before printing has shown nothing.
 fn printed(cx: &mut Cx<'_>, who: &Who, ids: &[MessageId]) -> Result<Output, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     for id in ids {
@@ -151,7 +151,7 @@ pub(in crate::mail) struct Read {
 
 impl VerbArgs for Read {
     const PATH: &'static [&'static str] = &["read"];
-    const ABOUT: &'static str = "One message as a whole";
+    const ABOUT: &'static str = "Show a whole message";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -191,7 +191,7 @@ pub(in crate::mail) struct Ack {
 
 impl VerbArgs for Ack {
     const PATH: &'static [&'static str] = &["ack"];
-    const ABOUT: &'static str = "Tell the sender that you have taken note";
+    const ABOUT: &'static str = "Acknowledge a message to its sender";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -212,7 +212,7 @@ pub(in crate::mail) struct Star {
 
 impl VerbArgs for Star {
     const PATH: &'static [&'static str] = &["star"];
-    const ABOUT: &'static str = "Mark a message as one to find again";
+    const ABOUT: &'static str = "Mark a message to find it again";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -226,14 +226,14 @@ impl VerbArgs for Star {
 pub(in crate::mail) struct Snooze {
     /// The message, e.g. `42`
     id: MessageId,
-    /// Until when: `2h`, or a time as `2030-01-31T18:00:00Z`
+    /// For how long: `2h`, or until a time such as `2030-01-31T18:00:00Z`
     #[arg(long)]
     until: String,
 }
 
 impl VerbArgs for Snooze {
     const PATH: &'static [&'static str] = &["snooze"];
-    const ABOUT: &'static str = "Put a message off; it comes back as a new one";
+    const ABOUT: &'static str = "Hide a message until later";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -242,7 +242,7 @@ impl VerbArgs for Snooze {
         let done = format!("Back at {}:", words::moment(until.0, caller.tz_offset_s));
         let mut out = marked(cx, &[self.id], Mark::Snoozed(until), &done)?;
         out.json["until_ms"] = json!(until.0);
-        // Whoever waits for this agent's mail must know when the next comes by itself.
+        // Waiters for this agent's mail must know when the next snooze ends.
         let agent = post::me(cx)?.agent;
         cx.wake(agent);
         Ok(out)
@@ -258,7 +258,7 @@ pub(in crate::mail) struct Archive {
 
 impl VerbArgs for Archive {
     const PATH: &'static [&'static str] = &["archive"];
-    const ABOUT: &'static str = "Put messages away; they stay searchable";
+    const ABOUT: &'static str = "Move messages out of the inbox; they stay searchable";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -276,7 +276,8 @@ pub(in crate::mail) struct Trash {
 
 impl VerbArgs for Trash {
     const PATH: &'static [&'static str] = &["trash"];
-    const ABOUT: &'static str = "Throw messages away; `archive` brings them back within 30 days";
+    const ABOUT: &'static str =
+        "Move messages to the trash; `archive` brings them back within 30 days";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 

@@ -1,7 +1,7 @@
-//! `substrate poll`, `substrate watch`: mail for whoever asks, now or when it comes.
+//! `substrate poll`, `substrate watch`: mail now, or when it arrives.
 //!
-//! Whoever waits may be gone when mail comes. So what is shown is only claimed, and counts as seen when the caller has
-//! printed it and says so (`Output::after`).
+//! A waiter may be gone when mail arrives. So what is shown is only claimed, and counts as seen once the caller
+//! confirms that it was printed (`Output::after`).
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use crate::mail::{post, render, words};
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(in crate::mail) struct Poll {
-    /// Wait so long for new mail, e.g. `30s`
+    /// Wait this long for new mail, e.g. `30s`
     #[arg(long)]
     wait: Option<String>,
     /// Say nothing when there is none
@@ -60,7 +60,7 @@ impl VerbArgs for Poll {
             (None, None) => None,
         };
         let until = until.filter(|until| *until > cx.now.0);
-        // Who waits has been told of the rest, and would never wait otherwise.
+        // A waiter already knows of the rest, and would never wait otherwise.
         let wanted = if until.is_some() { Wanted::New } else { Wanted::Unread };
         if let Some(out) = shown(cx, &who, wanted, self.peek)? {
             return Ok(out);
@@ -76,7 +76,7 @@ impl VerbArgs for Poll {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Watch {
-    /// Give up after so long
+    /// Give up after this long
     #[arg(long, default_value = "24h")]
     #[serde(default = "a_day")]
     timeout: String,
@@ -101,7 +101,7 @@ fn a_day() -> String {
 impl VerbArgs for Watch {
     const PATH: &'static [&'static str] = &["watch"];
     const ABOUT: &'static str =
-        "Print unread messages and end; wait for one if there is none: for clients without hooks";
+        "Print unread messages and exit, or wait for one; for clients without hooks";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -135,7 +135,7 @@ enum Wanted {
     New,
 }
 
-/// What was not read, if there is what is wanted.
+/// What is unread, if it includes what is wanted.
 fn shown(
     cx: &mut Cx<'_>,
     who: &Who,
@@ -167,7 +167,7 @@ fn shown(
     }
     let json = json!({"n_unread": count.0, "messages": list});
     let mut out = Output::new(format!("{}\n", words::open_mail(count, &lines).text), json);
-    // A message holds a turn until it was told, and not until it was read.
+    // A message blocks a stop until it is shown, not until it is read.
     let block = json!({"decision": "block", "reason": words::reason(count, &lines).text});
     out.hook = Some(if is_new { block } else { Value::Null });
     let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
@@ -197,11 +197,11 @@ fn nothing(text: &str) -> Output {
     out
 }
 
-/// Until mail comes, or comes back by itself, or the time is up.
+/// Waits until mail arrives, a snooze ends, or the time is up.
 fn wait_for(cx: &mut Cx<'_>, who: &Who, until: i64, body: Value) -> Result<WaitFor, VerbError> {
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let next = crate::mail::face::next_due(cx.db, who.agent, cx.now)?.unwrap_or(Timestamp(until));
-    // A message in somebody's unprinted answer becomes free without a wake.
+    // A message in an unprinted answer becomes free without a wake-up.
     let claims_end = ledger::next_free(cx.db, of)?.unwrap_or(Timestamp(until));
     let until_ms = until.min(next.0).min(claims_end.0.max(cx.now.0 + 1));
     Ok(WaitFor { key: who.wake_key(), by: String::new(), until_ms, body })

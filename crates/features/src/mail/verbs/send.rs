@@ -14,7 +14,7 @@ use crate::mail::ops::{self, Letter, Mailbox};
 use crate::mail::post::{self, Posted, Recipient};
 use crate::mail::words;
 
-/// What is taken of a text as its subject.
+/// How many characters of a text become its subject.
 const SHORT_SUBJECT: usize = 80;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
@@ -28,7 +28,7 @@ pub(in crate::mail) struct Send {
     #[arg(value_name = "TEXT", conflicts_with_all = ["body", "body_file"], allow_hyphen_values = true)]
     #[serde(skip)]
     text: Option<String>,
-    /// To whom: one name, or several with commas; `User` is the person
+    /// Who gets it: one name, or several with commas; `User` is the person
     #[arg(long, value_delimiter = ',', required_unless_present_any = ["name", "jsonl"], conflicts_with = "name")]
     #[serde(deserialize_with = "names")]
     to: Vec<String>,
@@ -41,10 +41,10 @@ pub(in crate::mail) struct Send {
     /// The file with the text; `-` is standard input
     #[arg(long)]
     body_file: Option<String>,
-    /// Urgent mail is told even between two tool calls
+    /// Urgent mail is shown even between two tool calls
     #[arg(long, value_enum, default_value_t)]
     priority: Priority,
-    /// Until when it must be acknowledged: `2h`, or a time as `2030-01-31T18:00:00Z`
+    /// When it must be acknowledged: `2h`, or a time such as `2030-01-31T18:00:00Z`
     #[arg(long)]
     deadline: Option<String>,
     /// The message whose thread it goes on
@@ -174,7 +174,7 @@ pub(in crate::mail) struct Reply {
     #[arg(long)]
     #[serde(default)]
     body_file: Option<String>,
-    /// Also to everybody else who got the message
+    /// Also to all others who got the message
     #[arg(long)]
     #[serde(default)]
     all: bool,
@@ -185,7 +185,7 @@ pub(in crate::mail) struct Reply {
 
 impl VerbArgs for Reply {
     const PATH: &'static [&'static str] = &["reply"];
-    const ABOUT: &'static str = "Answer a message, in its thread";
+    const ABOUT: &'static str = "Reply to a message in its thread";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
@@ -198,7 +198,7 @@ impl VerbArgs for Reply {
         let who = post::me(cx)?;
         let message = visible(cx, self.id, who.agent)?;
         let is_own = message.sender == who.agent && message.sender_sub == who.sub;
-        // An answer to one's own words goes where those went.
+        // A reply to one's own message goes to its recipients.
         let mut people = Vec::new();
         if !is_own {
             people.push((message.sender, message.sender_sub.clone()));
@@ -221,8 +221,8 @@ impl VerbArgs for Reply {
         }
         if to.is_empty() {
             return Err(VerbError::user(
-                format!("nobody reads an answer to {}", self.id),
-                "`substrate send --to NAME` writes to somebody else",
+                format!("{} takes no replies", self.id),
+                "write to an agent with `substrate send --to NAME`",
             ));
         }
         let subject = if message.subject.get(..3).is_some_and(|re| re.eq_ignore_ascii_case("re:")) {
@@ -249,7 +249,7 @@ impl VerbArgs for Reply {
     }
 }
 
-/// What the sender is told: to whom it went, and when they will know.
+/// What the sender reads: who gets it, and when.
 pub(in crate::mail) fn said(
     cx: &mut Cx<'_>,
     posted: Posted,
@@ -280,7 +280,7 @@ pub(in crate::mail) fn said(
     Ok(Output::new(text, json))
 }
 
-/// A message of one's own, or the same error whether it is somebody else's or nobody's.
+/// One of the caller's own messages. The error is the same whether the message belongs to others or does not exist.
 pub(in crate::mail) fn visible(
     cx: &mut Cx<'_>,
     id: MessageId,
