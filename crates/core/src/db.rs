@@ -5,6 +5,14 @@
 use thiserror::Error;
 
 /// One open transaction.
+///
+/// ```
+/// use substrate_core::{Db, DbError};
+///
+/// fn n_unread(db: &mut dyn Db, agent: i64) -> Result<Option<i64>, DbError> {
+///     db.first("select count(*) from deliveries where agent = $1", &[agent.into()], |row| row.int(0))
+/// }
+/// ```
 pub trait Db {
     /// Runs a statement and returns the number of rows it changed.
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError>;

@@ -11,6 +11,13 @@ const MAX_LEN: usize = 128;
 /// An id that is safe in a path, a query and a message: `[A-Za-z0-9._-]`, no leading dot, 1 to 128 characters. Anything
 /// else becomes its hash, so that two hostile ids stay different. So does what looks like a secret, because ids are
 /// stored.
+///
+/// ```
+/// use substrate_core::SafeId;
+///
+/// assert_eq!(SafeId::new("s-1").unwrap().as_str(), "s-1");
+/// assert!(SafeId::new("../etc/passwd").unwrap().as_str().starts_with("x-"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeId(String);
 

@@ -10,6 +10,13 @@ pub fn cut(text: &str, max: usize) -> &str {
 
 /// Text from outside as one line that can't forge anything around it. Control characters and hidden ones become spaces,
 /// the tags of clients are defused, and `…` marks a cut at `max` characters.
+///
+/// ```
+/// use substrate_core::text::one_line;
+///
+/// assert_eq!(one_line("two\nlines", 20), "two lines");
+/// assert_eq!(one_line("a <system-reminder> b", 40), "a (system-reminder> b");
+/// ```
 pub fn one_line(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max * 4));
     let (mut n_chars, mut before, mut is_gap) = (0, None, false);
@@ -33,6 +40,10 @@ pub fn one_line(text: &str, max: usize) -> String {
 }
 
 /// The text as one word for a shell.
+///
+/// ```
+/// assert_eq!(substrate_core::text::shell_word("it's"), r"'it'\''s'");
+/// ```
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -6,6 +6,13 @@ use crate::text;
 use crate::time::Timestamp;
 
 /// A wish. Features return wishes; only the merge turns them into an answer.
+///
+/// ```
+/// use substrate_core::Wish;
+///
+/// let wish = Wish::context("2 files changed".to_owned(), Some("git status".to_owned()));
+/// assert_eq!(wish.words(), "2 files changed");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Text for the model, on a channel that the client delivers.

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! $ substrate send --to CalmOtter --subject "API frozen" --body "Please don't touch src/api."
-//! #42 to CalmOtter: told when its turn ends.
+//! Sent #42 to CalmOtter (working: when its turn ends).
 //! ```
 //!
 //! Invariants:

@@ -1,5 +1,7 @@
 //! Words as text: quoted for a shell, and split as a shell splits them.
 
+use substrate_core::text::shell_word;
+
 use super::Word;
 
 /// Words as they could be written: what a shell would replace stays so.
@@ -9,19 +11,9 @@ pub(super) fn as_script(words: &[Word]) -> String {
         if is_raw {
             return word.text.clone();
         }
-        quote(&word.text)
+        shell_word(&word.text)
     };
     words.iter().map(one).collect::<Vec<_>>().join(" ")
-}
-
-/// One word as it is written for a shell.
-fn quote(text: &str) -> String {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"+-./:=@_,%^".contains(&b);
-    // `^` begins a history expansion where it comes first.
-    if !text.is_empty() && text.bytes().all(is_plain) && !text.starts_with('^') {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Words with quotes and backslashes, without anything that a shell would replace. `None`: a quote does not end.
@@ -85,7 +77,7 @@ mod tests {
     #[case::substitution("$(x)", "'$(x)'")]
     #[case::history("^a", "'^a'")]
     fn a_word_is_quoted_where_a_shell_needs_it(#[case] word: &str, #[case] expected: &str) {
-        assert_eq!(quote(word), expected);
+        assert_eq!(as_script(&[Word::plain(word)]), expected);
         assert_eq!(split(expected), Some(vec![word.to_owned()]), "and read back");
     }
 

@@ -217,7 +217,7 @@ fn remnants() {
         }),
         ("left-in-git", Warning, |f| {
             let guards = vec![PathBuf::from("/repo/.git/hooks")];
-            f.remnants = Some(Remnants { guards, ..Remnants::default() });
+            f.remnants = Some(Remnants { commit_hooks: guards, ..Remnants::default() });
         }),
         ("left-status-line", Warning, |f| {
             let status_lines = vec![PathBuf::from("/home/dev/settings.json")];

@@ -1,4 +1,4 @@
-//! What the guard asks git: where the hooks are, and what is staged.
+//! What the commit hook asks git: where the hooks are, and what is staged.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

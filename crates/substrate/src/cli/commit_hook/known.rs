@@ -1,4 +1,4 @@
-//! Where the guard was put, so that an uninstall finds it: one folder of hooks per line, in the state home.
+//! Where the commit hook was installed, so that an uninstall finds it: one folder of hooks per line, in the state home.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::script::Standing;
 use crate::config::{Env, Home};
 use crate::fsx;
 
-/// Notes where the guard is now, or that it is gone. Nothing depends on it but an uninstall, so a disk that is full does not
+/// Notes where the commit hook is now, or that it is gone. Nothing depends on it but an uninstall, so a disk that is full does not
 /// stop anybody.
 pub(super) fn note(home: &Home, hooks: &Path, is_there: bool) {
     let (file, before) = (file(home), noted(home));
@@ -25,7 +25,7 @@ pub(super) fn note(home: &Home, hooks: &Path, is_there: bool) {
     };
 }
 
-/// The folders that have our guard: those that were noted, and those of the projects that we know of.
+/// The folders that have our commit hook: those that were noted, and those of the projects that we know of.
 pub(super) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
     let of_project = |project: &String| {
         let is_repository = Path::new(project).join(".git").exists();

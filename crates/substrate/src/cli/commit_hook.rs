@@ -42,19 +42,19 @@ pub(super) fn command() -> Command {
         .subcommand(with("run", "What the hook does: look at the staged files"))
 }
 
-/// The folders of hooks that have our guard, as far as we know.
+/// The folders of hooks that have our commit hook, as far as we know.
 pub(crate) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
     known::installed(home, env, projects)
 }
 
-/// Takes the guard out of a folder of hooks.
+/// Removes the commit hook from a folder of hooks.
 pub(super) fn take_out(home: &Home, hooks: &Path) -> Result<()> {
     script::uninstall(hooks)?;
     known::note(home, hooks, false);
     Ok(())
 }
 
-/// Every question that the guard has for git about a folder.
+/// Every question that the commit hook asks git about a folder.
 #[cfg(test)]
 pub(crate) fn asks(dir: &Path) -> Vec<bool> {
     let env = Env::of_this_process();
