@@ -37,7 +37,7 @@ impl<'de> Deserialize<'de> for MessageId {
         let text = match Value::deserialize(from)? {
             Value::Number(number) => number.to_string(),
             Value::String(text) => text,
-            other => return Err(D::Error::custom(format!("`{other}` is no message"))),
+            other => return Err(D::Error::custom(format!("`{other}` is not a message"))),
         };
         text.parse().map_err(D::Error::custom)
     }
@@ -51,8 +51,8 @@ pub(super) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
             .into_iter()
             .map(|item| item.as_str().map(str::to_owned).ok_or(item))
             .collect::<Result<_, _>>()
-            .map_err(|item| D::Error::custom(format!("`{item}` is no name")))?,
-        other => return Err(D::Error::custom(format!("`{other}` is no list of names"))),
+            .map_err(|item| D::Error::custom(format!("`{item}` is not a name")))?,
+        other => return Err(D::Error::custom(format!("`{other}` is not a list of names"))),
     };
     Ok(listed
         .iter()

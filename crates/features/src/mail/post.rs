@@ -163,7 +163,7 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
     let said = words::name(text);
     let at = at.ok_or_else(|| {
         VerbError::user(
-            format!("`{said}` is no time"),
+            format!("`{said}` is not a time"),
             "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`",
         )
     })?;

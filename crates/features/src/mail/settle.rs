@@ -37,7 +37,7 @@ enum Sign {
     Prompt {
         from_person: bool,
     },
-    /// A conversation begins (compaction is no beginning).
+    /// A conversation begins (a compaction does not count).
     Start,
     End,
     Nothing,

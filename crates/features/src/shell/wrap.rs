@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
 use super::wrappers::{runner, wrapper};
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested};
+use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested, quote};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];

@@ -41,7 +41,7 @@ fn a_turn_from_its_prompt_to_its_end() {
 }
 
 #[test]
-fn nobody_works_whose_client_is_gone() {
+fn an_agent_whose_client_is_gone_does_not_work() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     happens(&mut stage, "otter", EventKind::PermissionRequest, before("rm x"));
@@ -94,7 +94,7 @@ fn subagents_have_a_status_of_their_own_and_leave_with_their_end() {
 }
 
 #[test]
-fn the_compaction_fork_is_nobody() {
+fn the_compaction_fork_has_no_status() {
     let mut stage = two();
     let actor = Actor::Subagent { id: SafeId::new("f1").unwrap(), kind: String::new() };
     let event = Event { actor, ..of(&stage, "lion", EventKind::SubagentStop, stop("x")) };
@@ -103,7 +103,7 @@ fn the_compaction_fork_is_nobody() {
 }
 
 #[test]
-fn whoever_was_looked_at_is_checked_until_something_changes() {
+fn a_checked_agent_stays_checked_until_something_changes() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     let nothing = call(&mut stage, &["fleet", "check"], json!({"names": ["NobleLion"]})).unwrap();

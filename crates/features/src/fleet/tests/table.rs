@@ -188,7 +188,7 @@ fn a_stop_that_is_held_goes_on_and_one_that_waits_for_mail_is_done() {
 }
 
 #[test]
-fn where_nobody_watches_nobody_is_asked() {
+fn an_unattended_session_asks_no_one() {
     let unattended = Event { attended: Some(false), ..event(K::PermissionRequest, before("rm x")) };
     assert_eq!(next(Some(&was(Working)), &unattended, &Verdict::default()), None);
     let refused = event(K::PermissionDenied, failed("rm x", false));

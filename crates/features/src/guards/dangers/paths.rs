@@ -302,7 +302,7 @@ pub(in crate::guards) fn is_whole(path: &str, roots: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::guards::*;
+    use super::*;
     use crate::shell;
     use rstest::rstest;
 

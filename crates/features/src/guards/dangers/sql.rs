@@ -90,7 +90,7 @@ fn without_texts(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::guards::*;
+    use super::*;
     use rstest::rstest;
 
     #[rstest]

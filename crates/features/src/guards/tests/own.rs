@@ -39,7 +39,7 @@ fn a_risky_command_is_refused_once_and_then_a_person_decides() {
 }
 
 #[test]
-fn nobody_is_asked_where_nobody_is() {
+fn an_unattended_session_never_asks() {
     let mut stage = Stage::new("");
     for _ in 0..2 {
         let event = Event { attended: Some(false), ..bash_event(&stage, LION, "git reset --hard") };

@@ -127,7 +127,7 @@ fn of_skill() -> Value {
 }
 
 #[test]
-fn a_skills_own_rules_count_for_whoever_works_by_it() {
+fn a_skills_own_rules_count_for_agents_that_work_by_it() {
     let mut stage = at_work(ON, &of_skill());
     assert_eq!(
         said(&bash(&mut stage, LION, "git push")),

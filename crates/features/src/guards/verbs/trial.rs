@@ -189,7 +189,7 @@ impl VerbArgs for Backtest {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let span = parse_span(&self.since).ok_or_else(|| {
             VerbError::user(
-                format!("`{}` is no duration", one_line(&self.since, 40)),
+                format!("`{}` is not a duration", one_line(&self.since, 40)),
                 "write it like `15m`, `2h` or `7d`",
             )
         })?;

@@ -99,7 +99,7 @@ fn only_urgent_mail_comes_between_tool_calls(#[case] kind: EventKind) {
 }
 
 #[test]
-fn nobody_stops_before_it_knows() {
+fn an_agent_does_not_stop_before_it_has_seen_its_mail() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "Please review this");
     send(&mut stage, &inside("lion"), "CalmOtter", "Status update");

@@ -41,7 +41,7 @@ fn a_sender_learns_when_each_recipient_will_know() {
 #[case::no_body(json!({"to": "CalmOtter", "body": null}), "there is no text", "add `--body TEXT` or `--body-file FILE`")]
 #[case::big_body(json!({"to": "CalmOtter", "body": "x".repeat((1 << 20) + 1)}), "the body is longer than 1 MB", "send the path of a file instead")]
 #[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time to come")]
-#[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is no time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
+#[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is not a time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
 #[case::no_thread(json!({"to": "CalmOtter", "thread": 9}), "there is no message #9 in your mailbox", "`substrate inbox --all` lists what is there")]
 fn a_mistake_sends_nothing(#[case] part: Value, #[case] message: &str, #[case] hint: &str) {
     let mut stage = two();
@@ -69,7 +69,7 @@ fn there_are_64_recipients_at_the_most() {
 }
 
 #[test]
-fn nobody_in_particular_sends_nothing() {
+fn an_unknown_sender_sends_nothing() {
     let mut stage = two();
     let stranger = Caller { inside_client: true, ..Caller::default() };
     let body = json!({"to": "User", "subject": "s", "body": "b"});

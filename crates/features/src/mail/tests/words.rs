@@ -74,7 +74,7 @@ Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"â€
 }
 
 #[test]
-fn nobody_is_told_to_answer_substrate() {
+fn agents_are_not_asked_to_answer_substrate() {
     let ours = Introduced { is_ours: true, ..line(9, "Substrate", "No ack", Priority::Normal) };
     let text = reason(Count(1), &[ours]).text;
     assert!(text.ends_with("\nUse `substrate read 9` to read it."), "{text}");

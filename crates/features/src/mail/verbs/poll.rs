@@ -210,7 +210,7 @@ fn wait_for(cx: &mut Cx<'_>, who: &Who, until: i64, body: Value) -> Result<WaitF
 fn span(text: &str) -> Result<i64, VerbError> {
     parse_span(text).ok_or_else(|| {
         VerbError::user(
-            format!("`{}` is no duration", words::name(text)),
+            format!("`{}` is not a duration", words::name(text)),
             "write it like `30s`, `10m` or `1h`",
         )
     })
