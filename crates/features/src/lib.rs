@@ -140,7 +140,6 @@ mod tests {
             "its profiles add to the user's: only what it may turn on counts",
         ),
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
-        ("context.on", ProjectMay::TurnOn, "a feature"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),

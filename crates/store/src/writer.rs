@@ -98,11 +98,6 @@ impl Writer {
         self.log.as_ref().map_or(0, Log::bytes)
     }
 
-    /// A number that changes when another connection has written to the database.
-    pub fn foreign_writes(&mut self) -> Result<i64, DbError> {
-        self.conn.query_row("pragma data_version", [], |row| row.get(0)).map_err(db_error)
-    }
-
     /// Begins a transaction that writes.
     pub fn begin(&mut self, durability: Durability) -> Result<Tx<'_>, DbError> {
         if let Some(log) = &mut self.log {

@@ -394,11 +394,6 @@ contract! {
         store.writer.probe().unwrap();
         assert_eq!(store.names(), ["a"]);
     }
-    its_own_writes_are_not_foreign(store) {
-        let before = store.writer.foreign_writes().unwrap();
-        store.commit(|db| add(db, "a"));
-        assert_eq!(store.writer.foreign_writes().unwrap(), before);
-    }
     looking_after_it_loses_nothing(store) {
         store.commit(|db| add(db, "a"));
         store.writer.copy_log_aside().unwrap();
