@@ -178,8 +178,7 @@ pub(in crate::mail) fn unread(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<MailboxRow>, DbError> {
-    let free = now.plus_ms(-CLAIM_MS).0;
-    db.rows(UNREAD, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
+    not_read(db, UNREAD, of, now, limit)
 }
 
 /// What was announced once, and not read since.
@@ -189,8 +188,18 @@ pub(in crate::mail) fn announced(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<MailboxRow>, DbError> {
+    not_read(db, ANNOUNCED, of, now, limit)
+}
+
+fn not_read(
+    db: &mut dyn Db,
+    sql: &str,
+    of: Mailbox<'_>,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<MailboxRow>, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
-    db.rows(ANNOUNCED, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
+    db.rows(sql, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }
 
 /// Whether an agent, or one of its subagents, has got or sent anything.
@@ -276,53 +285,35 @@ pub(in crate::mail) fn mark(
     mark: Mark,
     now: Timestamp,
 ) -> Result<bool, DbError> {
-    let (sql, values): (&str, &[Param<'_>]) = match mark {
-        Mark::Claimed => (
-            "update deliveries set claimed_ms = $4
-             where message = $1 and agent = $2 and sub = $3 and seen_ms is null and injected_ms is null",
-            &[now.0.into()],
-        ),
-        Mark::Seen(how) => (
-            "update deliveries set injected_ms = coalesce(injected_ms, $4), seen_ms = coalesce(seen_ms, $4),
-               channel = coalesce(channel, $5)
-             where message = $1 and agent = $2 and sub = $3",
-            &[now.0.into(), how.into()],
-        ),
-        Mark::Read(how) => (
-            "update deliveries set injected_ms = coalesce(injected_ms, $4), seen_ms = coalesce(seen_ms, $4),
-               read_ms = coalesce(read_ms, $4), channel = coalesce(channel, $5)
-             where message = $1 and agent = $2 and sub = $3",
-            &[now.0.into(), how.into()],
-        ),
+    const SHOWN: &str = "injected_ms = coalesce(injected_ms, $4), seen_ms = coalesce(seen_ms, $4), channel = coalesce(channel, $5)";
+    const READ: &str = "read_ms = coalesce(read_ms, $4)";
+    const BOXED: &str = "box = $5, boxed_ms = $4, snooze_ms = null";
+    let (set, values): (String, &[Param<'_>]) = match mark {
+        Mark::Claimed => ("claimed_ms = $4".to_owned(), &[now.0.into()]),
+        Mark::Seen(how) => (SHOWN.to_owned(), &[now.0.into(), how.into()]),
+        Mark::Read(how) => (format!("{SHOWN}, {READ}"), &[now.0.into(), how.into()]),
         Mark::Acked => (
-            "update deliveries set acked_ms = coalesce(acked_ms, $4), injected_ms = coalesce(injected_ms, $4),
-               seen_ms = coalesce(seen_ms, $4), read_ms = coalesce(read_ms, $4), channel = coalesce(channel, $5)
-             where message = $1 and agent = $2 and sub = $3",
+            format!("{SHOWN}, {READ}, acked_ms = coalesce(acked_ms, $4)"),
             &[now.0.into(), "ack".into()],
         ),
-        Mark::Starred(on) => (
-            "update deliveries set starred = $4 where message = $1 and agent = $2 and sub = $3",
-            &[i64::from(on).into()],
-        ),
+        Mark::Starred(on) => ("starred = $4".to_owned(), &[i64::from(on).into()]),
         Mark::Snoozed(until) => (
-            "update deliveries set snooze_ms = $5, box = 'inbox', boxed_ms = $4
-             where message = $1 and agent = $2 and sub = $3",
+            "snooze_ms = $5, box = 'inbox', boxed_ms = $4".to_owned(),
             &[now.0.into(), until.0.into()],
         ),
-        Mark::Archived => (
-            "update deliveries set box = $5, boxed_ms = $4, snooze_ms = null
-             where message = $1 and agent = $2 and sub = $3",
-            &[now.0.into(), "archive".into()],
-        ),
-        Mark::Trashed => (
-            "update deliveries set box = $5, boxed_ms = $4, snooze_ms = null
-             where message = $1 and agent = $2 and sub = $3",
-            &[now.0.into(), "trash".into()],
-        ),
+        Mark::Archived => (BOXED.to_owned(), &[now.0.into(), "archive".into()]),
+        Mark::Trashed => (BOXED.to_owned(), &[now.0.into(), "trash".into()]),
     };
+    // A claim is only for what no answer has shown yet.
+    let also = match mark {
+        Mark::Claimed => " and seen_ms is null and injected_ms is null",
+        _ => "",
+    };
+    let sql =
+        format!("update deliveries set {set} where message = $1 and agent = $2 and sub = $3{also}");
     let mut params: Vec<Param<'_>> = vec![message.into(), of.agent.into(), of.sub.into()];
     params.extend_from_slice(values);
-    Ok(db.execute(sql, &params)? > 0)
+    Ok(db.execute(&sql, &params)? > 0)
 }
 
 fn open(row: &dyn Row) -> Result<MailboxRow, DbError> {
