@@ -42,7 +42,7 @@ pub fn tmux_servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "fleet",
-    about: "Shows who works, who is done and who needs you; in tmux by colours.",
+    about: "Shows who works, who is done and who needs you, in tmux by colours.",
     migrations: ops::MIGRATIONS,
     keys: &[
         Key {

@@ -40,14 +40,14 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "guards",
-    about: "Keeps agents from destructive commands, and from whatever your own rules say.",
+    about: "Keeps agents from destructive commands, and enforces your own rules.",
     migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "guards.on",
             kind: Kind::Bool,
             default: "true",
-            about: "Whether rules are looked at.",
+            about: "Judge what agents do by rules.",
             project: ProjectMay::TurnOn,
             profiles: &[],
         },
@@ -71,7 +71,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "guards.allow",
             kind: Kind::Texts,
             default: "[]",
-            about: "Built-in rules that are switched off, by name, e.g. `[\"git-reset-hard\"]`.",
+            about: "Built-in rules to switch off, by name, e.g. `[\"git-reset-hard\"]`.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },

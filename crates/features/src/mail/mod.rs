@@ -43,7 +43,7 @@ const NAME: &str = "mail";
 
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
-    about: "Carries messages between agents and people, and knows which of them arrived.",
+    about: "Carries messages between agents and people, and tracks which of them arrived.",
     migrations: &[schema::TABLES, search::TABLE, schema::WHOLE],
     consider: Some(policy::consider),
     record: Some(policy::record),

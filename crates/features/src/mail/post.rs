@@ -69,7 +69,7 @@ pub(super) fn recipients(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<Recipi
         }
         if out.len() > MAX_RECIPIENTS {
             return Err(VerbError::user(
-                format!("a message goes to {MAX_RECIPIENTS} recipients at the most"),
+                format!("a message goes to {MAX_RECIPIENTS} recipients at most"),
                 "`substrate publish` reaches all who follow a topic",
             ));
         }
@@ -168,7 +168,7 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
         )
     })?;
     if at <= now {
-        return Err(VerbError::user(format!("`{said}` has passed"), "name a time to come"));
+        return Err(VerbError::user(format!("`{said}` has passed"), "name a time in the future"));
     }
     Ok(at)
 }
@@ -177,7 +177,7 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
 pub(super) fn me(cx: &Cx<'_>) -> Result<Who, VerbError> {
     cx.who.clone().ok_or_else(|| {
         VerbError::user(
-            "it is not known whose mailbox this is",
+            "can't tell whose mailbox this is",
             "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names one",
         )
     })

@@ -21,7 +21,7 @@ const MAX_STEPS_PER_RULE: u64 = 100_000;
 /// This many bytes of text cost one step.
 const BYTES_PER_STEP: usize = 64;
 
-pub(in crate::guards) const TOO_LONG: &str = "it was not judged: with the rules before it, it would take too long at this event; loop over less, or have fewer rules";
+pub(in crate::guards) const TOO_LONG: &str = "it was not judged: with the rules before it, it takes too long at this event; loop over less, or have fewer rules";
 
 /// The function that pays for a loop. Its name can't be written in a condition.
 pub(super) const PAY: &str = "@pay";

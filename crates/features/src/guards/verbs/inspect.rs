@@ -161,7 +161,7 @@ impl VerbArgs for Check {
                     if n == 1 { "" } else { "s" },
                     problems.join("\n  ")
                 ),
-                "mend them in the files named above; a rule that can't be read does nothing, unless it has `fails = \"closed\"`",
+                "fix them in the files named above; a rule that can't be read does nothing, unless it has `fails = \"closed\"`",
             ));
         }
         let mut text: String =

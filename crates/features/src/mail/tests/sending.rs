@@ -40,7 +40,7 @@ fn a_sender_learns_when_each_recipient_will_know() {
 #[case::long_subject(json!({"to": "CalmOtter", "subject": "x".repeat(201)}), "the subject has more than 200 characters", "put the rest into the body")]
 #[case::no_body(json!({"to": "CalmOtter", "body": null}), "there is no text", "add `--body TEXT` or `--body-file FILE`")]
 #[case::big_body(json!({"to": "CalmOtter", "body": "x".repeat((1 << 20) + 1)}), "the body is longer than 1 MB", "send the path of a file instead")]
-#[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time to come")]
+#[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time in the future")]
 #[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is not a time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
 #[case::no_thread(json!({"to": "CalmOtter", "thread": 9}), "there is no message #9 in your mailbox", "`substrate inbox --all` lists what is there")]
 fn a_mistake_sends_nothing(#[case] part: Value, #[case] message: &str, #[case] hint: &str) {
@@ -62,7 +62,7 @@ fn there_are_64_recipients_at_the_most() {
     let names = |n: i32| (0..n).map(|n| format!("Agent{n}")).collect::<Vec<_>>();
     let body = |n| json!({"to": names(n), "subject": "s", "body": "b"});
     let (message, _) = refused(&mut stage, &person(), "send", body(65));
-    assert_eq!(message, "a message goes to 64 recipients at the most");
+    assert_eq!(message, "a message goes to 64 recipients at most");
     let out = run(&mut stage, &person(), "send", body(64));
     assert_eq!(out.json["to"].as_array().unwrap().len(), 64);
     assert!(out.text.ends_with(" and 56 more.\n"), "{}", out.text);
@@ -74,7 +74,7 @@ fn an_unknown_sender_sends_nothing() {
     let stranger = Caller { inside_client: true, ..Caller::default() };
     let body = json!({"to": "User", "subject": "s", "body": "b"});
     let (message, hint) = refused(&mut stage, &stranger, "send", body);
-    assert_eq!(message, "it is not known whose mailbox this is");
+    assert_eq!(message, "can't tell whose mailbox this is");
     assert!(hint.contains("`substrate identity current`"));
 }
 
