@@ -67,8 +67,8 @@ pub struct Pane {
 }
 
 impl Pane {
-    /// From what the multiplexer puts into the environment: `SOCKET,PID,SESSION` and the pane's id. Nothing for what is
-    /// not of that form: both go to another program.
+    /// From what the multiplexer puts into the environment: `SOCKET,PID,SESSION` and the pane's id. Anything of another
+    /// form is refused, because both values go to another program.
     pub fn of(server: &str, id: &str) -> Option<Self> {
         let socket = server.split(',').next().unwrap_or_default();
         let digits = id.strip_prefix('%').unwrap_or_default();
@@ -104,7 +104,7 @@ impl Actor {
         }
     }
 
-    /// The client's own helper that summarises a conversation; it is nobody, and nothing may hold it up.
+    /// The client's own helper that summarises a conversation. It has no identity, and nothing may delay it.
     pub fn is_compaction_fork(&self) -> bool {
         matches!(self, Self::Subagent { kind, .. } if kind.is_empty())
     }
@@ -116,14 +116,14 @@ macro_rules! event_kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum EventKind {
             $($kind,)+
-            /// No event of the client's, but our own process beside a session that has stopped: a block starts a turn.
+            /// Not a client event: our own process beside a stopped session. A block starts a turn.
             Waiter,
-            /// No event of the client's, but what it shows beside its events: it sends none when a person interrupts a
-            /// turn, or answers a dialog with no.
+            /// Not a client event: what the client shows beside its events. It sends none when a person interrupts a
+            /// turn or declines a dialog.
             Activity,
             /// The `SessionEnd` of a client whose session goes on in another client process.
             ClientLeft,
-            /// Well-formed, but no event that we know.
+            /// Well-formed, but unknown to us.
             Unknown,
             /// Not even well-formed.
             Malformed,
@@ -228,7 +228,7 @@ impl Activity {
     pub const IDLE: &'static str = "ActivityIdle";
 }
 
-/// How a session began.
+/// How a session started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartSource {
     Startup,
@@ -341,7 +341,7 @@ pub enum Detail {
         path: String,
         word: Option<String>,
     },
-    /// Bytes that are no event; `error` says why.
+    /// Bytes that are not an event. `error` says why.
     Malformed {
         error: String,
         excerpt: String,
@@ -354,7 +354,7 @@ impl Event {
         matches!(self.kind, EventKind::Stop | EventKind::SubagentStop)
     }
 
-    /// What the client showed, where this is no event of its own.
+    /// What the client showed, if this is not an event of its own.
     pub fn activity(&self) -> Option<Activity> {
         match self.detail {
             Detail::Activity { now, .. } => Some(now),
@@ -387,7 +387,7 @@ impl Event {
         }
     }
 
-    /// An event of that kind with nothing else said; the starting point of tests and of malformed input.
+    /// An event of this kind with nothing else set. Tests and malformed input start from it.
     pub fn bare(client: &'static str, kind: EventKind, at: Timestamp) -> Self {
         Self {
             client,

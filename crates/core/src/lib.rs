@@ -1,7 +1,7 @@
 //! The pure core: what happened (`Event`), what features want (`Wish`), what is answered (`Verdict`).
 //!
-//! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as
-//! arguments, so that every policy can be tested by the hundred without a process.
+//! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as arguments,
+//! so policies are tested by the hundred without a process.
 
 pub mod db;
 pub mod effect;

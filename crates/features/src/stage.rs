@@ -13,7 +13,7 @@ use substrate_core::{
     Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
     Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
 };
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
@@ -124,14 +124,17 @@ impl Stage {
         let toml = &format!("{toml}{off}");
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(
+            crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)),
+        );
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
             backups: folder.path(),
             patience: Duration::from_secs(5),
         };
-        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
+        let Prepared { writer, .. } =
+            Database::at(&folder.path().join("db")).prepare(&setup).unwrap();
         Self {
             folder,
             writer,
@@ -183,7 +186,7 @@ impl Stage {
 
     /// Whether that changes anything, as the host asks before it is an event.
     pub(crate) fn is_news(&mut self, event: &Event) -> bool {
-        self.with(|cx| engine::is_news(crate::ALL, cx, event).unwrap())
+        self.with(|cx| engine::is_news(crate::probe::with_all(), cx, event).unwrap())
     }
 
     /// One event through the engine, with all features. No feature may fail.
@@ -226,7 +229,7 @@ impl Stage {
         may_look: bool,
     ) -> Outcome {
         let around = Surroundings {
-            features: crate::ALL,
+            features: crate::probe::with_all(),
             settings: &self.settings,
             facts,
             world: &self.machine,
@@ -253,7 +256,7 @@ impl Stage {
 
     /// Answers which files are meant, by their words: `/repo` and `/other` are working trees, in which git ignores `target`.
     fn look_up(&mut self, event: &Event) {
-        for need in engine::needs(crate::ALL, event, &self.settings) {
+        for need in engine::needs(crate::probe::with_all(), event, &self.settings) {
             if matches!(need, Need::Room { .. }) && self.facts.room(&need).is_none() {
                 self.facts.insert(need, Found::Room(Room::There));
                 continue;
@@ -280,7 +283,7 @@ impl Stage {
 
     /// Whether an answer reached the client.
     pub(crate) fn printed(&mut self, request: RequestId, reached: bool) {
-        self.with(|cx| engine::printed(crate::ALL, cx, request, reached).unwrap());
+        self.with(|cx| engine::printed(crate::probe::with_all(), cx, request, reached).unwrap());
     }
 
     /// A command.
@@ -291,8 +294,10 @@ impl Stage {
         path: &[&str],
         body: Value,
     ) -> Result<Output, VerbError> {
-        let verb =
-            crate::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path);
+        let verb = crate::probe::with_all()
+            .iter()
+            .flat_map(|feature| feature.verbs)
+            .find(|verb| verb.path == path);
         let verb = verb.unwrap_or_else(|| panic!("no verb {path:?}"));
         let mut facts = self.facts.clone();
         loop {
@@ -302,7 +307,7 @@ impl Stage {
                 world: &self.machine,
                 ..Cx::new(self.now, &mut tx, &self.settings)
             };
-            cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
+            cx.who = engine::identify(crate::probe::with_all(), &mut cx, caller).unwrap();
             verb::admit(verb.path, verb.audience, &cx.standing)?;
             let out = (verb.run)(&mut cx, caller, body.clone());
             let missing = cx.missing.take();
@@ -353,7 +358,7 @@ fn settings(toml: &str) -> Settings {
 }
 
 fn layered(files: &[(Scope, &str)]) -> Settings {
-    let keys = crate::keys();
+    let keys = crate::probe::keys();
     let read = |(scope, toml): &(Scope, &str)| Layer::read(*scope, "test", toml, &keys);
     let layers: Vec<Layer> = files.iter().map(read).collect();
     let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What can go wrong with a database file, in the words of the person who has to mend it.
+//! What can go wrong with a database file, in words for the person who has to fix it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
 /// The smallest page that a database can have.
 const MIN_PAGE: u64 = 512;
 
-/// An error where a file is there but too short for a database: SQLite would take it for a new one.
+/// Fails if a file is too short for a database. SQLite would take it for a new one.
 pub(crate) fn refuse_empty(path: &Path) -> Result<(), DbError> {
     match std::fs::metadata(path).map(|found| found.len()) {
         Ok(n @ 0..MIN_PAGE) => Err(DbError::Corrupt { detail: format!("the file has {n} bytes") }),

@@ -7,9 +7,8 @@ use crate::bind;
 
 /// An open transaction. Dropped without `commit`, it never happened.
 ///
-/// A disk that fails ends it: SQLite may have rolled back by itself, and a statement after that would be committed on
-/// its own. So every later statement is refused with the same error, and so is the commit, even where the failure was
-/// contained by a feature.
+/// A failing disk ends it. SQLite may have rolled back on its own, and a later statement would be committed alone. So
+/// every later statement and the commit fail with the same error, even if the engine contained the first failure.
 #[derive(Debug)]
 pub struct Tx<'a> {
     conn: &'a Connection,
@@ -40,7 +39,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// What has ended this transaction already, if anything has.
+    /// What has already ended this transaction, if anything.
     pub fn failure(&self) -> Option<&DbError> {
         self.failed.as_ref()
     }

@@ -10,13 +10,15 @@ use substrate_core::{Db as _, DbError, Memo, Timestamp};
 use crate::bind;
 use crate::error::{StoreError, db_error, refuse_empty};
 use crate::log::{self, Log};
+use crate::memory::{self, TakenOver};
 use crate::migrate::{self, Schema};
 use crate::tx::Tx;
 
 /// Whether a commit must be on the disk itself before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last moments. For what was promised to no caller.
+    /// Survives the death of any process. A power cut may take the last moments. For writes that no caller was
+    /// promised.
     Normal,
     /// On disk. For everything that is acknowledged to a caller.
     Full,
@@ -78,7 +80,7 @@ impl Writer {
         self.log.is_none()
     }
 
-    /// Leaves copying the log into the database to a thread, so that no commit pays for it.
+    /// Lets a thread copy the log into the database, so that no commit pays for it.
     pub fn copy_log_aside(&mut self) -> Result<(), StoreError> {
         self.log.as_mut().map_or(Ok(()), |log| log.copy_aside(&self.path))
     }
@@ -97,11 +99,6 @@ impl Writer {
     /// How long the log is, as SQLite said after the last commit.
     pub fn log_bytes(&self) -> u64 {
         self.log.as_ref().map_or(0, Log::bytes)
-    }
-
-    /// A number that changes when another connection has written to the database.
-    pub fn foreign_writes(&mut self) -> Result<i64, DbError> {
-        self.conn.query_row("pragma data_version", [], |row| row.get(0)).map_err(db_error)
     }
 
     /// Begins a transaction that writes.
@@ -124,8 +121,8 @@ impl Writer {
         Ok(Tx::begun(&self.conn, Some(&mut self.memo)))
     }
 
-    /// Begins a transaction in which reading works whoever holds the database, and writing fails at once. It is never
-    /// committed.
+    /// Begins a transaction for reading. It works while another process holds the database, writing fails at once, and
+    /// it is never committed.
     pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         Tx::begin_reading(&self.conn)
@@ -149,6 +146,17 @@ impl Writer {
             log::checkpoint(&self.conn, "passive")?;
         }
         Ok(())
+    }
+
+    /// For a database in memory: takes over the rows of these tables, as far as they can be read from the disk. The
+    /// answer says what is missing.
+    pub fn take_over(&mut self, database: &Path, tables: &[&str]) -> Result<TakenOver, DbError> {
+        memory::seed(self, database, tables)
+    }
+
+    /// Writes what a database in memory took over, and what changed in it since, to this one.
+    pub fn take_back(&mut self, memory: &Self, taken: &TakenOver) -> Result<(), DbError> {
+        memory::give_back(memory, self, taken)
     }
 
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {

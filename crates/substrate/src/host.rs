@@ -20,7 +20,7 @@ use substrate_core::{
     Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
     verb,
 };
-use substrate_store::Setup;
+use substrate_store::{Database, Setup};
 
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
@@ -115,7 +115,7 @@ pub(crate) fn open(
 ) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
     let setup =
         Setup { schema: &schema(), now: clock::now(), backups: &home.backups(), patience: BUSY };
-    let opened = substrate_store::prepare(&home.database(), &setup)?;
+    let opened = Database::at(&home.database()).prepare(&setup)?;
     if let Some(backup) = opened.backup {
         tracing::info!(backup = %backup.display(), "database migrated");
     }

@@ -1,13 +1,13 @@
 //! What an installation can leave behind outside of the state home, and that acts or is in the way: hooks in tmux servers, the
-//! git guard in repositories, status lines, scripts and skills. The doctor names it, and `substrate uninstall` takes it out.
+//! commit hook in repositories, status lines, scripts and skills. The doctor names it, and `substrate uninstall` takes it out.
 
 use std::path::{Path, PathBuf};
 
 use substrate_clients::claude_code::install::SETTINGS;
 use substrate_core::{Db, DbError};
-use substrate_store::Readers;
+use substrate_store::Database;
 
-use crate::cli::guard;
+use crate::cli::commit_hook;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::fsx;
@@ -22,8 +22,8 @@ const MAX_PROJECTS: i64 = 200;
 pub(crate) struct Remnants {
     /// The sockets of tmux servers that call us.
     pub(crate) tmux: Vec<String>,
-    /// Folders of git hooks that have our guard.
-    pub(crate) guards: Vec<PathBuf>,
+    /// Folders of git hooks that have our commit hook.
+    pub(crate) commit_hooks: Vec<PathBuf>,
     /// Settings files of the client whose status line is ours.
     pub(crate) status_lines: Vec<PathBuf>,
     /// Scripts and skills of ours in the client's folder.
@@ -43,7 +43,7 @@ pub(crate) fn look(env: &Env, home: &Home, dir: &Path) -> Remnants {
     let projects = read(home, |db| substrate_features::projects(db, MAX_PROJECTS));
     Remnants {
         tmux: sockets,
-        guards: guard::installed(home, env, &projects),
+        commit_hooks: commit_hook::installed(home, env, &projects),
         status_lines: settings_files(env, home, dir)
             .into_iter()
             .filter(|file| matches!(without_status_line(file), Ok(Some(_))))
@@ -59,7 +59,7 @@ fn read(
     if !home.database().is_file() {
         return Vec::new();
     }
-    Readers::new(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
+    Database::at(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
 }
 
 /// The settings files of the client that count here, and those that something was installed into.

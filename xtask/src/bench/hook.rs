@@ -95,7 +95,7 @@ fn report(subjects: &[Subject], n_rounds: usize, same: bool) -> Result<bool> {
 
 /// The same rule must give the same bytes, whether a daemon runs or is started for it.
 fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
-    let rule = "[daemon]\nautostart = false\n[probe]\nrules = [\"PreToolUse Bash deny: no\"]\n";
+    let rule = "[daemon]\nautostart = false\n[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"no\"\nnext = \"Leave it.\"\n";
     let verdict = |sandbox: &Sandbox| -> Result<Vec<u8>> {
         sandbox.settings(rule)?;
         // The daemon looks at its settings again after a tenth of a second.
@@ -107,7 +107,7 @@ fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
         Ok(ran.stdout)
     };
     let (up, away) = (verdict(&homes.up)?, verdict(&homes.away)?);
-    ensure!(String::from_utf8_lossy(&up).contains("deny"), "the probe rule did not deny anything");
+    ensure!(String::from_utf8_lossy(&up).contains("deny"), "the rule did not deny anything");
     std::thread::sleep(Duration::from_millis(150));
     Ok(up == away)
 }

@@ -122,7 +122,7 @@ fn fill(db: &Connection, done: usize, n: usize) -> Result<()> {
          select unixepoch() * 1000 - 86400000 + i / 200, printf('%032x', i), 'claude-code', 'PreToolUse',
            printf('7ac89518-7bff-44f2-b7cc-%012x', i / 1000), 'main', 'Write', printf('toolu_%024x', i),
            '/home/dev/app', '{{\"file_path\":\"/home/dev/app/src/lib.rs\",\"content\":\"fn main() {{ let total = 1; }}\"}}',
-           'allow', '[[\"journal\",12],[\"probe\",3]]', 140, 'daemon', 2048, 0 from n;
+           'allow', '[[\"journal\",12],[\"mail\",3]]', 140, 'daemon', 2048, 0 from n;
          insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
          select session, client, cwd, min(id), max(id), count(*), min(at_ms), max(at_ms) from journal
          where id > (select max(id) from journal) - {n} group by session on conflict (session) do nothing;

@@ -40,7 +40,7 @@ fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
 fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let Some(_small) = Small::new(&sandbox.state(), 2_048) else { return Ok(()) };
-    sandbox.settings("[probe]\nrules = [\"PreToolUse Bash deny: never\"]\n")?;
+    sandbox.settings("[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"no\"\nnext = \"Leave it.\"\n")?;
     sandbox.start_daemon()?;
     let mut before = Seen::default();
     before.hook(&sandbox, "toolu_before".to_owned())?;

@@ -21,14 +21,6 @@ pub(crate) const FEATURE: Feature = Feature {
     migrations: schema::MIGRATIONS,
     keys: &[
         Key {
-            name: "context.on",
-            kind: Kind::Bool,
-            default: "true",
-            about: "After a compaction, remind an agent that has had mail, a lease or an effort of who it is and of the files that it still holds.",
-            project: ProjectMay::TurnOn,
-            profiles: &[],
-        },
-        Key {
             name: "context.window",
             kind: Kind::Count,
             default: "0",

@@ -44,7 +44,7 @@ pub(super) fn transcript(event: &Event) -> Option<String> {
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let is_compact =
         matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
-    if !(is_compact || event.kind == EventKind::PreCompact) || !cx.settings.on("context.on") {
+    if !is_compact && event.kind != EventKind::PreCompact {
         return Ok(Vec::new());
     }
     let Some(who) = cx.who.clone().filter(|who| who.sub.is_empty()) else { return Ok(Vec::new()) };

@@ -1,14 +1,14 @@
-//! Events made from text, to try rules on: examples, lines of a file, entries of the journal.
+//! Tries rules on events made from text: examples, lines of a file, entries of the journal.
 
 use serde_json::{Value, json};
 use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp, ToolCall, ToolClass};
 
-use super::budget::Budget;
-use super::policy::{Judged, judge, judge_each};
+use super::cel::budget::{self, Budget};
+use super::cel::scene::{ActorWork, Scene};
+use super::cel::values::SceneHandle;
+use super::policy::{Judgement, judge, judge_each};
 use super::rule::{Action, Rule};
-use super::scene::{Around, Scene};
-use super::set::{Entry, Set};
-use super::vals::Handle;
+use super::rule_set::{LoadedRule, RuleSet};
 
 /// Where examples happen.
 pub(super) const FOLDER: &str = "/home/dev/app";
@@ -27,7 +27,10 @@ const SAMPLES: &[&str] = &[
     "",
 ];
 
-/// An event that the rule looks at, about that text: a command, a file or a prompt; or a payload in JSON.
+/// Every rule must be able to judge a line of this many commands.
+const LONG_LINE: usize = 40;
+
+/// An event that the rule looks at: this text is its command, file or prompt, or a whole JSON payload.
 pub(super) fn sample(rule: &Rule, text: &str) -> Event {
     if let Some(event) = payload(text) {
         return event;
@@ -53,7 +56,7 @@ pub(super) fn sample(rule: &Rule, text: &str) -> Event {
     event
 }
 
-/// An event from a payload in JSON, by the names that most clients use.
+/// An event from a JSON payload with the field names that most clients use.
 pub(super) fn payload(text: &str) -> Option<Event> {
     let value: Value = serde_json::from_str(text).ok().filter(Value::is_object)?;
     let kind = value["hook_event_name"].as_str().map_or(EventKind::PreToolUse, EventKind::named);
@@ -122,12 +125,15 @@ pub(super) fn tool_call(name: &str, input: &Value) -> ToolCall {
 }
 
 /// What each rule says about the event.
-pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s Entry, Judged)>) {
+pub(super) fn judge_all<'s>(
+    set: &'s RuleSet,
+    event: &Event,
+) -> (SceneHandle, Vec<(&'s LoadedRule, Judgement)>) {
     let (looking, wanted, line) = set.looking_at(event);
-    let scene = Handle(std::sync::Arc::new(Scene::new(
+    let scene = SceneHandle(std::sync::Arc::new(Scene::new(
         event,
         String::new(),
-        Around::default(),
+        ActorWork::default(),
         wanted,
         line,
     )));
@@ -135,10 +141,10 @@ pub(super) fn judge_all<'s>(set: &'s Set, event: &Event) -> (Handle, Vec<(&'s En
     (scene, judged)
 }
 
-/// The one word for what comes of it.
-pub(super) fn outcome(judged: &[(&Entry, Judged)]) -> Option<Action> {
+/// The strongest action among the rules that fired.
+pub(super) fn outcome(judged: &[(&LoadedRule, Judgement)]) -> Option<Action> {
     let fired = |action: Action| {
-        judged.iter().any(|(entry, said)| *said == Judged::Fires && entry.rule.action == action)
+        judged.iter().any(|(entry, said)| *said == Judgement::Fires && entry.rule.action == action)
     };
     [Action::Deny, Action::Ask, Action::Warn, Action::Inject]
         .into_iter()
@@ -153,7 +159,7 @@ pub(super) struct Findings {
 }
 
 /// Proves that a rule can be judged, fires where it must, and does not where it must not.
-pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
+pub(super) fn prove(set: &RuleSet, entry: &LoadedRule) -> Findings {
     let mut out = Findings::default();
     if let Err(problem) = entry.condition() {
         out.problems.push(problem.clone());
@@ -164,50 +170,56 @@ pub(super) fn prove(set: &Set, entry: &Entry) -> Findings {
         let event = sample(rule, text);
         let (looking, wanted, line) = set.looking_at(&event);
         if !looking.iter().any(|other| std::ptr::eq(*other, entry)) && !entry.is_off {
-            return Judged::Passes;
+            return Judgement::Passes;
         }
-        let scene = Scene::new(&event, String::new(), Around::default(), everything(wanted), line);
+        let scene =
+            Scene::new(&event, String::new(), ActorWork::default(), everything(wanted), line);
         let mut budget = Budget::of(&scene);
-        judge(entry, &Handle(std::sync::Arc::new(scene)), &mut budget)
+        judge(entry, &SceneHandle(std::sync::Arc::new(scene)), &mut budget)
     };
-    for (texts, wanted, what) in [
-        (&rule.matches, Judged::Fires, "must fire"),
-        (&rule.passes, Judged::Passes, "must not fire"),
+    for (texts, wanted, must, but) in [
+        (&rule.matches, Judgement::Fires, "must fire", "does not"),
+        (&rule.passes, Judgement::Passes, "must not fire", "does"),
     ] {
         for text in texts {
             match said(text) {
-                Judged::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
+                Judgement::Fails(why) => out.problems.push(format!("at `{}`: {why}", short(text))),
                 found if found != wanted => {
-                    out.problems
-                        .push(format!("it {what} at `{}`, and does otherwise", short(text)));
+                    out.problems.push(format!("it {must} at `{}`, but {but}", short(text)));
                 }
                 _ => {}
             }
         }
     }
     if rule.matches.is_empty() {
-        let tried: Vec<Judged> = SAMPLES.iter().map(|text| said(text)).collect();
-        if let Some(Judged::Fails(why)) = tried.iter().find(|said| matches!(said, Judged::Fails(_)))
+        let tried: Vec<Judgement> = SAMPLES.iter().map(|text| said(text)).collect();
+        if let Some(Judgement::Fails(why)) =
+            tried.iter().find(|said| matches!(said, Judgement::Fails(_)))
         {
             out.problems.push(why.clone());
-        } else if !tried.contains(&Judged::Fires) {
-            out.warnings.push("nothing proves that it can fire: add `matches = [\"…\"]` with a text at which it does".to_owned());
+        } else if !tried.contains(&Judgement::Fires) {
+            out.warnings.push("nothing proves that it can fire; add `matches = [\"…\"]` with a text that it fires at".to_owned());
         }
+    }
+    let long = "ls -la src && ".repeat(LONG_LINE) + "ls";
+    if said(&long) == Judgement::Fails(budget::TOO_LONG.to_owned()) {
+        out.problems
+            .push(format!("at a line of {LONG_LINE} commands it takes too long: loop over less"));
     }
     if rule.action == Action::Deny {
         for command in rule.next.split('`').skip(1).step_by(2) {
             let (_, judged) = judge_all(set, &sample(&Rule::default_for_shell(), command));
             if outcome(&judged) == Some(Action::Deny) {
                 out.problems
-                    .push(format!("`next` names `{}`, which is refused itself", short(command)));
+                    .push(format!("`next` names `{}`, which is itself refused", short(command)));
             }
         }
     }
     out
 }
 
-/// A rule that is switched off is proved all the same.
-fn everything(mut wanted: super::scene::Wanted) -> super::scene::Wanted {
+/// A rule that is switched off is proved too.
+fn everything(mut wanted: super::cel::scene::SceneParts) -> super::cel::scene::SceneParts {
     wanted.input = true;
     wanted.line = true;
     wanted.own = true;

@@ -13,7 +13,7 @@ use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
     ToolCall, ToolClass, Verb, engine,
 };
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
 use super::{ops, tick};
 
@@ -29,15 +29,18 @@ impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(
+            crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)),
+        );
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
             backups: folder.path(),
             patience: Duration::from_secs(5),
         };
-        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
-        let keys = crate::keys();
+        let Prepared { writer, .. } =
+            Database::at(&folder.path().join("db")).prepare(&setup).unwrap();
+        let keys = crate::probe::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty());
         Self { _folder: folder, writer, settings }
@@ -47,7 +50,7 @@ impl Place {
     fn happen(&mut self, event: &Event) -> engine::Outcome {
         let facts = Facts::default();
         let around = Surroundings {
-            features: crate::ALL,
+            features: crate::probe::with_all(),
             settings: &self.settings,
             facts: &facts,
             world: &Nowhere,

@@ -253,7 +253,7 @@ mod tests {
     ) {
         assert_eq!(word(path, cwd).as_deref(), expected);
         if let Some(word) = expected {
-            assert_eq!(shlex::split(word).unwrap().len(), 1);
+            assert_eq!(crate::shell::split(word).unwrap().len(), 1);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Full-text search. The one place with a dialect of its own: FTS5. The table keeps no text, only the index; its
-//! `who` column holds one word per mailbox and sender, so that a search finds nothing but one's own mail.
+//! Full-text search. The one place with a dialect of its own: FTS5. The table keeps no text, only the index; its `who`
+//! column holds one word per mailbox and sender, so that a search finds only one's own mail.
 
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
@@ -65,7 +65,7 @@ pub(super) fn find(
     )
 }
 
-/// What is searched for, as quoted terms: whatever somebody types is a word, never an operator.
+/// What is searched for, as quoted terms. Every typed word is a word, never an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Words(String);
 

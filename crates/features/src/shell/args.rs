@@ -1,9 +1,9 @@
 //! Arguments that come through a pipe: `find | xargs rm`, `echo ~ | xargs rm`, `find | while read f; do rm "$f"; done`.
 
 use super::wrap::Hidden;
-use super::{Simple, State, Word, nested};
+use super::{Simple, State, Word, piped};
 
-/// Programs that pass on all that they read.
+/// Programs that pass on everything they read.
 const PASSING: &[&str] = &["cat", "head", "sort", "tac", "tail", "tee", "tr", "uniq", "shuf"];
 
 /// A pipe with more commands is not followed.
@@ -80,7 +80,7 @@ pub(super) fn fill(
     out
 }
 
-/// A word in which something stands that is not known: below a folder that is named in full it is anything there.
+/// A word with an unknown part. Below a folder that is named in full it may be anything there.
 fn something(word: &Word, mark: &str) -> Option<Word> {
     if word.text == mark {
         return None;
@@ -95,7 +95,7 @@ fn something(word: &Word, mark: &str) -> Option<Word> {
 
 /// What a program says, as arguments.
 fn said(made: &Simple) -> Vec<Word> {
-    if let Some(words) = nested::echoed(made) {
+    if let Some(words) = piped::echoed(made) {
         return words.iter().flat_map(split).collect();
     }
     match made.name() {

@@ -1,15 +1,15 @@
 //! From characters to simple commands: quotes, substitutions, redirections, here-documents, comments, groups.
 //!
-//! Every byte is read once. Whatever looks ahead or reads a text again pays for it (`State::pay`), so the time for a line
-//! grows with its length and with nothing else.
+//! Every byte is read once. Looking ahead or reading a text again is paid for (`State::pay`), so the time depends on
+//! the length of the line alone.
 
 use super::words::Marks;
-use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, nested, wrap};
+use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, piped, wrap};
 
-/// Groups and substitutions in each other; what is deeper is not read.
+/// How deep groups and substitutions may nest. Deeper ones are not read.
 pub(super) const MAX_NESTED: u8 = 24;
 
-/// A longer name of a function is not remembered with each of its commands.
+/// A function name longer than this is not kept with each of its commands.
 pub(super) const MAX_NAME: usize = 256;
 
 /// A simple command while it is read.
@@ -21,7 +21,7 @@ pub(super) struct Draft {
     pub(super) from: Option<usize>,
     pub(super) has_hidden_args: bool,
     pub(super) outer: Option<usize>,
-    /// So many of its first words set variables, or say that they do.
+    /// How many of its first words set variables, or seem to.
     pub(super) n_assignments: usize,
 }
 
@@ -53,7 +53,7 @@ enum End {
     Bracket,
 }
 
-/// The quoting or a bracket does not end, or the line is too much to be read.
+/// A quote or a bracket does not end, or the line is too long to read.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -65,7 +65,7 @@ struct Here {
     owner: Option<usize>,
 }
 
-/// How far inside of `case … esac` the reader is.
+/// How deep in `case … esac` the reader is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cases {
     n_open: usize,
@@ -86,11 +86,11 @@ pub(super) struct Reader<'a> {
     /// The first of them whose command is not complete.
     n_owned: usize,
     cases: Cases,
-    /// So many commands are complete, whatever comes after.
+    /// This many commands are complete, whatever follows.
     n_sure: usize,
 }
 
-/// Adds the commands of a text. `depth`: how many shells it is inside of.
+/// Adds the commands of a text. `depth` counts the shells around it.
 pub(super) fn read(state: &mut State, text: &str, depth: u8) {
     if state.pay(text.len()).is_err() {
         return;
@@ -100,7 +100,7 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
     reader.n_sure = n_sure;
     if reader.list(End::Text).is_err() {
         let n_sure = reader.n_sure;
-        // What was too much would run all the same, so what was read of it counts.
+        // The rest would run too, so what was read counts.
         if !state.line.is_cut {
             state.line.forget_after(n_sure);
         }
@@ -433,7 +433,7 @@ impl<'a> Reader<'a> {
         inner.quoted(&mut Word::default(), false)
     }
 
-    /// Where the `))` of `((…))` is, if it is a sum and no group of groups.
+    /// Where the `))` of `((…))` is, if it is arithmetic and not nested groups.
     pub(super) fn end_of_sum(&mut self, inner: &str) -> Result<Option<usize>, Broken> {
         let mut n_open = 0_usize;
         for (i, byte) in inner.bytes().enumerate() {
@@ -458,8 +458,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         let made = self.state.line.commands.get(*at)?;
-        let words = nested::echoed(made).filter(|words| words.len() > 1)?;
-        let is_whole = nested::output(made).is_some_and(|said| said.text == word.text);
+        let words = piped::echoed(made).filter(|words| words.len() > 1)?;
+        let is_whole = piped::output(made).is_some_and(|said| said.text == word.text);
         let words = is_whole.then(|| words.to_vec())?;
         self.state.pay(word.text.len()).ok()?;
         Some(words)

@@ -1,4 +1,4 @@
-//! Texts of many shapes, as long as one wants: the time to read one grows with its length and with nothing else.
+//! Texts of many shapes and any length. The time to read one depends on its length alone.
 
 use super::*;
 
@@ -115,7 +115,7 @@ const SHAPES: &[Shape] = &[
     ("signs of other scripts", |n| around("echo ", "æ—¥本é", "", n)),
 ];
 
-/// Reading pays for every byte that it looks at: so much, for a text of that shape.
+/// Reading pays for every byte it looks at; this bounds the sum for each shape.
 #[test]
 fn a_text_of_any_shape_is_read_in_steps_that_grow_with_its_length() {
     let mut wrong = Vec::new();

@@ -1,12 +1,12 @@
 //! One word: quotes, escapes, variables, and the commands that are substituted in it.
 
 use super::lex::{self, Broken, MAX_NESTED, Reader, is_substitution};
-use super::{MAX_DEPTH, Word, nested};
+use super::{MAX_DEPTH, Word, piped};
 
 /// Where a word has braces and the commas in them, none of them quoted.
 pub(super) type Marks = Vec<(usize, u8)>;
 
-/// What a substitution stands for whose output is not known.
+/// The text of a substitution whose output is unknown.
 pub(super) const SAID: &str = "$(…)";
 
 /// Bytes that mean nothing but themselves in a word, where no brace is open.
@@ -98,7 +98,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An array, or a pattern, from its bracket on: its words are no commands.
+    /// An array or a pattern, from its bracket on. Its words are not commands.
     fn array(&mut self) -> Result<(), Broken> {
         self.at += 1;
         while !self.rest().starts_with(')') {
@@ -241,7 +241,7 @@ impl Reader<'_> {
     fn said(&mut self, out: &mut Word, inner: Option<usize>) -> Result<(), Broken> {
         out.runs.extend(inner);
         let made = inner.and_then(|at| self.state.line.commands.get(at));
-        let Some(said) = made.and_then(nested::output) else {
+        let Some(said) = made.and_then(piped::output) else {
             out.has_unknown = true;
             out.text.push_str(SAID);
             return Ok(());
@@ -289,7 +289,7 @@ impl Reader<'_> {
                     out.runs.extend(inner.runs);
                 }
                 '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-                // Inside of double quotes an apostrophe is nothing but that.
+                // Inside double quotes an apostrophe is a plain character.
                 '\'' if !is_quoted => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
                 '"' => {
                     self.at += 1;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
 use super::wrappers::{runner, wrapper};
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested};
+use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested, quote};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
@@ -14,10 +14,10 @@ pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// A folder that is deeper than any path may be is not followed.
+/// A folder deeper than any path may be is not followed.
 const MAX_FOLDER: usize = 4_096;
 
-/// Notes a command, and what is inside of it. Its place.
+/// Adds a command and what is inside it. Returns its index.
 pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> {
     let words = expanded(state, draft.words).ok()?;
     state.n_words += words.len() + draft.writes.len();
@@ -59,8 +59,8 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     let mut script = None;
     match made.name() {
         "git" => match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, state) {
-            git::Found::Git(found) => made.git = Some(found),
-            git::Found::Shell(text) => script = Some(text),
+            git::GitCall::Git(found) => made.git = Some(found),
+            git::GitCall::Shell(text) => script = Some(text),
         },
         "cd" | "chdir" | "pushd" | "popd" => {
             let at = Rc::make_mut(&mut state.at);
@@ -120,7 +120,7 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
 fn alias(state: &State, name: &str, made: &Simple) -> Option<String> {
     let text = state.shell_aliases.get(name)?;
     let is_named = made.words.first().is_some_and(|word| word.text == name && !word.is_quoted);
-    is_named.then(|| format!("{text} {}", nested::as_script(&made.words[1..])))
+    is_named.then(|| format!("{text} {}", quote::as_script(&made.words[1..])))
 }
 
 /// `git config alias.x 'reset --hard'`
@@ -220,7 +220,7 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     out
 }
 
-/// How many words stand before the program; `None` where no program is run, or it is in a text.
+/// How many words come before the program. `None` if no program is run, or it is inside a text.
 fn before_program(
     name: &str,
     first: &str,
@@ -325,7 +325,7 @@ fn is_assignment(word: &Word) -> bool {
 
 fn assign(state: &mut State, word: &Word) {
     let Some((name, value)) = word.text.split_once('=') else { return };
-    // What is below home is known well enough, however that was written.
+    // A path below home is known well enough, however it was written.
     let value = match (Word { text: value.to_owned(), ..word.clone() }).path() {
         Some(path) if path.starts_with('~') => Some(path.replacen('~', "$HOME", 1)),
         Some(_) if !word.has_unknown => Some(value.to_owned()),

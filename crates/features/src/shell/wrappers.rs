@@ -43,7 +43,7 @@ const XARGS: &[&str] = &[
     "--max-chars",
 ];
 
-/// Of a program that runs another one: which of its flags have a value, and how many words stand before the other's name.
+/// For a program that runs another: its flags that take a value, and how many words come before the other's name.
 pub(super) type Wrapper = (&'static [&'static str], usize);
 
 pub(super) fn wrapper(name: &str) -> Option<Wrapper> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
-use substrate_store::{Readers, StoreError, back_up, check, missing_steps, newest_good, restore};
+use substrate_store::{Database, StoreError};
 
 use super::{Context, say};
 use crate::daemon::Lock;
@@ -62,7 +62,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                     AppError::new(Kind::User, message).hint("make it, or name another file")
                 );
             }
-            back_up(&database, &target)?;
+            Database::at(&database).back_up(&target)?;
             say::result(context, &json!({"path": target}), || format!("{}\n", target.display()));
             Ok(())
         }
@@ -78,9 +78,9 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
 fn look(context: &Context) -> Result<()> {
     let database = context.home.database();
     let exists = database.exists();
-    let damage = if exists { check(&database)? } else { Vec::new() };
+    let damage = if exists { Database::at(&database).check()? } else { Vec::new() };
     if damage.is_empty() && exists {
-        Readers::new(&database).read(|db| missing_steps(db, &host::schema()))?;
+        Database::at(&database).missing_steps(&host::schema())?;
     }
     let json = json!({"path": database, "exists": exists, "damage": damage});
     let word = match (exists, damage.is_empty()) {
@@ -104,27 +104,27 @@ fn put_back(context: &Context, from: Option<&String>) -> Result<()> {
     let backups = home.backups();
     let copy = match from {
         Some(path) => PathBuf::from(path),
-        None => newest_good(&backups).ok_or_else(|| {
+        None => Database::newest_good_copy(&backups).ok_or_else(|| {
             AppError::new(Kind::User, format!("there is no good copy in `{}`", backups.display()))
                 .hint("name one: `substrate db restore FILE`")
                 .hint(format!("or move `{}` away to begin with an empty one", database.display()))
         })?,
     };
-    if let Some(how) = check(&copy)?.into_iter().next() {
+    if let Some(how) = Database::at(&copy).check()?.into_iter().next() {
         return Err(StoreError::DamagedCopy { path: copy, how }.into());
     }
-    Readers::new(&copy).read(|db| missing_steps(db, &host::schema()))?;
+    Database::at(&copy).missing_steps(&host::schema())?;
     home.ensure()?;
     super::daemon::stop(home)?;
     let _lock = Lock::try_take(home)?.ok_or_else(|| {
         AppError::new(Kind::Daemon, "a daemon has just started, and holds the database")
             .hint("run the command again")
     })?;
-    let restored = restore(&database, &copy, clock::now())?;
-    if let Some(aside) = &restored.aside {
+    let aside = Database::at(&database).restore(&copy, clock::now())?;
+    if let Some(aside) = &aside {
         ui::talk(&format!("what was there is kept as `{}`\n", aside.display()));
     }
-    let json = json!({"path": database, "from": copy, "aside": restored.aside});
+    let json = json!({"path": database, "from": copy, "aside": aside});
     say::result(context, &json, || format!("restored from {}\n", copy.display()));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+pub(crate) mod commit_hook;
 mod config;
 mod config_set;
 mod daemon;
@@ -9,7 +10,6 @@ mod db;
 mod doctor;
 mod explain;
 mod explained;
-pub(crate) mod guard;
 mod hooks;
 mod lines;
 mod local;
@@ -111,7 +111,7 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
         // The one command of the group that is about git's files and not about the database.
         Some(("locks", matches)) if matches.subcommand_name() == Some("guard") => {
             let inner = matches.subcommand_matches("guard").unwrap_or(matches);
-            guard::run(&context, inner)
+            commit_hook::run(&context, inner)
         }
         // These work on the project's files; where they are is the feature's own verb.
         Some(("scratchpad", matches)) if matches.subcommand_name() != Some("path") => {
@@ -167,7 +167,7 @@ pub(crate) fn command() -> Command {
         .subcommand(Command::new("version").about("Which version this is"))
         .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
-        .mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
+        .mut_subcommand("locks", |locks| locks.subcommand(commit_hook::command()))
         .mut_subcommand("scratchpad", scratchpad::commands)
 }
 

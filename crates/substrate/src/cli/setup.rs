@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, say, tmux};
+use super::{Context, ask, call, commit_hook, daemon, doctor, hooks as hooks_command, say, tmux};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
 use crate::{remnants, ui};
@@ -94,10 +94,10 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     for socket in &left.tmux {
         note(tmux::leave(context, socket));
     }
-    for hooks in &left.guards {
-        let done = guard::take_out(&context.home, hooks);
+    for hooks in &left.commit_hooks {
+        let done = commit_hook::take_out(&context.home, hooks);
         if done.is_ok() {
-            ui::talk(&format!("{}: our git guard is gone\n", hooks.display()));
+            ui::talk(&format!("{}: our commit hook is gone\n", hooks.display()));
         }
         note(done);
     }

@@ -5,7 +5,7 @@
 
 use clap::{ArgMatches, Command};
 use substrate_core::{Audience, DbError, Lineage, Standing, verb};
-use substrate_store::Readers;
+use substrate_store::Database;
 
 use super::{Context, verbs};
 use crate::config::{Env, Home};
@@ -91,7 +91,7 @@ fn standing(context: &Context) -> Standing {
         for home in homes(context, &lineage) {
             let database = home.database();
             let look = || -> std::result::Result<Standing, DbError> {
-                Readers::new(&database).read(|db| substrate_features::standing(db, &lineage))
+                Database::at(&database).read(|db| substrate_features::standing(db, &lineage))
             };
             if database.is_file()
                 && let Ok(below @ Standing::Below(_)) = look()

@@ -235,7 +235,12 @@ mod tests {
     /// What is answered to an event, in a new database.
     fn answer(decoded: Decoded) -> substrate_clients::Answer {
         let mut db = Writer::in_memory(&host::schema(), Timestamp(0)).unwrap();
-        let layer = "[probe]\nrules = [\"Stop block: not yet\", \"PreToolUse deny: not here\"]\n[scratchpad]\non = true\n";
+        let rule = |event: &str| {
+            format!(
+                "[[guards.rules]]\nname = \"{event}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not yet\"\nnext = \"Wait.\"\n"
+            )
+        };
+        let layer = &format!("{}{}[scratchpad]\non = true\n", rule("Stop"), rule("PreToolUse"));
         let keys = substrate_features::keys();
         let layer = substrate_core::settings::Layer::read(
             substrate_core::settings::Scope::User,

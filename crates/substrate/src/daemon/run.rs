@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -144,7 +144,7 @@ fn serve_all(
         notices: RefCell::default(),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
-        readers: Arc::new(Readers::new(&home.database())),
+        readers: Arc::new(Database::at(&home.database())),
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
         large: Large::default(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use substrate_core::{Settings, Timestamp};
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::sync::{Notify, mpsc};
 
 use super::activity::Activities;
@@ -48,7 +48,7 @@ pub(super) struct State {
     pub(super) is_brief: bool,
     pub(super) settings: RefCell<SettingsFiles>,
     pub(super) storage: RefCell<Storage>,
-    pub(super) readers: Arc<Readers>,
+    pub(super) readers: Arc<Database>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
     /// Where connections read into before they have a whole request: one for all, since reading never waits.
     pub(super) scratch: RefCell<Box<[u8]>>,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use substrate_core::engine::processed::Processed;
 use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
-use substrate_store::{Durability, Seeded, Writer};
+use substrate_store::{Durability, TakenOver, Writer};
 
 use super::lock;
 use crate::clock;
@@ -44,7 +44,7 @@ struct Disk {
 struct Memory {
     writer: Writer,
     processed: Processed,
-    seeded: Seeded,
+    seeded: TakenOver,
     trouble: Rc<Trouble>,
     looked_us: u64,
 }
@@ -101,7 +101,7 @@ impl Storage {
         let mut writer = Writer::in_memory(&host::schema(), clock::now())?;
         let tables = tables();
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let seeded = substrate_store::seed(&mut writer, &self.home.database(), &names)?;
+        let seeded = writer.take_over(&self.home.database(), &names)?;
         let lost = seeded.tables.iter().filter_map(|table| table.missing.as_ref());
         for missing in lost {
             tracing::warn!(missing, "not all of a table could be taken into memory");
@@ -151,9 +151,10 @@ impl Storage {
             return;
         }
         let (Some(disk), Some(memory)) = (&mut self.disk, &self.memory) else { return };
-        let back = disk.writer.probe().and_then(|()| {
-            substrate_store::give_back(&memory.writer, &mut disk.writer, &memory.seeded)
-        });
+        let back = disk
+            .writer
+            .probe()
+            .and_then(|()| disk.writer.take_back(&memory.writer, &memory.seeded));
         match back {
             Ok(()) => {
                 tracing::info!("the database can be written again");

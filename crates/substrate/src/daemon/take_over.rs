@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::time::timeout;
 
 use super::start;
@@ -84,7 +84,7 @@ fn wait_until_ready(mut child: Child) -> Option<ChildStderr> {
 pub(super) fn wait_for_our_turn(home: &Home) -> Result<(), AppError> {
     let schema = host::schema();
     // A database that is newer than this program is left to the old daemon.
-    Readers::new(&home.database()).read(|db| substrate_store::missing_steps(db, &schema))?;
+    Database::at(&home.database()).missing_steps(&schema)?;
     ui::talk(&format!("{READY}\n"));
     let limit = Timespec::try_from(OLD_ENDS).ok();
     let stderr = rustix::stdio::stderr();

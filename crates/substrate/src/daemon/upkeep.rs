@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use substrate_core::{Cx, FeatureError, engine};
-use substrate_store::{Durability, daily};
+use substrate_store::{Database, Durability};
 
 use super::state::{How, State};
 use super::{carry, lock, surround, take_over, waiting};
@@ -69,12 +69,14 @@ fn back_up(state: &State) {
         return;
     }
     let (database, backups) = (state.home.database(), state.home.backups());
-    drop(tokio::task::spawn_blocking(move || match daily(&database, &backups, clock::now()) {
-        Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
-        Ok(None) => {}
-        Err(error) => {
-            let error = AppError::from(error).render();
-            tracing::error!(%error, "the daily copy of the database failed");
+    drop(tokio::task::spawn_blocking(move || {
+        match Database::at(&database).back_up_daily(&backups, clock::now()) {
+            Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
+            Ok(None) => {}
+            Err(error) => {
+                let error = AppError::from(error).render();
+                tracing::error!(%error, "the daily copy of the database failed");
+            }
         }
     }));
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use substrate_core::DbError;
 use substrate_core::size::Bytes;
-use substrate_store::{MAX_LOG, Readers, StoreError, check, log_size, missing_steps};
+use substrate_store::{Database as Store, StoreError};
 
 use super::facts::Patient;
 use super::finding::{Area, Finding};
@@ -64,7 +64,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Database {
     Database {
         state: if size.is_some() { state(&path) } else { State::Absent },
         size,
-        log_size: log_size(&path),
+        log_size: Store::at(&path).log_bytes(),
         is_writable: [path.as_path(), patient.home.root()].iter().all(|path| may_write(path)),
         has_home: has_home(patient.home.root()),
         home: patient.home.root().to_owned(),
@@ -84,10 +84,11 @@ fn has_home(root: &Path) -> bool {
 }
 
 fn state(path: &Path) -> State {
-    let looked = check(path).and_then(|damage| match damage.first() {
+    let store = Store::at(path);
+    let looked = store.check().and_then(|damage| match damage.first() {
         Some(first) => Ok(State::Damaged { how: format!("{} places, e.g. {first}", damage.len()) }),
-        None => Readers::new(path)
-            .read(|db| missing_steps(db, &host::schema()))
+        None => store
+            .missing_steps(&host::schema())
             .map(|n_missing_steps| State::Intact { n_missing_steps }),
     });
     looked.unwrap_or_else(|error| match &error {
@@ -127,7 +128,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
                 .next("make it a folder that you can write, or set SUBSTRATE_HOME to one"),
         );
     }
-    if database.log_size > MAX_LOG {
+    if database.log_size > Store::MAX_LOG_BYTES {
         let message = format!(
             "its log is {} long: a process that reads keeps it from beginning again",
             Bytes(database.log_size)

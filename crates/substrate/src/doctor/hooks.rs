@@ -3,7 +3,7 @@
 use substrate_core::Timestamp;
 use substrate_core::time::{Ago, Took};
 use substrate_features::journal::{Health, Since, health};
-use substrate_store::Readers;
+use substrate_store::Database as Store;
 
 use super::database::{Database, State};
 use super::facts::Patient;
@@ -44,7 +44,7 @@ pub(super) fn look(patient: &Patient<'_>, database: &Database) -> Journal {
     }
     let before = |ms: i64| patient.now.plus_ms(-ms);
     let since = Since { all: before(LATELY_MS), recent: before(JUST_NOW_MS) };
-    let read = Readers::new(&database.path)
+    let read = Store::at(&database.path)
         .read(|db| health(db, since, MAX_SESSIONS).map_err(AppError::from));
     read.map_or_else(|error| Journal::Unreadable(error.message), Journal::Read)
 }

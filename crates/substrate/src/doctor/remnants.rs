@@ -24,8 +24,8 @@ pub(super) fn judge(left: Option<&Remnants>, out: &mut Vec<Finding>) {
     for socket in &left.tmux {
         add("left-in-tmux", format!("our hooks are left over in the tmux server `{socket}`"));
     }
-    for hooks in &left.guards {
-        add("left-in-git", format!("our git guard is left over in `{}`", hooks.display()));
+    for hooks in &left.commit_hooks {
+        add("left-in-git", format!("our commit hook is left over in `{}`", hooks.display()));
     }
     for file in &left.status_lines {
         add("left-status-line", format!("our status line is left over in `{}`", file.display()));

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use substrate_testkit::{Run, TestEnv, bin, write_file};
 
-use crate::house::{bytes, configure, daemon_pid, journal, plain, signal};
+use crate::house::{bytes, configure, daemon_pid, journal, plain, rule, signal};
 
 /// What the doctor found.
 struct Found(Value);
@@ -294,7 +294,8 @@ fn a_database_that_somebody_locks_is_reported() {
 #[test]
 fn what_failed_is_told_with_where_to_look() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"Stop fail: on purpose\"]\n[jurnal]\nx = 1\n");
+    let fails = rule("Stop", "deny", "never").replace("\"true\"", "\"input.nothing == 1\"");
+    configure(&env, &format!("[jurnal]\nx = 1\n{fails}"));
     env.hook("Stop", plain("a", "Stop")).success();
     env.hook("Stop", "not json").success();
     write_file(&env.state().join("logs/hook-trace.log"), "hand-over failed (absent): on purpose\n");
@@ -308,7 +309,7 @@ fn what_failed_is_told_with_where_to_look() {
         found.get("feature-failed")["next"],
         "`substrate journal show 1` shows the last one"
     );
-    assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:4: "));
+    assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:2: "));
     assert!(found.get("trace")["message"].as_str().unwrap().contains("on purpose"));
     assert_eq!(found.severity("malformed"), "info");
 }

@@ -116,7 +116,7 @@ pub(crate) fn fleet(env: &TestEnv) -> Vec<String> {
 fn the_fleet_says_who_needs_you_who_works_and_who_is_gone() {
     let env = TestEnv::new();
     let empty = env.substrate(["fleet"]).success();
-    assert_eq!(empty, "Nobody is there. An agent shows here from its first event on.\n");
+    assert_eq!(empty, "No agents yet. An agent appears here with its first event.\n");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     let otter = Agent::begin(&env, "s2", "CalmOtter", &[]);
     lion.event("UserPromptSubmit", json!({"prompt": "go"}));

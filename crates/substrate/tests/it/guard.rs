@@ -1,4 +1,4 @@
-//! The git guard in real repositories, with real git.
+//! The commit hook in real repositories, with real git.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

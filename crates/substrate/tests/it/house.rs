@@ -14,6 +14,17 @@ pub(crate) fn configure(env: &TestEnv, toml: &str) {
     write_file(&env.state().join("config.toml"), toml.as_bytes());
 }
 
+/// A rule of the user that refuses every shell command.
+pub(crate) const DENY: &str = "[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not here\"\nnext = \"Leave it.\"\n";
+
+/// A rule that speaks at every event of a kind. One per event and action.
+pub(crate) fn rule(event: &str, action: &str, reason: &str) -> String {
+    let reason = json!(reason);
+    format!(
+        "[[guards.rules]]\nname = \"{event}-{action}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"{action}\"\nreason = {reason}\nnext = \"Go on.\"\n"
+    )
+}
+
 /// The payload of a tool call, as the client writes it.
 pub(crate) fn bash(session: &str, command: &str) -> Value {
     json!({

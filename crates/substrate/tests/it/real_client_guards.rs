@@ -41,7 +41,7 @@ fn a_reset_is_refused_and_the_tree_is_as_it_was() {
     assert!(!results(2).is_error && results(2).text.contains("M a.txt"), "harmless work goes on");
     let again = results(3);
     assert!(
-        again.is_error && again.text.contains("Nobody can be asked in this session"),
+        again.is_error && again.text.contains("No one can be asked in this session"),
         "nobody is there to say yes: {}",
         again.text
     );

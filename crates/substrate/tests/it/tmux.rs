@@ -119,29 +119,29 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows("%0", "off", OWN);
     let on = env.substrate_with(["tmux", "on"], &inside).success();
     assert!(on.contains("agents are in 1 pane of it"), "{on}");
-    tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=colour24"]);
+    tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=#10263a"]);
     // The tab of the window that one looks at has its own style, which need not hide the colour.
     let current = ["show-options", "-wqv", "-t", "%0", "window-status-current-style"];
-    assert_eq!(tmux.run(&current), "bold,bg=colour24");
+    assert_eq!(tmux.run(&current), "bold,bg=#10263a");
     lion.bash("PreToolUse", "make");
     lion.bash("PermissionRequest", "make");
     tmux.shows(
         "%0",
         "attention",
-        ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "fg=colour200,bg=colour136"],
+        ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "fg=colour200,bg=#3a3010"],
     );
     lion.bash("PostToolUseFailure", "make");
     tmux.shows(
         "%0",
         "error",
-        ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "fg=colour200,bg=colour124"],
+        ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "fg=colour200,bg=#3a1418"],
     );
     let stop = json!({"stop_hook_active": false, "last_assistant_message": "Built."});
     lion.event("Stop", stop.clone());
     tmux.shows(
         "%0",
         "done",
-        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=#12301c"],
     );
     let status = env.substrate_with(["tmux", "status"], &inside).success();
     assert!(status.contains("%0    done       NobleLion"), "{status}");
@@ -150,16 +150,16 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows(
         "%0",
         "checked",
-        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=colour240"],
+        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=#10263a0"],
     );
 
     // Of two panes in one window the stronger one colours the tab.
     tmux.run(&["split-window", "-d", "sleep 600"]);
     let otter = Agent::begin(&env, "s2", "CalmOtter", &[("TMUX", &var), ("TMUX_PANE", "%1")]);
     otter.event("UserPromptSubmit", json!({"prompt": "go"}));
-    tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=colour24"]);
+    tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=#10263a"]);
     otter.event("SessionEnd", json!({"reason": "other"}));
-    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=colour240"]);
+    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=#10263a0"]);
     lion.event("SessionEnd", json!({"reason": "other"}));
     tmux.shows("%0", "ended", OWN);
 
@@ -168,13 +168,13 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows(
         "%0",
         "done",
-        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=#12301c"],
     );
     env.substrate(["daemon", "stop"]).success();
     tmux.shows("%0", "without a daemon", OWN);
     env.substrate(["daemon", "start"]).success();
     lion.bash("PreToolUse", "make");
-    tmux.shows("%0", "with a daemon", [OWN[0], "", "fg=colour200,bg=colour24"]);
+    tmux.shows("%0", "with a daemon", [OWN[0], "", "fg=colour200,bg=#10263a"]);
     let off = env.substrate_with(["tmux", "off"], &inside).success();
     assert!(off.contains("1 pane got back what they had"), "{off}");
     assert_eq!(tmux.styles("%0"), OWN);
@@ -224,7 +224,7 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     let shows =
         |what: &str| wait_until(SOON, what, || tmux.run(&["capture-pane", "-p"]).contains(what));
-    shows("Nobody is there.");
+    shows("No agents yet.");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     shows("idle       NobleLion");
     lion.bash("PreToolUse", "make");

@@ -27,7 +27,7 @@ fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
 }
 
 #[test]
-fn somebody_who_simply_works_is_not_written_again() {
+fn an_agent_that_keeps_working_is_not_written_again() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     // Any write would now fail, and with it the feature.

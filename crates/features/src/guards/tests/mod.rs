@@ -17,7 +17,7 @@ use crate::stage::Stage;
 
 const MINUTE: i64 = 60_000;
 
-/// Somebody: a session, and the subagent in it.
+/// An actor: a session, and the subagent in it.
 #[derive(Clone, Copy, Debug)]
 struct One(&'static str, Option<&'static str>);
 

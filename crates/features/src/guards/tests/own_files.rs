@@ -1,4 +1,4 @@
-//! Our own files and the client's settings: an agent that would change them is asked about.
+//! Our own files and the client's settings: a person is asked before an agent changes them.
 
 use rstest::rstest;
 

@@ -240,7 +240,7 @@ fn a_refusal_names_a_command_that_works_where_it_is_read() {
         let reason = denial(&outcome).unwrap();
         assert!(reason.contains(&format!("`substrate locks wait {word}`")), "{reason}");
         let caller = Caller { cwd: cwd.to_owned(), ..caller(OTTER) };
-        let path = &shlex::split(word).unwrap()[0];
+        let path = &crate::shell::split(word).unwrap()[0];
         let out = run(&mut stage, &caller, "wait", json!({"path": path})).unwrap();
         assert!(out.wait.is_some(), "it is the file that is held: {cwd}");
     }

@@ -1,4 +1,4 @@
-//! What is told at which event.
+//! What is shown at which event.
 
 use super::*;
 use rstest::rstest;
@@ -99,7 +99,7 @@ fn only_urgent_mail_comes_between_tool_calls(#[case] kind: EventKind) {
 }
 
 #[test]
-fn nobody_stops_before_it_knows() {
+fn an_agent_does_not_stop_before_it_has_seen_its_mail() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "Please review this");
     send(&mut stage, &inside("lion"), "CalmOtter", "Status update");
@@ -229,7 +229,7 @@ fn every_count_is_the_same() {
 fn a_message_holds_its_reader_twice_at_the_most() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "hello");
-    // A client that does not honour blocks: no stop is another one.
+    // A client that does not honour blocks: no stop follows from another.
     for expected in [true, true, false, false] {
         let event = stop(&stage, "otter", false);
         assert_eq!(stage.told(&event).verdict.block.is_some(), expected);

@@ -135,7 +135,7 @@ fn refused(stage: &mut Stage, caller: &Caller, path: &str, body: Value) -> (Stri
     }
 }
 
-/// Somebody sends a message; its number.
+/// Sends a message and returns its number.
 fn send(stage: &mut Stage, from: &Caller, to: &str, subject: &str) -> i64 {
     send_with(stage, from, to, subject, &json!({}))
 }

@@ -189,7 +189,7 @@ fn hooks_and_features() {
         ("hooks-fast", Ok, |f| (health(f).n_events, health(f).n_late) = (10, 4)),
         ("feature-failed", Warning, |f| {
             let failed =
-                FailedFeature { feature: "probe".to_owned(), n: 2, ..FailedFeature::default() };
+                FailedFeature { feature: "mail".to_owned(), n: 2, ..FailedFeature::default() };
             health(f).failures = vec![failed];
         }),
         ("malformed", Info, |f| health(f).n_malformed = 9),
@@ -217,7 +217,7 @@ fn remnants() {
         }),
         ("left-in-git", Warning, |f| {
             let guards = vec![PathBuf::from("/repo/.git/hooks")];
-            f.remnants = Some(Remnants { guards, ..Remnants::default() });
+            f.remnants = Some(Remnants { commit_hooks: guards, ..Remnants::default() });
         }),
         ("left-status-line", Warning, |f| {
             let status_lines = vec![PathBuf::from("/home/dev/settings.json")];
