@@ -57,7 +57,11 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         name if SHELLS.contains(&name) || matches!(name, "su" | "script" | "sg" | "runuser") => {
             if let Some(script) = after_flag_c(args) {
                 executes(state, at, &script.runs);
+                // `sh -c 'rm "$1"' name FILE`
+                let n = args.iter().position(|word| std::ptr::eq(word, script)).unwrap_or_default();
+                let before = super::args::give(state, args.get(n + 2..).unwrap_or_default());
                 read_script(state, &script.text, depth);
+                super::args::take_back(state, before);
             } else if SHELLS.contains(&name) {
                 let file = args.iter().find(|word| !word.is_flag());
                 let runs = file.map_or(&[][..], |word| &word.runs);
@@ -136,6 +140,7 @@ fn scripts(name: &str, args: &[Word]) -> Vec<String> {
         }
         "nix-shell" => after(&["--run", "--command"]),
         "env" => after(&["-S", "--split-string"]),
+        "entr" => after(&["-s"]),
         "trap" => args.first().map(|word| word.text.clone()).into_iter().collect(),
         "hyperfine" | "concurrently" => {
             let texts = args.iter().filter(|word| !word.is_flag() && word.text.contains(' '));
@@ -174,6 +179,7 @@ fn has_inside(name: &str) -> bool {
                 | "hyperfine"
                 | "concurrently"
                 | "trap"
+                | "entr"
                 | "env"
                 | "screen"
                 | "tmux"
@@ -241,7 +247,21 @@ fn read_said(state: &mut State, runs: &[usize], depth: u8) {
 /// The words of a program that only says them.
 fn said(made: &Simple) -> Option<String> {
     let words: Vec<&str> = echoed(made)?.iter().map(|word| word.text.as_str()).collect();
-    Some(words.join(" ").replace("\\n", "\n"))
+    let text = formatted(made).unwrap_or_else(|| words.join(" "));
+    Some(text.replace("\\n", "\n"))
+}
+
+/// What `printf` says, where its format has more than a place for each word.
+fn formatted(made: &Simple) -> Option<String> {
+    let mut words = made.args().map(|word| word.text.as_str());
+    let format = words.next().filter(|_| made.is_called("printf"))?;
+    let is_more = format.split("%s").any(|part| !part.is_empty() && part != "\\n" && part != " ");
+    let mut out = String::new();
+    for (n, part) in format.split("%s").enumerate() {
+        out.push_str(if n > 0 { words.next().unwrap_or_default() } else { "" });
+        out.push_str(part);
+    }
+    (is_more && format.contains("%s")).then_some(out)
 }
 
 /// The same, each as it was written.
@@ -263,6 +283,11 @@ pub(super) fn echoed(made: &Simple) -> Option<&[Word]> {
 
 /// What a command says, where that is known, as one word.
 pub(super) fn output(made: &Simple) -> Option<Word> {
+    if let Some(text) = formatted(made) {
+        let has_unknown = made.args().any(|word| word.has_unknown);
+        let has_tilde = text.starts_with('~') && made.args().any(|word| word.has_tilde);
+        return Some(Word { text, has_unknown, has_tilde, ..Word::default() });
+    }
     if let Some(words) = echoed(made) {
         let first = words.first()?;
         let mut out = Word { runs: Vec::new(), ..first.clone() };
@@ -284,7 +309,9 @@ pub(super) fn output(made: &Simple) -> Option<Word> {
             None if made.folder.starts_with('/') => Word::plain(&made.folder),
             None => unknown(format!("$PWD/{}", made.folder)),
         }),
-        "realpath" | "readlink" => args().next(),
+        "realpath" | "readlink" | "which" => args().next(),
+        // Where a program is: it has the same name.
+        "command" | "type" if made.has_flag("-v") || made.has_flag("-P") => args().next(),
         "dirname" => args().next().map(|word| Word { text: format!("{}/..", word.text), ..word }),
         "printenv" => args().next().map(|word| unknown(format!("${}", word.text))),
         "cat" if made.words.len() == 1 && !made.stdin.is_empty() => {
@@ -333,9 +360,17 @@ fn in_container(state: &mut State, at: usize, args: &[Word], depth: u8) {
         "--context",
         "--kubeconfig",
     ];
-    let Some(exec) = args.iter().take(16).position(|word| word.text == "exec") else { return };
-    let rest = &args[exec + 1..];
-    let mut from = wrap::flags(rest, with_value) + 1;
+    let place = |name: &str| args.iter().take(16).position(|word| word.text == name);
+    // `kubectl debug node/a -- rm …`
+    let to_its_own = || place("debug").and_then(|_| args.iter().position(|word| word.text == "--"));
+    let (rest, mut from) = match (place("exec"), to_its_own()) {
+        (Some(exec), _) => {
+            let rest = &args[exec + 1..];
+            (rest, wrap::flags(rest, with_value) + 1)
+        }
+        (None, Some(at)) => (&args[at..], 0),
+        (None, None) => return,
+    };
     from += wrap::flags(rest.get(from..).unwrap_or_default(), with_value);
     let words = rest.get(from..).unwrap_or_default().to_vec();
     if words.is_empty() {
@@ -358,6 +393,14 @@ fn in_tmux(state: &mut State, args: &[Word], depth: u8) {
     let from = wrap::flags(args, &["-L", "-S", "-f"]);
     let Some(sub) = args.get(from) else { return };
     let rest = &args[from + 1..];
+    // `tmux COMMAND \; COMMAND`
+    let n = rest.iter().position(|word| word.text == ";").unwrap_or(rest.len());
+    let (rest, more) = (&rest[..n], rest.get(n + 1..).unwrap_or_default());
+    if !more.is_empty() && depth < MAX_DEPTH {
+        in_tmux(state, more, depth + 1);
+    } else {
+        state.line.is_cut |= !more.is_empty();
+    }
     match sub.text.as_str() {
         "send-keys" | "send" => {
             let is_key = |word: &&Word| matches!(word.text.as_str(), "Enter" | "C-m" | "KPEnter");
@@ -400,7 +443,9 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let rest = args.get(from..).unwrap_or_default();
     let n = rest.iter().position(|word| word.text.starts_with(":::")).unwrap_or(rest.len());
     let (command, given) = rest.split_at(n);
-    let given = given.get(1..).unwrap_or_default();
+    // What comes through a pipe, or behind `:::`.
+    let piped = super::args::piped(state, made.from);
+    let given = if given.is_empty() { &piped } else { given.get(1..).unwrap_or_default() };
     let text = match command {
         [one] => one.text.clone(),
         many => as_script(many).replace("'{}'", "{}"),
