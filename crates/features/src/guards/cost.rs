@@ -236,7 +236,8 @@ impl<'e> Meter<'e> {
                 let steps = words.saturating_mul(2).saturating_add(text / BYTES * 4);
                 (steps, self.field(&at(0), "text"))
             }
-            "flag" | "vital" | "whole" | "kept" | "onto_vital" | "moves_vital" => {
+            "flag" | "vital" | "whole" | "kept" | "everything" | "narrowed" | "onto_vital"
+            | "moves_vital" | "mounts_vital" => {
                 let words = self.field(&at(0), "words").items;
                 (words.saturating_mul(2 + count(all.len())), Shape::default())
             }
