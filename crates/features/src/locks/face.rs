@@ -2,13 +2,23 @@
 
 use substrate_core::{Cx, Db, DbError};
 
-use super::{life, ops, ops_history, words};
+use super::sweep::Reach;
+use super::{life, ops, ops_history, words, writes};
+use crate::shell::Line;
 
 /// How many files are named.
 const MAX_NAMED: usize = 5;
 
 /// How many leases of an actor are looked at.
 const MAX_HELD: i64 = 100;
+
+/// The files that a line plainly writes, seen from where the shell is, some as a pattern.
+pub(crate) fn written(line: &Line) -> impl Iterator<Item = String> {
+    writes::writes(line).into_iter().map(|one| match one.taken.reach {
+        Reach::File | Reach::Below => one.taken.path,
+        Reach::Glob { glob, .. } => format!("{}/{glob}", one.taken.path),
+    })
+}
 
 /// What an actor holds, in words, for a conversation that has forgotten it; nothing where no lease of its lives.
 pub(crate) fn held(cx: &mut Cx<'_>, session: &str, actor: &str) -> Result<Option<String>, DbError> {

@@ -4,13 +4,16 @@
 //! the length of the line alone.
 
 use super::words::Marks;
-use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, piped, wrap};
+use super::{MAX_COMMANDS, MAX_WORDS, State, Word, args, braces, piped, wrap};
 
 /// How deep groups and substitutions may nest. Deeper ones are not read.
 pub(super) const MAX_NESTED: u8 = 24;
 
 /// A function name longer than this is not kept with each of its commands.
 pub(super) const MAX_NAME: usize = 256;
+
+/// A longer here-document is not taken for the arguments of a command.
+const MAX_GIVEN: usize = 4_096;
 
 /// A simple command while it is read.
 #[derive(Debug, Default)]
@@ -29,6 +32,11 @@ impl Draft {
     /// Nothing but variables that are set, as far as it was read.
     pub(super) fn is_assignments(&self) -> bool {
         self.n_assignments == self.words.len()
+    }
+
+    /// Nothing but keywords, so that a command may begin here.
+    pub(super) fn is_empty_so_far(&self) -> bool {
+        self.head().is_empty()
     }
 
     fn push(&mut self, word: Word) {
@@ -311,7 +319,8 @@ impl<'a> Reader<'a> {
             self.at = self.text.len() - after.len();
             return Ok(());
         }
-        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.head().is_empty())
+        let is_sum = self.draft.is_empty_so_far() || self.draft.head() == "for";
+        if let Some(inner) = rest.strip_prefix("((").filter(|_| is_sum)
             && let Some(n) = self.end_of_sum(inner)?
         {
             self.at += 4 + n;
@@ -409,6 +418,12 @@ impl<'a> Reader<'a> {
                 self.substitutions_of(&body)?;
             }
             if let Some(owner) = here.owner.and_then(|at| self.state.line.commands.get_mut(at)) {
+                // `xargs rm <<EOF`
+                if owner.has_hidden_args && owner.from.is_none() && body.len() <= MAX_GIVEN {
+                    let given = args::split(&Word::plain(&body));
+                    self.state.n_words += given.len();
+                    owner.words.extend(given);
+                }
                 owner.stdin = body;
             }
         }

@@ -271,7 +271,7 @@ struct State {
     function: Option<String>,
     /// Variables that the line itself has set to something known.
     vars: HashMap<String, String>,
-    /// What `for x in …` goes through.
+    /// What `for x in …` goes through, the words of an array, and what `$1` and `$@` stand for.
     lists: HashMap<String, Vec<Word>>,
     /// Variables that stand for each thing that a command finds (`find | while read f`).
     found: HashMap<String, usize>,
@@ -285,6 +285,13 @@ impl State {
     fn pay(&mut self, n_bytes: usize) -> Result<(), Broken> {
         self.n_read = self.n_read.saturating_add(n_bytes);
         if self.n_read > self.max_read { Err(self.cut()) } else { Ok(()) }
+    }
+
+    /// What a variable stands for that is several words.
+    fn note_list(&mut self, name: &str, words: Vec<Word>) {
+        if self.lists.len() < MAX_COMMANDS {
+            self.lists.insert(name.to_owned(), words);
+        }
     }
 
     fn one_more_part(&mut self) -> Result<(), Broken> {

@@ -55,7 +55,11 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         name if SHELLS.contains(&name) || matches!(name, "su" | "script" | "sg" | "runuser") => {
             if let Some(script) = after_flag_c(args) {
                 executes(state, at, &script.runs);
+                // `sh -c 'rm "$1"' name FILE`
+                let n = args.iter().position(|word| std::ptr::eq(word, script)).unwrap_or_default();
+                let before = super::args::give(state, args.get(n + 2..).unwrap_or_default());
                 read_script(state, &script.text, depth);
+                super::args::take_back(state, before);
             } else if SHELLS.contains(&name) {
                 let file = args.iter().find(|word| !word.is_flag());
                 let runs = file.map_or(&[][..], |word| &word.runs);
@@ -134,6 +138,7 @@ fn scripts(name: &str, args: &[Word]) -> Vec<String> {
         }
         "nix-shell" => after(&["--run", "--command"]),
         "env" => after(&["-S", "--split-string"]),
+        "entr" => after(&["-s"]),
         "trap" => args.first().map(|word| word.text.clone()).into_iter().collect(),
         "hyperfine" | "concurrently" => {
             let texts = args.iter().filter(|word| !word.is_flag() && word.text.contains(' '));
@@ -172,6 +177,7 @@ fn has_inside(name: &str) -> bool {
                 | "hyperfine"
                 | "concurrently"
                 | "trap"
+                | "entr"
                 | "env"
                 | "screen"
                 | "tmux"
@@ -255,9 +261,17 @@ fn in_container(state: &mut State, at: usize, args: &[Word], depth: u8) {
         "--context",
         "--kubeconfig",
     ];
-    let Some(exec) = args.iter().take(16).position(|word| word.text == "exec") else { return };
-    let rest = &args[exec + 1..];
-    let mut from = wrap::flags(rest, with_value) + 1;
+    let place = |name: &str| args.iter().take(16).position(|word| word.text == name);
+    // `kubectl debug node/a -- rm …`
+    let to_its_own = || place("debug").and_then(|_| args.iter().position(|word| word.text == "--"));
+    let (rest, mut from) = match (place("exec"), to_its_own()) {
+        (Some(exec), _) => {
+            let rest = &args[exec + 1..];
+            (rest, wrap::flags(rest, with_value) + 1)
+        }
+        (None, Some(at)) => (&args[at..], 0),
+        (None, None) => return,
+    };
     from += wrap::flags(rest.get(from..).unwrap_or_default(), with_value);
     let words = rest.get(from..).unwrap_or_default().to_vec();
     if words.is_empty() {
@@ -280,6 +294,14 @@ fn in_tmux(state: &mut State, args: &[Word], depth: u8) {
     let from = wrap::flags(args, &["-L", "-S", "-f"]);
     let Some(sub) = args.get(from) else { return };
     let rest = &args[from + 1..];
+    // `tmux COMMAND \; COMMAND`
+    let n = rest.iter().position(|word| word.text == ";").unwrap_or(rest.len());
+    let (rest, more) = (&rest[..n], rest.get(n + 1..).unwrap_or_default());
+    if !more.is_empty() && depth < MAX_DEPTH {
+        in_tmux(state, more, depth + 1);
+    } else {
+        state.line.is_cut |= !more.is_empty();
+    }
     match sub.text.as_str() {
         "send-keys" | "send" => {
             let is_key = |word: &&Word| matches!(word.text.as_str(), "Enter" | "C-m" | "KPEnter");
@@ -322,7 +344,9 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let rest = args.get(from..).unwrap_or_default();
     let n = rest.iter().position(|word| word.text.starts_with(":::")).unwrap_or(rest.len());
     let (command, given) = rest.split_at(n);
-    let given = given.get(1..).unwrap_or_default();
+    // What comes through a pipe, or behind `:::`.
+    let piped = super::args::piped(state, made.from);
+    let given = if given.is_empty() { &piped } else { given.get(1..).unwrap_or_default() };
     let text = match command {
         [one] => one.text.clone(),
         many => as_script(many).replace("'{}'", "{}"),

@@ -12,7 +12,21 @@ const MAX_PIPE: usize = 16;
 /// The output of a program that only prints its arguments.
 pub(super) fn said(made: &Simple) -> Option<String> {
     let words: Vec<&str> = echoed(made)?.iter().map(|word| word.text.as_str()).collect();
-    Some(words.join(" ").replace("\\n", "\n"))
+    let text = formatted(made).unwrap_or_else(|| words.join(" "));
+    Some(text.replace("\\n", "\n"))
+}
+
+/// The output of `printf`, where its format has more than a place for each word.
+fn formatted(made: &Simple) -> Option<String> {
+    let mut words = made.args().map(|word| word.text.as_str());
+    let format = words.next().filter(|_| made.is_called("printf"))?;
+    let is_more = format.split("%s").any(|part| !part.is_empty() && part != "\\n" && part != " ");
+    let mut out = String::new();
+    for (n, part) in format.split("%s").enumerate() {
+        out.push_str(if n > 0 { words.next().unwrap_or_default() } else { "" });
+        out.push_str(part);
+    }
+    (is_more && format.contains("%s")).then_some(out)
 }
 
 /// The same, each as it was written.
@@ -34,6 +48,11 @@ pub(super) fn echoed(made: &Simple) -> Option<&[Word]> {
 
 /// The known output of a command, as one word.
 pub(super) fn output(made: &Simple) -> Option<Word> {
+    if let Some(text) = formatted(made) {
+        let has_unknown = made.args().any(|word| word.has_unknown);
+        let has_tilde = text.starts_with('~') && made.args().any(|word| word.has_tilde);
+        return Some(Word { text, has_unknown, has_tilde, ..Word::default() });
+    }
     if let Some(words) = echoed(made) {
         let first = words.first()?;
         let mut out = Word { runs: Vec::new(), ..first.clone() };
@@ -55,7 +74,9 @@ pub(super) fn output(made: &Simple) -> Option<Word> {
             None if made.folder.starts_with('/') => Word::plain(&made.folder),
             None => unknown(format!("$PWD/{}", made.folder)),
         }),
-        "realpath" | "readlink" => args().next(),
+        "realpath" | "readlink" | "which" => args().next(),
+        // The place of a program has the program's name.
+        "command" | "type" if made.has_flag("-v") || made.has_flag("-P") => args().next(),
         "dirname" => args().next().map(|word| Word { text: format!("{}/..", word.text), ..word }),
         "printenv" => args().next().map(|word| unknown(format!("${}", word.text))),
         "cat" if made.words.len() == 1 && !made.stdin.is_empty() => {

@@ -86,6 +86,18 @@ const SHAPES: &[Shape] = &[
     ("a function with a long name", |n| {
         format!("{}(){{ {} }}", times("abcdefgh", n / 2), times("a;", n / 2))
     }),
+    ("functions with arguments", |n| {
+        format!("{}{}", times("f(){ a $1 \"$@\";};", 900), times("f b c;", n))
+    }),
+    ("functions in functions", |n| {
+        format!("f(){{ {} }};{}", times("f \"$@\";", 900), times("f b;", n))
+    }),
+    ("an array that is used", |n| {
+        format!("x=({});{}", times("abcdefgh ", n / 2), times("b ${x[@]};", n / 2))
+    }),
+    ("here-documents for xargs", |n| {
+        times(&format!("xargs a <<E\n{}\nE\n", "b ".repeat(2_000)), n)
+    }),
     ("loops", |n| times("for x in a b;do c $x;done;", n)),
     ("a loop over much", |n| {
         format!("for x in {};do {} done", times("abcdefgh ", n / 2), times("b $x;", n / 2))

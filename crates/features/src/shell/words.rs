@@ -48,8 +48,20 @@ impl Reader<'_> {
                     out.has_unknown = true;
                     out.text.push_str("<(…)");
                 }
-                b'(' if out.text.ends_with(['=', '@', '!', '+', '?', '*']) => {
+                // `!(a)` before a command is a group, whose result is turned round.
+                b'(' if out.text == "!" && self.draft.is_empty_so_far() => return Ok(out),
+                // Everything but some names.
+                b'(' if out.text.ends_with('!') => {
                     self.array()?;
+                    out.text.pop();
+                    out.text.push('*');
+                    out.has_glob = true;
+                }
+                b'(' if out.text.ends_with(['=', '@', '+', '?', '*']) => {
+                    let words = self.array()?;
+                    if let Some(name) = out.text.strip_suffix('=').filter(|_| out.is_assignment()) {
+                        self.state.note_list(name, words);
+                    }
                     out.has_unknown = true;
                 }
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
@@ -98,24 +110,30 @@ impl Reader<'_> {
         }
     }
 
-    /// An array or a pattern, from its bracket on. Its words are not commands.
-    fn array(&mut self) -> Result<(), Broken> {
+    /// The words of an array or a pattern, from its bracket on. They are not commands.
+    fn array(&mut self) -> Result<Vec<Word>, Broken> {
         self.at += 1;
+        let mut out = Vec::new();
         while !self.rest().starts_with(')') {
             self.skip_blanks();
-            if self.rest().is_empty() {
+            let rest = self.rest();
+            if rest.is_empty() {
                 return Err(Broken);
+            }
+            if rest.starts_with('#') && self.text[..self.at].ends_with([' ', '\t', '\n']) {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+                continue;
             }
             self.state.one_more_part()?;
             let before = self.at;
-            self.nested(Self::word)?;
+            out.push(self.nested(Self::word)?);
             if self.at == before && !self.rest().starts_with(')') {
                 self.at += self.rest().chars().next().map_or(0, char::len_utf8);
             }
             self.skip_blanks();
         }
         self.at += 1;
-        Ok(())
+        Ok(out)
     }
 
     /// What is in double quotes, whose opening was read.
@@ -308,7 +326,8 @@ impl Reader<'_> {
         // `${X:?}` is `$X` or nothing at all; `${HOME:-x}` is the home wherever there is one.
         let is_itself = rest.starts_with(":?") || rest.starts_with('?');
         let has_other = rest.starts_with(":-") || rest.starts_with('-') || rest.starts_with(":=");
-        if rest.is_empty() || (n > 0 && (is_itself || (has_other && is_known))) {
+        let is_list = matches!(rest, "[@]" | "[*]") && self.state.lists.contains_key(plain);
+        if rest.is_empty() || is_list || (n > 0 && (is_itself || (has_other && is_known))) {
             return self.variable(out, plain);
         }
         out.has_unknown = true;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
 use super::wrappers::{runner, wrapper};
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested, quote};
+use super::{Git, MAX_COMMANDS, MAX_DEPTH, MAX_WORDS, Simple, State, Word, args, git, nested, quote};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
@@ -79,9 +79,8 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
             if let [_, name, word_in, items @ ..] = made.words.as_slice()
                 && word_in.text == "in"
                 && !items.is_empty()
-                && state.lists.len() < MAX_COMMANDS
             {
-                state.lists.insert(name.text.clone(), items.to_vec());
+                state.note_list(&name.text, items.to_vec());
             }
         }
         "export" | "local" | "declare" | "typeset" | "readonly" => {
@@ -106,6 +105,7 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     }
     let at = state.line.commands.len();
     state.line.commands.push(made);
+    call(state, at, depth);
     if let Some(text) = script {
         // So that `alias rm='rm -i'` ends.
         let aliases = std::mem::take(&mut state.shell_aliases);
@@ -114,6 +114,34 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     }
     nested::read_inside(state, at, depth);
     at
+}
+
+/// A function that the line itself has made, with what it is given: the commands of it that name `$1` or `$@`.
+fn call(state: &mut State, at: usize, depth: u8) {
+    let Some(made) = state.line.commands.get(at).filter(|made| made.words.len() > 1) else {
+        return;
+    };
+    let name = made.name();
+    if depth >= MAX_DEPTH || !state.line.functions.iter().any(|known| known == name) {
+        return;
+    }
+    let is_given = |word: &Word| word.has_unknown && args::is_given(&word.text);
+    let is_meant = |inner: &&Simple| {
+        inner.function.as_deref() == Some(name)
+            && !matches!(inner.name(), "echo" | "printf")
+            && inner.words.iter().any(is_given)
+    };
+    let inside: Vec<Simple> = state.line.commands[..at].iter().filter(is_meant).cloned().collect();
+    if inside.is_empty() {
+        return;
+    }
+    let given = made.words[1..].to_vec();
+    let before = args::give(state, &given);
+    for inner in inside {
+        let draft = Draft { words: inner.words, writes: inner.writes, ..Draft::default() };
+        emit(state, draft, depth + 1);
+    }
+    args::take_back(state, before);
 }
 
 /// What an alias that the line itself has made stands for.
@@ -157,13 +185,13 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     let mut rest = words;
     let mut out = Program::default();
     // Variables before a program are the program's own; alone they are the shell's.
-    if words.iter().all(is_assignment) {
+    if words.iter().all(Word::is_assignment) {
         words.iter().for_each(|word| assign(state, word));
         return out;
     }
     while let Some((word, after)) = rest.split_first() {
         let name = word.name();
-        if is_assignment(word) || KEYWORDS.contains(&name) {
+        if word.is_assignment() || KEYWORDS.contains(&name) {
             match name {
                 "{" => {
                     let function = state.function.take();
@@ -171,6 +199,11 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
                 }
                 "}" => {
                     state.groups.pop();
+                }
+                // Its name, if what it runs is a group.
+                "coproc" if after.get(1).is_some_and(|word| word.text == "{") => {
+                    rest = &after[1..];
+                    continue;
                 }
                 _ => {}
             }
@@ -239,6 +272,7 @@ fn before_program(
     let is_text = |word: &Word| match name {
         "env" => matches!(word.text.as_str(), "-S" | "--split-string"),
         "screen" => word.text == "-X",
+        "entr" => word.text == "-s",
         "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
         _ => false,
     };
@@ -315,12 +349,14 @@ fn expanded(state: &mut State, words: Vec<Word>) -> Result<Vec<Word>, Broken> {
     Ok(out)
 }
 
-fn is_assignment(word: &Word) -> bool {
-    word.text.split_once('=').is_some_and(|(name, _)| {
-        let name = name.strip_suffix('+').unwrap_or(name);
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+impl Word {
+    pub(super) fn is_assignment(&self) -> bool {
+        self.text.split_once('=').is_some_and(|(name, _)| {
+            let name = name.strip_suffix('+').unwrap_or(name);
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+    }
 }
 
 fn assign(state: &mut State, word: &Word) {

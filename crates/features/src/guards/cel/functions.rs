@@ -43,6 +43,9 @@ pub(in crate::guards) const FUNCTIONS: &[&str] = &[
     "vital",
     "kept",
     "whole",
+    "everything",
+    "mounts_vital",
+    "narrowed",
     "own_files",
     "onto_vital",
     "moves_vital",
@@ -185,22 +188,24 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             "moves_vital",
             Box::new(|call| {
                 let command = command(call)?;
-                let mut from = command.targets();
-                // With `-t` the folder to move to comes first.
-                let is_last = !command.made().is_some_and(|made| made.has_flag("-t"));
-                let to = if is_last { from.pop() } else { None };
+                let from = command.made().map(|made| crate::guards::dangers::paths::moved(made, &command.scene.cwd));
                 let is_vital = |path: &String| crate::guards::dangers::paths::is_vital(path);
-                Ok(yes(to.is_some() && from.iter().any(is_vital)))
+                Ok(yes(from.is_some_and(|from| from.iter().any(is_vital))))
             }),
         ),
         (
             "onto_vital",
             Box::new(|call| {
                 let command = command(call)?;
+                let far = command.made().and_then(|made| crate::guards::dangers::paths::far(made.args().last()?));
+                let is_whole = |path: &String| command.scene.is_whole(path);
                 let last = command.targets().pop();
-                Ok(yes(last.is_some_and(|path| {
-                    crate::guards::dangers::paths::is_vital(&path) || command.scene.is_whole(&path)
-                })))
+                Ok(yes(match far {
+                    Some(path) => crate::guards::dangers::paths::is_vital(&path),
+                    None => {
+                        last.is_some_and(|path| crate::guards::dangers::paths::is_vital(&path) || is_whole(&path))
+                    }
+                }))
             }),
         ),
         (
@@ -208,6 +213,32 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             Box::new(|call| {
                 let command = command(call)?;
                 Ok(yes(command.targets().iter().any(|path| command.scene.is_whole(path))))
+            }),
+        ),
+        (
+            "mounts_vital",
+            Box::new(|call| {
+                let command = command(call)?;
+                let cwd = &command.scene.cwd;
+                let mounts = |made: &Simple| crate::guards::dangers::paths::mounts_vital(made, cwd);
+                Ok(yes(command.made().is_some_and(mounts)))
+            }),
+        ),
+        (
+            "narrowed",
+            Box::new(|call| {
+                let command = command(call)?;
+                Ok(yes(command.made().is_some_and(crate::guards::dangers::paths::is_narrowed)))
+            }),
+        ),
+        (
+            "everything",
+            Box::new(|call| {
+                let command = command(call)?;
+                let is_named = command.targets().iter().any(|path| command.scene.is_whole(path));
+                let is_meant =
+                    |made: &Simple| made.args().any(|word| crate::guards::dangers::paths::is_everything(&word.text));
+                Ok(yes(is_named || command.made().is_some_and(is_meant)))
             }),
         ),
         (

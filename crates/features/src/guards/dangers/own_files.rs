@@ -6,18 +6,19 @@ use substrate_core::{Event, ToolClass};
 
 use crate::guards::cel::scene::Scene;
 use crate::guards::dangers::paths::{at_home, may_be_within, normal, target, targets};
-use crate::shell::{Line, Simple, Word};
+use crate::locks;
+use crate::shell::{Line, Simple, Word, joined};
 
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
 const USUAL_HOME: &str = "~/.subtrate/";
 
-/// Programs that change every file they name, and programs that change the last one.
+/// Programs that change every file they name. `locks::face` knows those that write where they are told to.
 const CHANGES: &[&str] = &[
     "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl",
     "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
 ];
 const CHANGES_LAST: &[&str] = &["cp", "install", "rsync", "scp"];
-const CHANGES_IF_TOLD: &[&str] = &["sed", "perl", "ruby", "find", "dd", "sqlite3"];
+const CHANGES_IF_TOLD: &[&str] = &["sed", "perl", "ruby", "find", "sqlite3", "tar", "unzip"];
 
 /// Which files these are for an event.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,10 @@ pub(in crate::guards) fn are_changed(scene: &Scene) -> bool {
         };
         return scene.files.iter().any(|file| is_own(&path(file)));
     }
+    let is_written = |path: String| is_own(&normal(&joined(&scene.cwd, &path)));
+    if locks::face::written(&scene.line).any(is_written) {
+        return true;
+    }
     scene.line.commands.iter().any(|made| {
         let of_word = |word: &Word| target(word, &made.folder, &scene.cwd);
         made.writes.iter().filter_map(of_word).any(|path| is_own(&path))
@@ -135,12 +140,9 @@ fn changed(scene: &Scene, made: &Simple) -> Vec<String> {
         name if CHANGES.contains(&name) => all(),
         name if CHANGES_LAST.contains(&name) => all().pop().into_iter().collect(),
         "sed" | "perl" | "ruby" if made.has_flag("-i") || made.has_flag("--in-place") => all(),
+        "unzip" if made.has_flag("-d") => all(),
+        "tar" if made.after().first().is_some_and(|word| word.text.contains('x')) => all(),
         "find" if !made.inner.is_empty() || made.has_flag("-delete") => all(),
-        "dd" => {
-            let to = made.args().filter_map(|word| word.text.strip_prefix("of="));
-            let to = to.map(|text| Word { has_tilde: text.starts_with('~'), ..Word::plain(text) });
-            to.filter_map(|word| target(&word, &made.folder, &scene.cwd)).collect()
-        }
         "sqlite3" if !made.has_flag("-readonly") => {
             let fed = scene.line.fed(made);
             let texts = made.args().skip(1).map(|word| word.text.as_str()).chain([fed.as_str()]);

@@ -167,6 +167,105 @@ pub(in crate::guards) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
     made.args().filter_map(|word| target(word, folder, cwd)).collect()
 }
 
+/// The paths that `mv` takes away.
+pub(super) fn moved(made: &Simple, cwd: &str) -> Vec<String> {
+    const INTO: [&str; 2] = ["-t", "--target-directory"];
+    let mut words = made.plain(&INTO.map(str::to_owned));
+    if !INTO.iter().any(|flag| made.has_flag(flag)) {
+        words.pop();
+    }
+    words.into_iter().filter_map(|word| target(word, &made.folder, cwd)).collect()
+}
+
+/// Whether a container may change the whole disk of this machine, or is there to delete in a folder that is vital or kept.
+pub(super) fn mounts_vital(made: &Simple, cwd: &str) -> bool {
+    let words = made.after();
+    let deletes = |word: &Word| {
+        matches!(word.text.as_str(), "rm" | "shred" | "-delete") || word.text.contains("rm -")
+    };
+    let deletes = words.iter().any(deletes);
+    let is_bad = |path: String| path == "/" || (deletes && (is_vital(&path) || is_kept(&path)));
+    words.iter().any(|word| matches!(word.text.as_str(), "run" | "create"))
+        && words.iter().enumerate().any(|(n, word)| {
+            let (flag, value) = match word.text.split_once('=') {
+                Some((flag, value)) => {
+                    (flag, Some(Word { text: value.to_owned(), ..word.clone() }))
+                }
+                None => (word.text.as_str(), words.get(n + 1).cloned()),
+            };
+            let mounted = value.and_then(|value| mounted(flag, &value));
+            mounted.and_then(|word| target(&word, &made.folder, cwd)).is_some_and(is_bad)
+        })
+}
+
+/// The folder of this machine that a flag of a container engine gives to a container to be changed.
+fn mounted(flag: &str, value: &Word) -> Option<Word> {
+    let text = match flag {
+        "-v" | "--volume" => {
+            let mut parts = value.text.split(':');
+            let (host, _inside) = (parts.next()?, parts.next()?);
+            (!parts.any(|part| part.split(',').any(|word| word == "ro"))).then_some(host)?
+        }
+        "--mount" => {
+            let mut parts = value.text.split(',');
+            let is_read_only = |part: &str| matches!(part, "readonly" | "ro");
+            let source =
+                |part| ["source=", "src="].iter().find_map(|key| str::strip_prefix(part, key));
+            if value.text.split(',').any(is_read_only) {
+                return None;
+            }
+            parts.find_map(source)?
+        }
+        _ => return None,
+    };
+    Some(Word { text: text.to_owned(), ..value.clone() })
+}
+
+/// Tests of `find` that some files pass and some don't.
+const TESTS: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-regex",
+    "-iregex",
+    "-empty",
+    "-size",
+    "-perm",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-newer",
+    "-user",
+    "-group",
+    "-inum",
+    "-samefile",
+    "-xtype",
+];
+
+/// Whether `find` looks for something. What only leaves some out (`! -name keep`) is nearly everything.
+pub(super) fn is_narrowed(made: &Simple) -> bool {
+    let words: Vec<&str> = made.after().iter().map(|word| word.text.as_str()).collect();
+    let is_or = |pair: &[&str]| matches!(pair, ["-o" | "-or", "-delete" | "-exec" | "-execdir"]);
+    let is_test = |pair: &[&str]| matches!(pair, [before, test] if TESTS.contains(test) && !matches!(*before, "!" | "-not"));
+    let starts = words.first().is_some_and(|word| TESTS.contains(word));
+    (starts || words.windows(2).any(is_test)) && !words.windows(2).any(is_or)
+}
+
+/// The path of `host:path`, on another machine: there it begins at a home.
+pub(super) fn far(word: &Word) -> Option<String> {
+    let (host, path) = word.text.split_once(':')?;
+    let is_host = !host.is_empty() && !host.contains('/') && !path.starts_with(':');
+    is_host.then(|| match path.starts_with(['/', '~']) {
+        true => normal(path),
+        false => normal(&format!("~/{path}")),
+    })
+}
+
 /// Without `.`, `..`, empty parts and the marks of "everything in it" behind each other.
 pub(in crate::guards) fn normal(path: &str) -> String {
     let (start, rest) = match path.strip_prefix('~') {
@@ -183,9 +282,9 @@ pub(in crate::guards) fn normal(path: &str) -> String {
             ".." => {
                 parts.pop();
             }
-            // `.*` and `*` are everything, however often.
-            "*" | ".*" | ".[!.]*" | "{*,.*}" if parts.last() == Some(&"*") => {}
-            "*" | ".*" | ".[!.]*" => parts.push("*"),
+            // However often.
+            part if is_any(part) && parts.last() == Some(&"*") => {}
+            part if is_any(part) => parts.push("*"),
             part => parts.push(part),
         }
     }
@@ -194,6 +293,19 @@ pub(in crate::guards) fn normal(path: &str) -> String {
         (true, _) => format!("/{joined}"),
         (false, true) => start,
         (false, false) => format!("{start}/{joined}"),
+    }
+}
+
+/// Whether a pattern fits nearly every name, as `*`, `.*`, `.[!.]*` and `[a-z]*` do: it says no letter.
+fn is_any(part: &str) -> bool {
+    let is_wide = |set: &str| set.starts_with(['!', '^']) || set.contains('-');
+    let mut rest = part;
+    loop {
+        rest = rest.trim_start_matches(['*', '?', '.']);
+        match rest.strip_prefix('[').and_then(|set| set.split_once(']')) {
+            Some((set, after)) if is_wide(set) => rest = after,
+            _ => return rest.is_empty() && part.contains('*'),
+        }
     }
 }
 
@@ -213,15 +325,22 @@ pub(in crate::guards) fn is_vital(path: &str) -> bool {
         base.strip_prefix(*homes).is_some_and(|name| !name.is_empty() && !name.contains('/'))
     };
     let is_other_home = base.starts_with('~') && !base.contains('/');
-    let is_like = |vital: &&str| base.contains(['*', '?', '[']) && is_like(base, vital);
-    VITAL.contains(&base) || is_other_home || HOMES.iter().any(is_home) || VITAL.iter().any(is_like)
+    VITAL.contains(&base) || is_other_home || HOMES.iter().any(is_home) || is_like_any(base, VITAL)
 }
 
 /// What a user has only once: documents, keys, the accounts of the system.
 pub(in crate::guards) fn is_kept(path: &str) -> bool {
     let path = at_home(path);
     let base = base(&path);
-    KEPT.contains(&base) || KEYS.iter().any(|key| path.starts_with(key))
+    KEPT.contains(&base)
+        || KEYS.iter().any(|key| path.starts_with(key))
+        || is_like_any(base, KEPT)
+        || is_like_any(base, KEYS)
+}
+
+/// Whether it is a pattern of the shell that fits one of these paths.
+fn is_like_any(pattern: &str, paths: &[&str]) -> bool {
+    pattern.contains(['*', '?', '[']) && paths.iter().any(|path| is_like(pattern, path))
 }
 
 /// The same path, below `~` where it is in a home.
@@ -234,11 +353,9 @@ pub(in crate::guards) fn at_home(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a pattern of the shell fits the path, part by part.
+/// Whether a pattern of the shell fits the path, part by part. A hidden name needs a dot of its own.
 fn is_like(pattern: &str, path: &str) -> bool {
-    let (parts, wanted) = (pattern.split('/'), path.split('/'));
-    pattern.split('/').count() == path.split('/').count()
-        && parts.zip(wanted).all(|(part, name)| fits(part.as_bytes(), name.as_bytes()))
+    pattern.split('/').count() == path.split('/').count() && may_be_within(pattern, path)
 }
 
 /// Whether a pattern of the shell may mean that path, or something below it. A hidden name needs a dot of its own.
@@ -300,6 +417,21 @@ pub(in crate::guards) fn is_whole(path: &str, roots: &[String]) -> bool {
     roots.iter().any(is_history) || roots.iter().any(is_around)
 }
 
+/// Whether git takes the word for all files: `.`, `..`, `:/`, `:(top)`, `*`, or all but some.
+pub(super) fn is_everything(spec: &str) -> bool {
+    let (magic, path) = match spec.strip_prefix(':') {
+        Some(rest) => match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+            Some(found) => found,
+            None if rest.starts_with(['!', '^']) => ("exclude", rest),
+            None => ("top", rest),
+        },
+        None => ("", spec),
+    };
+    let is_any = |part: &str| matches!(part, "" | "." | ".." | "*" | "**");
+    magic.split(',').any(|word| word == "exclude")
+        || (path.split('/').all(is_any) && !(magic.is_empty() && path.is_empty()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,6 +451,9 @@ mod tests {
     #[case("rm \"${HOME}\"/*", "~/*")]
     #[case("cd ~ && rm *", "~/*")]
     #[case("cd .. && rm * .*", "/repo/* /repo/*")]
+    #[case("rm ~/?*", "~/*")]
+    #[case("rm ~/.??* ~/[!.]* ~/.[^.]*", "~/* ~/* ~/*")]
+    #[case("rm ~/a* ~/[ab] ~/\\*", "~/a* ~/[ab] ~/\\*")]
     #[case("rm ../../..", "/")]
     #[case("rm $X/*", "")]
     #[case("X=/; rm $X", "/")]
@@ -339,6 +474,8 @@ mod tests {
     #[case("/e*", true)]
     #[case("/[a-z]*", true)]
     #[case("/?*", true)]
+    #[case("~/.[s]*", false)]
+    #[case("~/[a]", false)]
     #[case("/u?r/lib", true)]
     #[case("/tmp/[a-z]*", false)]
     #[case("/\\*", false)]
@@ -354,6 +491,47 @@ mod tests {
     #[case("/repo", false)]
     fn vital_folders(#[case] path: &str, #[case] expected: bool) {
         assert_eq!(is_vital(path), expected);
+    }
+
+    #[rstest]
+    #[case("~/.ssh", true)]
+    #[case("~/.ss?", true)]
+    #[case("~/.ssh/id*", true)]
+    #[case("~/Doc*", true)]
+    #[case("/home/me/[DP]*", true)]
+    #[case("/home/*/.ssh", true)]
+    #[case("/etc/pass*", true)]
+    #[case("~/.ssh/*.pub", false)]
+    #[case("~/*.log", false)]
+    #[case("~/*sh", false)]
+    #[case("~/Doc*/old", false)]
+    #[case("~/.cache*", false)]
+    fn kept_folders_and_files(#[case] path: &str, #[case] expected: bool) {
+        assert_eq!(is_kept(path), expected);
+    }
+
+    #[rstest]
+    #[case(".", true)]
+    #[case("../..", true)]
+    #[case("./", true)]
+    #[case("*", true)]
+    #[case("**/*", true)]
+    #[case(":", true)]
+    #[case(":/", true)]
+    #[case(":(top)", true)]
+    #[case(":(top,glob)**", true)]
+    #[case(":(top)*", true)]
+    #[case(":!keep", true)]
+    #[case(":(exclude)keep", true)]
+    #[case("main", false)]
+    #[case("src/*", false)]
+    #[case("*.rs", false)]
+    #[case(":/src", false)]
+    #[case(":(top)src", false)]
+    #[case(":(icase)readme", false)]
+    #[case("", false)]
+    fn what_git_takes_for_everything(#[case] spec: &str, #[case] expected: bool) {
+        assert_eq!(is_everything(spec), expected);
     }
 
     #[rstest]

@@ -47,9 +47,16 @@ fn is_dropping_one(statement: &str) -> bool {
     }
 }
 
-/// `where`, `using`, `limit`: only some of the rows.
-fn has_condition(mut words: impl Iterator<Item = String>) -> bool {
-    words.any(|word| matches!(word.as_str(), "where" | "using" | "limit" | "join"))
+/// `where`, `using`, `limit`: only some of the rows. What is true of every row is no condition.
+fn has_condition(words: impl Iterator<Item = String>) -> bool {
+    let words: Vec<String> = words.collect();
+    let is_one = |word: &String| matches!(word.as_str(), "where" | "using" | "limit" | "join");
+    let Some(at) = words.iter().position(is_one) else { return false };
+    let rest = words[at + 1..].concat();
+    let is_same = |(a, b): (&str, &str)| a == b && !a.is_empty();
+    let is_always =
+        matches!(rest.as_str(), "true" | "1") || rest.split_once('=').is_some_and(is_same);
+    !(words[at] == "where" && is_always)
 }
 
 /// Without the lines before it that are commands of the program, which end with the line (`\\c db`, `.mode`, `use db`, `go`).
@@ -106,6 +113,10 @@ mod tests {
     #[case("delete from t", true)]
     #[case("DELETE FROM t;", true)]
     #[case("with old as (select 1)\ndelete from t", true)]
+    #[case("delete from t where true", true)]
+    #[case("delete from t where 1 = 1", true)]
+    #[case("delete from t where 'a'='a'", true)]
+    #[case("delete from t where a = b", false)]
     #[case("delete from t\nwhere id = 1", false)]
     #[case("delete from t using u where t.id = u.id", false)]
     #[case("select 1;\nselect 'delete from t'", false)]
