@@ -152,6 +152,7 @@ object! {
         notebook_path,
         path,
         command,
+        run_in_background,
     }
 }
 

@@ -121,22 +121,17 @@ fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
         (EventKind::SubagentStart, _) if settings.on("scratchpad.on") => {
             folder(event, settings).map(|folder| Asked::Spawns { folder })
         }
-        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !plans(event) => {
+        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !event.is_planning => {
             folder(event, settings).map(|folder| Asked::Ends { folder })
         }
         // A session with background tasks only waits for them; another Stop comes when they are done.
         (EventKind::Stop, Detail::Stop { n_background_tasks: 0, .. })
-            if is_main && settings.on("scratchpad.on") && !plans(event) =>
+            if is_main && settings.on("scratchpad.on") && !event.is_planning =>
         {
             Some(Asked::Closes)
         }
         _ => None,
     }
-}
-
-/// It may not write anything now.
-fn plans(event: &Event) -> bool {
-    event.permission_mode.as_deref() == Some("plan")
 }
 
 /// The folder of the subagent's type; `None` for one that writes no scratchpad.

@@ -7,10 +7,12 @@ use super::*;
 const SETTINGS: &[&str] =
     &["$CONFIG/settings.json", "$CONFIG/hooks/", "$PROJECT/.client/settings.json", "/etc/client/"];
 
+const OF_CLIENT: Dialect = Dialect { settings_files: SETTINGS, ..Dialect::UNKNOWN };
+
 fn of_client(event: Event) -> Event {
     Event {
         config_dir: Some("/home/dev/.client".to_owned()),
-        settings_files: SETTINGS,
+        dialect: &OF_CLIENT,
         cwd: "/repo".to_owned(),
         ..event
     }

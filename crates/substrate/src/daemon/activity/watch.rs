@@ -265,7 +265,7 @@ fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
 mod tests {
     use std::io::Write as _;
 
-    use substrate_clients::claude_code::CLIENT;
+    use substrate_clients::DEFAULT as CLIENT;
     use substrate_testkit::write_file;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
