@@ -99,13 +99,16 @@ impl Variables {
     }
 }
 
+/// A command line, changed.
+pub type EditLine = fn(&[OsString]) -> Vec<OsString>;
+
 /// The command line of a client that is started once more. What is no line of this client comes back as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Relaunch {
     /// For a fresh conversation.
-    pub fresh: fn(&[OsString]) -> Vec<OsString>,
+    pub fresh: EditLine,
     /// For one more try of the same.
-    pub again: fn(&[OsString]) -> Vec<OsString>,
+    pub again: EditLine,
 }
 
 impl Relaunch {
@@ -119,12 +122,9 @@ impl Relaunch {
         Self::by(line, |relaunch| relaunch.again)
     }
 
-    fn by(
-        line: &[OsString],
-        which: fn(&Self) -> fn(&[OsString]) -> Vec<OsString>,
-    ) -> Vec<OsString> {
-        let changed = ALL.iter().map(|client| which(&client.relaunch)(line));
-        changed.into_iter().find(|new| new != line).unwrap_or_else(|| line.to_vec())
+    fn by(line: &[OsString], which: fn(&Self) -> EditLine) -> Vec<OsString> {
+        let mut changed = ALL.iter().map(|client| which(&client.relaunch)(line));
+        changed.find(|new| new != line).unwrap_or_else(|| line.to_vec())
     }
 }
 

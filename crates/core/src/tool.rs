@@ -13,7 +13,7 @@ pub enum ToolClass {
     Agent,
     /// Keeps the client's own task list.
     Todo,
-    /// Runs a skill: the input names it as `skill`.
+    /// Runs the skill that is named in `ToolCall::skill`.
     Skill,
     /// Anything else, MCP tools included.
     #[default]
@@ -37,6 +37,8 @@ pub struct ToolCall {
     pub in_background: bool,
     /// The call searches: its `files` are folders, and say nothing about which files the agent works on.
     pub is_search: bool,
+    /// The skill that the call runs, without a slash.
+    pub skill: Option<String>,
     /// What the call asks the user, and what they answered.
     pub questions: Vec<Question>,
     /// The whole to-do list, if the call replaces it.

@@ -93,7 +93,8 @@ pub fn odd_input_is_harmless(client: &Client, samples: &[Sample<'_>]) {
     for odd in [&b"\xff\xfe"[..], b"{", b"[1]", b"7", b"nonsense"] {
         assert!((client.decode)(&input("x", odd, false)).is_err(), "{odd:?}");
     }
-    let new = (client.decode)(&input("BrandNewEvent", b"{}", false)).unwrap();
+    let new =
+        (client.decode)(&input("BrandNewEvent", b"{}", false)).expect("a new event is an event");
     assert_eq!((new.kind, new.client), (EventKind::Unknown, client.name));
     assert_eq!((client.encode)(&new, &everything()), Answer::default());
     for sample in samples {
@@ -142,18 +143,17 @@ pub fn only_what_is_delivered_is_said(client: &Client) {
 /// Adding is adding once; what was added is found; removing brings every byte back.
 pub fn installing_is_undone_to_the_byte(client: &Client, settings: &[&str]) {
     let format = &client.install.format;
+    let found_in = |text: &str| (format.registered)(text).expect("it can be read");
     for text in settings {
-        assert_eq!((format.registered)(text).unwrap(), [], "{text}");
+        assert_eq!(found_in(text), [], "{text}");
         let there = (format.rules)(text);
         for wanted in all_wanted(client) {
-            let added = (format.add)(text, &wanted).unwrap();
+            let added = (format.add)(text, &wanted).expect("it can be added to");
             assert!(!added.is_empty);
-            assert_eq!((format.add)(&added.text, &wanted).unwrap().text, added.text, "twice");
-            let mut found: Vec<String> = (format.registered)(&added.text)
-                .unwrap()
-                .into_iter()
-                .map(|one| one.event)
-                .collect();
+            let twice = (format.add)(&added.text, &wanted).expect("it can be added to again");
+            assert_eq!(twice.text, added.text);
+            let mut found: Vec<String> =
+                found_in(&added.text).into_iter().map(|one| one.event).collect();
             let mut events: Vec<&str> = wanted.entries.iter().map(|entry| entry.event).collect();
             found.sort();
             events.sort_unstable();
@@ -165,8 +165,8 @@ pub fn installing_is_undone_to_the_byte(client: &Client, settings: &[&str]) {
             assert!(wanted.allow.iter().all(|rule| rules.contains(rule)), "{rules:?}");
             let ours: Vec<String> =
                 wanted.allow.iter().filter(|rule| !there.contains(rule)).cloned().collect();
-            let removed = (format.remove)(&added.text, &ours).unwrap();
-            assert_eq!((format.registered)(&removed.text).unwrap(), []);
+            let removed = (format.remove)(&added.text, &ours).expect("ours goes");
+            assert_eq!(found_in(&removed.text), []);
             if text.trim().is_empty() {
                 assert!(removed.is_empty, "{}", removed.text);
             } else {
@@ -182,7 +182,7 @@ pub fn broken_settings_are_left_alone(client: &Client, broken: &[&str]) {
     assert!(!broken.is_empty());
     for text in broken {
         for wanted in all_wanted(client) {
-            let error = (format.add)(text, &wanted).unwrap_err();
+            let error = (format.add)(text, &wanted).expect_err("it is broken");
             assert!(error.line > 0 && !error.message.is_empty() && !error.advice.is_empty());
         }
         assert!((format.registered)(text).is_err() && (format.remove)(text, &[]).is_err());
@@ -203,7 +203,7 @@ pub fn a_missing_program_stops_nothing(client: &Client) {
                 panic!("{}: {:?} can't be missing", entry.event, entry.what);
             };
             let run = command("/bin/sh").args(["-c", line]).env("PATH", "/nonexistent").output();
-            let run = run.unwrap();
+            let run = run.expect("a shell");
             assert!(run.status.success(), "{line}: {run:?}");
             assert!(run.stdout.is_empty(), "{line}: {run:?}");
         }
@@ -243,7 +243,7 @@ fn input<'a>(event: &'a str, stdin: &'a [u8], waits: bool) -> Input<'a> {
 }
 
 fn decoded(client: &Client, sample: &Sample<'_>, waits: bool) -> Event {
-    (client.decode)(&input(sample.event, sample.stdin, waits)).unwrap()
+    (client.decode)(&input(sample.event, sample.stdin, waits)).expect("a payload is an event")
 }
 
 /// Each kind of wish alone, with a word of its own.

@@ -46,13 +46,11 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
     let class = DIALECT.class_of(&name);
     let json = payload.tool_input.object().unwrap_or("{}");
     let input = match class {
-        ToolClass::Edit | ToolClass::Read | ToolClass::Shell => {
+        ToolClass::Edit | ToolClass::Read | ToolClass::Shell | ToolClass::Skill => {
             serde_json::from_str::<ToolInput<'_>>(json).unwrap_or_default()
         }
         // Nothing that we look for: their inputs (a prompt, a list) are not read again.
-        ToolClass::Agent | ToolClass::Todo | ToolClass::Skill | ToolClass::Other => {
-            ToolInput::default()
-        }
+        ToolClass::Agent | ToolClass::Todo | ToolClass::Other => ToolInput::default(),
     };
     Some(ToolCall {
         class,
@@ -63,6 +61,10 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
             _ => None,
         },
         in_background: class == ToolClass::Shell && in_background(payload, &input),
+        skill: match class {
+            ToolClass::Skill => input.skill.text().map(|it| it.trim_start_matches('/').to_owned()),
+            _ => None,
+        },
         is_search: matches!(name.as_str(), "Glob" | "Grep" | "LS"),
         questions: if name == QUESTION { questions(json).unwrap_or_default() } else { Vec::new() },
         todos: if name == TODO_LIST { todos::in_input(json) } else { None },
@@ -173,6 +175,13 @@ mod tests {
         let json = format!(r#"{{"tool_name":"Bash",{fields}}}"#);
         let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
         assert_eq!(call(&payload).unwrap().in_background, expected);
+    }
+
+    #[test]
+    fn a_skill_is_named_without_its_slash() {
+        assert_eq!(called("Skill", r#"{"skill":"/fix"}"#).skill.as_deref(), Some("fix"));
+        assert_eq!(called("Skill", r#"{"skill":7}"#).skill, None);
+        assert_eq!(called("Bash", r#"{"skill":"fix"}"#).skill, None);
     }
 
     #[test]

@@ -153,6 +153,7 @@ object! {
         path,
         command,
         run_in_background,
+        skill,
     }
 }
 

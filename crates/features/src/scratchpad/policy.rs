@@ -65,7 +65,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(match asked(event, cx.settings) {
         Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
         // Who only plans writes nothing.
-        Some(Asked::Spawns { folder }) if !plans(event) => vec![spawned(cx, event, &folder)],
+        Some(Asked::Spawns { folder }) if !event.is_planning => vec![spawned(cx, event, &folder)],
         Some(Asked::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
         Some(Asked::Closes) => closes(cx, event)?,
         Some(Asked::Opens { is_fresh: false } | Asked::Spawns { .. }) | None => Vec::new(),

@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// The source files of what is said to agents and people.
-    fn sources(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+    fn sources(folder: &std::path::Path, out: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();

@@ -10,11 +10,11 @@ fn files(client: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder: PathBuf = clients.join(client.replace('-', "_")).join(folder);
     let mut out: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some())
-        .map(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read(&path).unwrap())
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file())
+        .filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            Some((name, std::fs::read(&path).ok()?))
         })
         .filter(|(name, _)| !name.starts_with(['_', '.']))
         .collect();

@@ -32,7 +32,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
     let session = "7ac89518-7bff-44f2-b7cc-ae24d9a0dca2";
     let expected = Event {
         client: "claude-code",
-        dialect: CLIENT.dialect,
+        dialect: super::CLIENT.dialect,
         at: AT,
         kind: EventKind::PreToolUse,
         name: "PreToolUse".to_owned(),

@@ -123,7 +123,7 @@ fn messages(stage: &mut Stage, kind: &str) -> Vec<String> {
 fn what_a_person_was_asked_is_kept_with_the_answer() {
     let mut stage = two();
     brainstorm(&mut stage);
-    let question = |text: &str, answer: Option<&str>| Question {
+    let question = |text: &str, answer: Option<&str>| substrate_core::Question {
         text: text.to_owned(),
         answer: answer.map(str::to_owned),
     };

@@ -1,6 +1,7 @@
 //! Our own files and the client's settings: an agent that would change them is asked about.
 
 use rstest::rstest;
+use substrate_core::Dialect;
 
 use super::*;
 

@@ -289,7 +289,7 @@ mod tests {
         let (out, heard) = unbounded_channel();
         let config_dir = folder.path().to_str().unwrap().into();
         let watched = Watched::default();
-        let task = Task { client: &CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
+        let task = Task { client: CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
         let watch = Watch::new(task).unwrap();
         Rig { folder, watch, said, bell, heard }
     }
