@@ -1,6 +1,7 @@
 //! What may be asked about the machine while a transaction is open. Memory or the process table must answer at once.
 //! Files are never read here: a mount may hang.
 
+use crate::dialect::Dialect;
 use crate::lineage::ProcessId;
 use crate::time::Timestamp;
 
@@ -22,9 +23,9 @@ pub trait World {
     /// `has_stopped` and a waiter runs beside it. A waiter beside a working session can't wake it.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 
-    /// The command that resumes a closed session of a client, in the folder where it ran.
-    fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
-        None
+    /// How each client that we know does things.
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &[]
     }
 
     /// The folder of our own state and settings. `None` if it is the default one.
