@@ -12,7 +12,7 @@ use super::ops::{self, Letter, Mailbox};
 use super::ops_box::{self, Mark};
 use super::post::{self, Posted, Recipient};
 use super::words;
-use crate::identity::reach::{Reach, reach};
+use crate::identity::presence::{Reach, reach};
 
 /// What is taken of a text as its subject.
 const SHORT_SUBJECT: usize = 80;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rstest::rstest;
 use substrate_core::Lineage;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
 const INSIDE: bool = true;
@@ -295,10 +295,10 @@ fn an_agent_that_deleted_itself_is_still_not_the_user() {
 fn client_processes_are_forgotten_when_they_are_gone_for_long() {
     let mut stage = two_clients();
     stage.pass(31 * DAY);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead", "it still runs");
     stage.machine.processes.remove(&10);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "User");
 }
 

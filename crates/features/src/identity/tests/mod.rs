@@ -4,6 +4,7 @@ mod callers;
 mod migrations;
 mod presence;
 mod sessions;
+mod shells;
 mod subagents;
 mod verbs;
 

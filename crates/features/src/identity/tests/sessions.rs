@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rstest::rstest;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
 #[rstest]
@@ -137,7 +137,7 @@ enum Holder {
     Heard(i64),
     Ended,
     Waits,
-    Runs,
+    ShellOwner,
     IsGone,
     PidReused,
 }
@@ -148,12 +148,12 @@ enum Holder {
 #[case::silent_for_longer(Holder::Heard(30 * MINUTE + 1), true)]
 #[case::ended(Holder::Ended, true)]
 #[case::waits_for_mail(Holder::Waits, false)]
-#[case::runs_but_is_silent(Holder::Runs, false)]
+#[case::runs_but_is_silent(Holder::ShellOwner, false)]
 #[case::its_process_is_gone(Holder::IsGone, true)]
 #[case::its_process_id_is_anothers(Holder::PidReused, true)]
 fn a_name_is_free_when_its_holder(#[case] holder: Holder, #[case] is_free: bool) {
     let mut stage = stage();
-    let has_process = matches!(holder, Holder::Runs | Holder::IsGone | Holder::PidReused);
+    let has_process = matches!(holder, Holder::ShellOwner | Holder::IsGone | Holder::PidReused);
     stage.machine.processes.insert(7, 70);
     let event = Event {
         wanted_agent: Some("Held".to_owned()),
@@ -168,7 +168,7 @@ fn a_name_is_free_when_its_holder(#[case] holder: Holder, #[case] is_free: bool)
             stage.machine.waiting.insert("s0".to_owned());
             stage.pass(DAY);
         }
-        Holder::Runs => stage.pass(DAY),
+        Holder::ShellOwner => stage.pass(DAY),
         Holder::IsGone => {
             stage.machine.processes.remove(&7);
         }
@@ -272,10 +272,10 @@ fn a_month_after_it_was_last_heard_of_a_session_is_forgotten_and_its_agent_stays
         Event { actor: sub("a1", "reviewer"), ..stage.event(EventKind::SubagentStart, "old") };
     stage.happen(&of_sub);
     stage.pass(30 * DAY);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     assert!(stage.effects.is_empty());
     stage.pass(1);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     let file = Effect::Forget { path: "identities/by-session/old.json".to_owned() };
     assert_eq!(stage.effects, [file]);
     assert_eq!(who(&mut stage, &inside("old")), None);
@@ -291,9 +291,9 @@ fn old_sessions_are_forgotten_in_small_steps() {
         begin(&mut stage, &format!("s{n}"));
     }
     stage.pass(31 * DAY);
-    assert!(stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(stage.with(|cx| record::tick(cx).unwrap()));
     assert_eq!(stage.effects.len(), 200);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     assert_eq!(stage.effects.len(), 1);
 }
 

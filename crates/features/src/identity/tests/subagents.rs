@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
 /// An event of a subagent, and the name that it has then.
@@ -207,9 +207,9 @@ fn shell_calls_are_forgotten_after_a_day() {
     };
     assert_eq!(n(&mut stage), 1, "the main thread's calls cost nothing");
     stage.pass(DAY);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(n(&mut stage), 1);
     stage.pass(1);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(n(&mut stage), 0);
 }

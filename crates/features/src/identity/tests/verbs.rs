@@ -209,7 +209,7 @@ fn a_rename_is_refused(
 fn the_person_always_has_that_name() {
     let mut stage = two();
     let (message, hint) =
-        error(&mut stage, &outside(), &["identity", "rename"], json!({"name": "Me"}));
+        error(&mut stage, &outside(), &["identity", "rename"], json!({"name": "CallerIdentity"}));
     assert_eq!(message, "User always has this name");
     assert!(hint.contains("--agent NAME"));
 }

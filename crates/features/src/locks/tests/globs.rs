@@ -102,7 +102,7 @@ fn a_reservation_ends_and_is_waited_for() {
     acquire(&mut stage, LION, "src/**", false).unwrap();
     stage.pass(30 * MINUTE);
     assert!(edits(&mut stage, OTTER, "src/a.rs"));
-    stage.with(|cx| crate::locks::tick::tick(cx).unwrap());
+    stage.with(|cx| crate::locks::release::tick(cx).unwrap());
     assert_eq!(woken(&stage), ["glob 1"], "the row is gone");
 }
 
@@ -112,7 +112,7 @@ fn the_person_reserves_too_and_for_a_fixed_time() {
     let body = json!({"paths": ["src/**", "a.rs"], "ttl": "1h"});
     let out = run(&mut stage, &person(), "acquire", body).unwrap();
     assert_eq!(out.text, "You hold `src/**`, `a.rs` for 1h.\n");
-    stage.with(|cx| crate::locks::tick::tick(cx).unwrap());
+    stage.with(|cx| crate::locks::release::tick(cx).unwrap());
     assert!(!edits(&mut stage, LION, "a.rs") && !edits(&mut stage, LION, "src/b.rs"));
     stage.pass(60 * MINUTE);
     assert!(edits(&mut stage, LION, "a.rs") && edits(&mut stage, LION, "src/b.rs"));

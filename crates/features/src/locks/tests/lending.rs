@@ -81,7 +81,7 @@ fn who_stops_or_ends_waits_for_nobody() {
     assert_eq!(rows(&mut stage), [""; 0]);
     agent(&mut stage, LION);
     stage.pass(25 * 60 * MINUTE);
-    stage.with(|cx| crate::locks::tick::tick(cx).unwrap());
+    stage.with(|cx| crate::locks::release::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), [""; 0], "and nothing is remembered for ever");
 }
 

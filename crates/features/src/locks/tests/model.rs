@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::locks::{life, ops, tick::tick};
+use crate::identity::holder::Pulses;
+use crate::locks::{leases, release::tick};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 
@@ -270,13 +271,13 @@ fn pid(session: &str) -> u32 {
 fn living(stage: &mut Stage) -> Vec<(String, One, bool)> {
     stage.with(|cx| {
         let mut out = Vec::new();
-        for lease in ops::in_root(cx.db, "/repo", 100).unwrap() {
-            if life::until(cx, &lease.claim).unwrap().is_some() {
-                let owner = &lease.claim.owner;
+        for lease in leases::in_root(cx.db, "/repo", 100).unwrap() {
+            if lease.hold.until(cx, &mut Pulses::default()).unwrap().is_some() {
+                let owner = &lease.hold.holder;
                 let is =
                     |one: &&One| one.0 == owner.session && one.1.unwrap_or("main") == owner.actor;
                 let by = *ACTORS.iter().find(is).unwrap();
-                out.push((lease.relative, by, lease.claim.is_provisional));
+                out.push((lease.relative, by, lease.hold.is_provisional));
             }
         }
         out.sort_by(|a: &(String, One, bool), b| a.0.cmp(&b.0));

@@ -3,7 +3,7 @@
 use substrate_core::{Activity, Dialog};
 
 use super::*;
-use crate::locks::tick::tick;
+use crate::locks::release::tick;
 
 #[test]
 fn a_turn_that_ends_frees_the_files_of_its_actor_alone() {

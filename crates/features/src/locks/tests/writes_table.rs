@@ -3,20 +3,20 @@
 
 use proptest::prelude::*;
 
-use crate::locks::sweep::Reach;
-use crate::locks::writes::{Manner, Written, may_write, writes};
+use crate::locks::shell::Reach;
+use crate::locks::shell::writes::{Manner, Written, may_write, writes};
 use crate::shell;
 
 /// What a line writes: `a` is a file, `a?` perhaps one, `-a` goes, `a/` is all that is in a folder, `a:*.rs` what matches there.
 fn written(line: &str) -> String {
     let told = |one: &Written| {
-        let path = &one.taken.path;
+        let path = &one.scope.path;
         let (before, after) = match one.manner {
             Manner::Writes => ("", ""),
             Manner::Perhaps => ("", "?"),
             Manner::Removes => ("-", ""),
         };
-        match &one.taken.reach {
+        match &one.scope.reach {
             Reach::File => format!("{before}{path}{after}"),
             Reach::Below => format!("{before}{path}/"),
             Reach::Glob { glob, .. } => format!("{before}{path}:{glob}"),
