@@ -27,7 +27,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// The actor of an event, without its process: [`with_process`](Self::with_process) looks that up where it matters.
+    /// The actor of an event. Its process is left out; [`with_process`](Self::with_process) looks it up where it matters.
     pub(crate) fn of_event(cx: &Cx<'_>, event: &Event) -> Option<Self> {
         let who = cx.who.as_ref()?;
         Some(Self {

@@ -62,7 +62,7 @@ fn of_event(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Who>, DbError> {
     Ok(Some(Who { agent, name, sub, session: Some(session.clone()), has_stopped, is_shared }))
 }
 
-/// Who an activity file is about. `None` if events have told more since, or if its process never had the session open.
+/// Who an activity file is about. `None` if a newer event contradicts it, or its process never had the session open.
 fn shown(
     cx: &mut Cx<'_>,
     session: &SafeId,

@@ -1,4 +1,7 @@
 //! Which files an event is about, and which of them need a lease.
+//!
+//! An edit takes a file unless git ignores it or `locks.files` leaves it out. Only the ignore rules count: a tracked file
+//! that matches one takes no lease, since reading the index at every edit would cost too much.
 
 use substrate_core::facts::Place;
 use substrate_core::{Cx, Event, EventKind, Need, Settings, ToolClass};
@@ -107,7 +110,7 @@ pub(super) fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     path.strip_prefix(folder)?.strip_prefix('/').filter(|_| folder.starts_with('/'))
 }
 
-/// Files here have sections that several agents write. A refused agent could not end its turn for want of its section.
+/// Several agents write sections of one file here. A refused agent could not write its section, and so not end its turn.
 const SHARED: &str = ".claude/scratchpad/";
 
 /// Whether a file or glob is shared on purpose, so that it cannot be held.

@@ -1,4 +1,8 @@
 //! The leases: their SQL, and what other features may ask about them.
+//!
+//! A lease is on a canonical path and on the file itself (`Place::file`: device, inode and birth time, since inodes are
+//! reused). So a hard link, or the same file in a renamed folder, is refused to others too. The file is noted again
+//! after each edit: a new file has no inode before it, and editors that replace a file create a new one.
 
 use substrate_core::facts::Place;
 use substrate_core::{Cx, Db, DbError, Row, Timestamp};

@@ -1,4 +1,6 @@
 //! Two files that show leases to people and other tools: the list of leases, and a log of tool calls and decisions.
+//!
+//! They are written only with `locks.mirror`. A person's own files are never edited to mark a lease.
 
 use serde_json::{Map, Value, json};
 use substrate_core::redact::{names_dotenv, redacted};

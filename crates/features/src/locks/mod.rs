@@ -19,7 +19,7 @@
 //!
 //! NobleLion edits `src/lib.rs`. CalmOtter tries to edit it too and is refused: "`src/lib.rs` is leased by NobleLion,
 //! taken 2m ago". It runs `substrate locks wait src/lib.rs`. NobleLion reads with its next tool result that CalmOtter
-//! is waiting. Its turn ends, the lease is released, and CalmOtter's command returns.
+//! is waiting. When its turn ends, the lease is released and CalmOtter's command returns.
 
 mod files;
 mod globs;

@@ -117,7 +117,7 @@ pub(super) fn you_changed(holder: &str, relative: &str, how: ForeignChange) -> S
                 .to_owned()
         }
         ForeignChange::Changed { is_named: true } => {
-            "it changed while your command, which names it, ran. Read it again before you go on, and tell them"
+            "it changed while your command, which names it, was running. Read it again before you go on, and tell them"
                 .to_owned()
         }
         ForeignChange::Removed { is_named: false } => {
@@ -125,7 +125,7 @@ pub(super) fn you_changed(holder: &str, relative: &str, how: ForeignChange) -> S
                 .to_owned()
         }
         ForeignChange::Removed { is_named: true } => {
-            "it was removed or moved while your command, which names it, ran. Restore it, and tell them"
+            "it was removed or moved while your command, which names it, was running. Restore it, and tell them"
                 .to_owned()
         }
     };

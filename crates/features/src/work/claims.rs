@@ -1,6 +1,7 @@
 //! Claims on items: whether they still hold, and how items return to the queue.
 //!
-//! A claim lives as long as its claimant, and `ttl_ms` longer when the claimant falls silent.
+//! A claim lives as long as its claimant, and `ttl_ms` longer when the claimant falls silent. Claims are checked when a
+//! claimant finds nothing queued or asks for that item, and in the daemon's tick.
 
 use substrate_core::{Cx, DbError, FeatureError, Timestamp};
 

@@ -42,7 +42,7 @@ fn work_is_done_by_one_and_comes_back_from_who_dies() {
 }
 
 #[test]
-fn who_waits_for_work_gets_it_when_it_comes() {
+fn a_waiting_claimant_gets_work_when_it_comes() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
     let _lion = Agent::begin(&env, "s1", "NobleLion", &[]);

@@ -1,11 +1,11 @@
-//! Whose shell it is, as tables.
+//! Whose shell a command runs in, as tables.
 
 use rstest::rstest;
 
 use super::super::actors::ShellCall;
 use super::super::shells::{MAX_COMMAND, ShellOwner, among, is_background, mark};
 
-/// A command line as the client makes it.
+/// A command line as the client builds it.
 fn wrapped(command: &str) -> String {
     let quoted = command.replace('\'', "'\"'\"'");
     format!(
@@ -50,13 +50,13 @@ fn a_command_in_the_clients_wrapper_belongs_to(
 }
 
 #[test]
-fn where_there_is_a_pipe_the_client_puts_the_input_inside() {
+fn with_a_pipe_the_client_puts_the_input_inside() {
     let line = wrapped("substrate inbox < /dev/null | head -3").replace("' < /dev/null", "'");
     assert_eq!(among(&[call("a-1", "substrate inbox | head -3")], &[line]), one("a-1"));
 }
 
 #[test]
-fn a_script_inside_the_wrapper_belongs_to_whoever_called_it() {
+fn a_script_inside_the_wrapper_belongs_to_its_caller() {
     let lines = ["sh ./check.sh".to_owned(), wrapped("./check.sh --all")];
     let calls = [call("a-1", "./check.sh"), call("b-1", "./check.sh --all")];
     assert_eq!(among(&calls, &lines), one("b-1"));

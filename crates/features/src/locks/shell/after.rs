@@ -2,7 +2,9 @@
 //!
 //! Both sides are told, once. A command that names the file is told even while the holder has a call open that does not
 //! name it. A command that does not name the file is told only if it ran alone: the holder had no call open, and no
-//! other open call names the file.
+//! other open call names the file. The journal knows which calls are open, so edits write no rows for this.
+//!
+//! The time stamp is the system's time of change, which `touch` can't set.
 
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, Settings, Timestamp, ToolClass, Wish};
 

@@ -15,7 +15,7 @@ use crate::shell::{Line, Word};
 /// The files that a word of a command covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathScope {
-    /// SeenLease from where the shell is.
+    /// As seen from the shell's folder.
     pub(crate) path: String,
     pub(crate) reach: Reach,
 }

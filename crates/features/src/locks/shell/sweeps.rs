@@ -2,7 +2,7 @@
 //!
 //! If the folder of a command is unknown (`cd $D`), only absolute paths count: such folders are mostly elsewhere
 //! (`D=$(mktemp -d)`), and a refusal would be wrong. Commands where git itself refuses to lose uncommitted work
-//! (`stash pop`, `reset --keep`, `switch`, `pull`) don't count either.
+//! (`stash pop`, `reset --keep`, `switch`, `pull`) don't count either. An unknown pathspec (`$x`) covers the whole tree.
 
 use super::args::{CommandArgs, FlagSpec};
 use super::{PathScope, Reach, called, globbed, named, plain};

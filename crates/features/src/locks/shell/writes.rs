@@ -14,7 +14,6 @@ const MAX_WRITTEN: usize = 64;
 /// What a word of a line writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// SeenLease from where the shell is.
     pub(crate) scope: PathScope,
     pub(crate) manner: Manner,
 }

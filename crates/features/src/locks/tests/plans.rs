@@ -1,4 +1,4 @@
-//! What the statements of an event touch: one row by its key, however many leases there are.
+//! The cost of an event: its statements use an index, however many leases there are.
 
 use super::*;
 use crate::identity::holder;
@@ -15,8 +15,8 @@ use substrate_core::{Cx, Db, DbError, Param, Row, Who};
     "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)"
 )]
 #[case::others(leases::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
-#[case::anybody(leases::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
-#[case::reserved_by_anybody(
+#[case::any_other(leases::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
+#[case::any_other_reservation(
     reservations::OTHERS_RESERVE,
     "lease_globs USING COVERING INDEX lease_globs_owner (session<?)"
 )]
@@ -73,7 +73,7 @@ fn ten_thousand_leases_change_nothing() {
     assert_eq!(held(&mut stage), ["b.rs CalmOtter held"]);
 }
 
-/// Counts what is asked.
+/// Counts statements.
 struct Counting<'a> {
     db: &'a mut dyn Db,
     n: usize,
@@ -100,7 +100,7 @@ impl Db for Counting<'_> {
     }
 }
 
-/// Where nobody else holds anything, an event asks next to nothing.
+/// While no one else holds anything, an event costs almost nothing.
 #[rstest]
 #[case::free("new.rs", "", false, 2)]
 #[case::own("mine.rs", "", false, 2)]
@@ -124,7 +124,7 @@ fn an_event_costs(
         false => (EventKind::PreToolUse, Detail::ToolBefore { call }),
     };
     let event = event(&stage, OTTER, kind, detail);
-    // Fills in what was looked up before the transaction, and is not kept.
+    // Looks up the facts; what it writes is rolled back.
     stage.happen_reading(&event);
     let asked = stage.with(|cx| {
         let mut db = Counting { db: &mut *cx.db, n: 0 };

@@ -5,7 +5,7 @@ use crate::locks::shell::{PathScope, Reach};
 use proptest::prelude::*;
 use rstest::rstest;
 
-/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file and no folder.
+/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file, not a folder.
 fn swept(command: &str) -> Vec<String> {
     let taken = |one: &PathScope| match &one.reach {
         Reach::File => format!(" ={}", one.path),
