@@ -7,7 +7,7 @@ use substrate_core::{Cx, DbError, Event, EventKind, Outcome, Settings, ToolClass
 
 use super::sweeps::{self, Sweep, SweepScope};
 use super::writes::{self, Manner, Written};
-use super::{PathScope, Reach, plain};
+use super::{Extent, PathScope, plain};
 use crate::identity::holder::{Holder, Pulses};
 use crate::locks::leases::{self, Lease};
 use crate::locks::status::{self, Blocker, FileStatus};
@@ -78,9 +78,9 @@ fn held(cx: &mut Cx<'_>, event: &Event) -> Result<HeldWrites, DbError> {
             out.is_unknown = true;
             continue;
         };
-        let found = match written.scope.reach {
-            Reach::File => of_file(cx, event, &me, place, written.manner)?.into_iter().collect(),
-            Reach::Below | Reach::Glob { .. } => within(cx, event, &me, &written, &mut pulses)?,
+        let found = match written.scope.extent {
+            Extent::File => of_file(cx, event, &me, place, written.manner)?.into_iter().collect(),
+            Extent::Below | Extent::Glob { .. } => within(cx, event, &me, &written, &mut pulses)?,
         };
         for one in found {
             if out.files.iter().all(|(other, _)| other.path != one.0.path) {
@@ -231,7 +231,7 @@ fn held_in_scope(
 ) -> Result<Vec<Lease>, DbError> {
     let Some(place) = cx.facts.place(&scope.path, &event.cwd) else { return Ok(Vec::new()) };
     let path = from_top(place);
-    if let Reach::Glob { glob, as_git, is_deep } = &scope.reach {
+    if let Extent::Glob { glob, as_git, is_deep } = &scope.extent {
         let mut found = leases::others_below(cx.db, &path, me, MAX_LOOKED_AT)?;
         if !found.is_empty() {
             let globbed = globs::GlobScope::new(glob, *as_git, *is_deep);
@@ -250,7 +250,7 @@ fn held_in_scope(
             found.push(lease);
         }
     }
-    if scope.reach == Reach::Below {
+    if scope.extent == Extent::Below {
         found.extend(leases::others_below(cx.db, &path, me, MAX_LOOKED_AT)?);
     }
     Ok(found)
@@ -343,7 +343,7 @@ fn is_in_project(event: &Event, scope: &PathScope) -> bool {
     roots.any(|root| match path.strip_prefix("~/") {
         // The home folder is unknown here, so any folder above the root may be it.
         Some(rest) => root.match_indices('/').any(|(at, _)| is_below(rest, &root[at + 1..])),
-        None => is_below(&path, root) || (scope.reach != Reach::File && is_below(root, &path)),
+        None => is_below(&path, root) || (scope.extent != Extent::File && is_below(root, &path)),
     })
 }
 

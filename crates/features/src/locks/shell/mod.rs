@@ -17,11 +17,11 @@ use crate::shell::{Line, Word};
 pub(crate) struct PathScope {
     /// As seen from the shell's folder.
     pub(crate) path: String,
-    pub(crate) reach: Reach,
+    pub(crate) extent: Extent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Extent {
     /// Only that file.
     File,
     /// That file, or everything in that folder.
@@ -53,7 +53,10 @@ pub(crate) fn called(line: &Line) -> Vec<&str> {
 pub(crate) fn named(word: &Word, is_deep: bool) -> Option<PathScope> {
     let path = word.path()?;
     if !word.has_glob && !word.has_braces {
-        return Some(PathScope { path, reach: if is_deep { Reach::Below } else { Reach::File } });
+        return Some(PathScope {
+            path,
+            extent: if is_deep { Extent::Below } else { Extent::File },
+        });
     }
     let marks: &[char] = if word.has_braces { &['*', '?', '[', '{'] } else { &['*', '?', '['] };
     globbed(&path, marks, false, is_deep)
@@ -70,8 +73,8 @@ pub(crate) fn globbed(
     let (folder, glob) = path.split_at(path[..mark].rfind('/').map_or(0, |at| at + 1));
     let path = if folder.is_empty() { "." } else { folder };
     // `..` leads out of the folder, or is a range in braces.
-    let reach = Reach::Glob { glob: glob.to_owned(), as_git, is_deep };
-    (!glob.contains("..")).then(|| PathScope { path: path.to_owned(), reach })
+    let extent = Extent::Glob { glob: glob.to_owned(), as_git, is_deep };
+    (!glob.contains("..")).then(|| PathScope { path: path.to_owned(), extent })
 }
 
 /// A path without `.` and, where possible, without `..`.

@@ -5,7 +5,7 @@
 //! (`stash pop`, `reset --keep`, `switch`, `pull`) don't count either. An unknown pathspec (`$x`) covers the whole tree.
 
 use super::args::{CommandArgs, FlagSpec};
-use super::{PathScope, Reach, called, globbed, named, plain};
+use super::{Extent, PathScope, called, globbed, named, plain};
 use crate::shell::{self, Git, Line, Simple, Word, is_known, joined};
 
 /// More paths than this count as the whole tree for git. For other commands the rest is ignored.
@@ -138,8 +138,8 @@ fn moved(args: &CommandArgs<'_>, overwrites: bool) -> Vec<PathScope> {
     let mut out: Vec<PathScope> = from.iter().filter_map(|word| named(word, true)).collect();
     let to = to.filter(|to| overwrites && !to.has_glob && !to.has_braces);
     if let Some(to) = to.and_then(|to| to.path()) {
-        let file = |path: String| PathScope { path, reach: Reach::File };
-        for taken in out.clone().iter().filter(|taken| taken.reach == Reach::Below) {
+        let file = |path: String| PathScope { path, extent: Extent::File };
+        for taken in out.clone().iter().filter(|taken| taken.extent == Extent::Below) {
             // In a folder it keeps its name.
             let name = taken.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             if !matches!(name, "" | "." | "..") {
@@ -378,7 +378,7 @@ fn clean(args: &CommandArgs<'_>, call: &Git) -> Option<SweepScope> {
     }
     let paths = args.all();
     Some(match paths.is_empty() {
-        true => SweepScope::Paths(vec![PathScope { path: ".".to_owned(), reach: Reach::Below }]),
+        true => SweepScope::Paths(vec![PathScope { path: ".".to_owned(), extent: Extent::Below }]),
         false => specs(&paths),
     })
 }
@@ -412,7 +412,7 @@ fn worktree(args: &CommandArgs<'_>) -> Option<SweepScope> {
     // Without force git keeps a tree with changes.
     let is_swept = remove.text == "remove" && args.has(&["f", "force"]);
     let path = path.path().filter(|_| is_swept)?;
-    Some(SweepScope::Paths(vec![PathScope { path, reach: Reach::Below }]))
+    Some(SweepScope::Paths(vec![PathScope { path, extent: Extent::Below }]))
 }
 
 /// Aborting halfway resets the tree. `--autostash` removes all changes for a while.
@@ -462,7 +462,7 @@ fn specs(words: &[&Word]) -> SweepScope {
         }
         // A glob with brackets may also be a literal name.
         if !is_glob || path.contains('[') {
-            out.push(PathScope { path, reach: Reach::Below });
+            out.push(PathScope { path, extent: Extent::Below });
         }
     }
     SweepScope::Paths(out)

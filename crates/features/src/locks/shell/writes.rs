@@ -5,7 +5,7 @@
 //! files that others hold.
 
 use super::args::{CommandArgs, FlagSpec};
-use super::{PathScope, Reach, called, copies, named};
+use super::{Extent, PathScope, called, copies, named};
 use crate::shell::{Line, Simple, Word, is_known, joined};
 
 /// Files of one line that are looked at.
@@ -233,8 +233,8 @@ fn in_place(simple: &Simple) -> Option<Vec<Written>> {
     if let Some(suffix) = suffix.filter(|suffix| !suffix.contains(['*', '/', '$'])) {
         let kept = |one: &Written| {
             let path = format!("{}{suffix}", one.scope.path);
-            let scope = PathScope { path, reach: Reach::File };
-            (one.scope.reach == Reach::File).then_some(Written { scope, manner: one.manner })
+            let scope = PathScope { path, extent: Extent::File };
+            (one.scope.extent == Extent::File).then_some(Written { scope, manner: one.manner })
         };
         let copies: Vec<Written> = out.iter().filter_map(kept).collect();
         out.extend(copies);
@@ -312,12 +312,12 @@ fn searched(words: &[Word]) -> Option<Vec<Written>> {
     }
     let within = |root: &Word| {
         let path = root.path().filter(|_| !root.has_glob && !root.has_braces)?;
-        let reach = match &glob {
-            Some(glob) => Reach::Glob { glob: glob.clone(), as_git: false, is_deep: false },
-            None if is_flat => Reach::Glob { glob: "*".to_owned(), as_git: false, is_deep: false },
-            None => Reach::Below,
+        let extent = match &glob {
+            Some(glob) => Extent::Glob { glob: glob.clone(), as_git: false, is_deep: false },
+            None if is_flat => Extent::Glob { glob: "*".to_owned(), as_git: false, is_deep: false },
+            None => Extent::Below,
         };
-        Some(Written { scope: PathScope { path, reach }, manner: Manner::Writes })
+        Some(Written { scope: PathScope { path, extent }, manner: Manner::Writes })
     };
     Some(roots.into_iter().filter_map(within).collect())
 }
@@ -334,7 +334,7 @@ pub(crate) fn one(word: &Word) -> Vec<Written> {
 
 /// Writing one file.
 pub(crate) fn file(path: String, manner: Manner) -> Written {
-    Written { scope: PathScope { path, reach: Reach::File }, manner }
+    Written { scope: PathScope { path, extent: Extent::File }, manner }
 }
 
 /// The same files, of which only the names are removed.

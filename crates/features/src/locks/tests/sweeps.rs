@@ -1,16 +1,16 @@
 //! Which commands sweep a working tree.
 
 use crate::locks::shell::sweeps::{SweepScope, sweeps};
-use crate::locks::shell::{PathScope, Reach};
+use crate::locks::shell::{Extent, PathScope};
 use proptest::prelude::*;
 use rstest::rstest;
 
 /// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file, not a folder.
 fn swept(command: &str) -> Vec<String> {
-    let taken = |one: &PathScope| match &one.reach {
-        Reach::File => format!(" ={}", one.path),
-        Reach::Below => format!(" {}", one.path),
-        Reach::Glob { glob, .. } => format!(" {}:{glob}", one.path),
+    let taken = |one: &PathScope| match &one.extent {
+        Extent::File => format!(" ={}", one.path),
+        Extent::Below => format!(" {}", one.path),
+        Extent::Glob { glob, .. } => format!(" {}:{glob}", one.path),
     };
     sweeps(command)
         .iter()

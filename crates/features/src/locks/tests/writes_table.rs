@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::locks::shell::Reach;
+use crate::locks::shell::Extent;
 use crate::locks::shell::writes::{Manner, Written, may_write, writes};
 use crate::shell;
 
@@ -16,10 +16,10 @@ fn written(line: &str) -> String {
             Manner::Perhaps => ("", "?"),
             Manner::Removes => ("-", ""),
         };
-        match &one.scope.reach {
-            Reach::File => format!("{before}{path}{after}"),
-            Reach::Below => format!("{before}{path}/"),
-            Reach::Glob { glob, .. } => format!("{before}{path}:{glob}"),
+        match &one.scope.extent {
+            Extent::File => format!("{before}{path}{after}"),
+            Extent::Below => format!("{before}{path}/"),
+            Extent::Glob { glob, .. } => format!("{before}{path}:{glob}"),
         }
     };
     // A line that the quick check skips must write nothing.
