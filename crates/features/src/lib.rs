@@ -6,6 +6,7 @@ mod agent_init;
 pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod directives;
+mod durations;
 pub(crate) mod efforts;
 mod fleet;
 pub mod fuzz;

@@ -49,7 +49,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
     let Some(who) = cx.who.clone().filter(|who| who.sub.is_empty()) else { return Ok(Vec::new()) };
     let Some(session) = &event.session else { return Ok(Vec::new()) };
-    let held = locks::face::held(cx, session.as_str(), event.actor.key())?;
+    let held = locks::leases::held(cx, session.as_str(), event.actor.key())?;
     if held.is_none() && !has_anything(cx, &who)? {
         return Ok(Vec::new());
     }
@@ -64,7 +64,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
 fn has_anything(cx: &mut Cx<'_>, who: &Who) -> Result<bool, FeatureError> {
     Ok(mail::face::has_any(cx.db, who.agent)?
         || efforts::face::has_any(cx.db, who.agent)?
-        || locks::face::has_held(cx.db, &who.name)?)
+        || locks::leases::has_held(cx.db, &who.name)?)
 }
 
 /// Becomes a part of the summariser's instructions.

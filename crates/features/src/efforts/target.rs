@@ -6,6 +6,7 @@ use super::ops::{self, Effort};
 use super::ops_windows::{self, Standing};
 use super::{begin, words};
 use crate::identity::book::{self, MAIN};
+use crate::identity::holder;
 
 /// Whoever works: an agent or one of its subagents, with the session and actor that it is.
 #[derive(Debug)]
@@ -37,13 +38,8 @@ pub(super) fn worker(cx: &mut Cx<'_>) -> Result<Worker, VerbError> {
             "`efforts.on = true` in config.toml or in the project's .substrate.toml switches them on; so does `substrate hooks install --profile engine`",
         ));
     }
-    let who = cx.who.clone().ok_or_else(|| {
-        VerbError::user(
-            "it is not known who you are",
-            "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names one",
-        )
-    })?;
-    let seat = if who.agent == book::USER { None } else { book::seat(cx.db, &who)? };
+    let who = holder::caller(cx)?;
+    let seat = if who.agent == book::USER { None } else { holder::seat(cx.db, &who)? };
     Ok(Worker { who, seat })
 }
 
@@ -63,10 +59,7 @@ pub(super) fn agent(cx: &mut Cx<'_>, caller: &Caller) -> Result<(Worker, String)
         ));
     }
     let Some((session, _)) = worker.seat.clone() else {
-        return Err(VerbError::user(
-            format!("{} has no session that could work", worker.who.name),
-            "`substrate agent list` shows who is there",
-        ));
+        return Err(holder::no_session(&worker.who.name));
     };
     if ops_windows::standing(cx.db, &session, MAIN)?.is_none() {
         begin::open_main(cx, &session, &worker.who, &caller.project, None)?;

@@ -7,7 +7,7 @@ use substrate_core::{Cx, DbError, Event, Who};
 use super::ops::{self, Effort};
 use super::{ops_pending, words};
 use crate::identity::book;
-use crate::identity::reach::is_live;
+pub(super) use crate::identity::holder::may_take as is_free;
 use crate::mail;
 
 /// What became of the wish.
@@ -39,12 +39,6 @@ pub(super) fn find(cx: &mut Cx<'_>, event: &Event, who: &Who) -> Result<Wanted, 
     }
     take(cx, &effort, who)?;
     Ok(Wanted { effort: Some(id), why_not: None })
-}
-
-/// Whether an agent may have what is its owner's: its own, or that of an agent that is gone. A client that runs is there,
-/// however long it has been silent.
-pub(super) fn is_free(cx: &mut Cx<'_>, owner: i64, agent: i64) -> Result<bool, DbError> {
-    Ok(owner == agent || !is_live(cx.db, cx.world, cx.now, owner)?)
 }
 
 /// The effort is this agent's from now on. The one that had it learns that, should it come back, and what it left is told

@@ -8,7 +8,7 @@ use super::ops::{self, StatusRow};
 use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
-use crate::identity::roster::{self, Seat};
+use crate::identity::presence::{self, Seat};
 use crate::{efforts, journal, locks, mail};
 
 /// A working agent that is silent this long may hang.
@@ -87,7 +87,7 @@ pub(super) struct View {
 /// All live actors and those that vanished recently; with `all` also those that are long gone.
 pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     let mut lines = Vec::new();
-    for seat in roster::roster(cx.db, cx.world, cx.now)? {
+    for seat in presence::roster(cx.db, cx.world, cx.now)? {
         let is_news = !seat.has_ended && cx.now.since(seat.last) <= GONE_MS;
         if seat.is_there || all || is_news {
             lines.push(line(cx, seat)?);
@@ -126,7 +126,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
         since: if status.is_none() { seat.last } else { since },
         silent_ms: (is_working && silent > SILENT_MS).then_some(silent),
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
-        n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
+        n_held: locks::leases::n_held(cx.db, &seat.session, &seat.actor)?,
         pane,
         limit,
         effort,

@@ -79,7 +79,7 @@ fn whatever_a_command_does_to_a_held_file_is_noticed_once() {
         env.hook("Stop", stop).success();
     }
     let list = env.substrate(["locks", "list", "--all"]).success();
-    assert_eq!(list, "Nobody holds a file.\n");
+    assert_eq!(list, "No files are held.\n");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_write_that_a_line_does_not_show_is_told_to_the_one_whose_command_names_the_
     assert_eq!(runs(&env, "other", "PreToolUse", "python3 fix.py a.rs"), "", "not plain");
     write_file(&env.project().join("a.rs"), b"fixed\n");
     let told = runs(&env, "other", "PostToolUse", "python3 fix.py a.rs");
-    assert!(told.contains("it changed while your command ran, which names it"), "{told}");
+    assert!(told.contains("it changed while your command, which names it, was running"), "{told}");
     let inbox = env.substrate(["inbox", "--session-id", "holder"]).success();
     assert!(inbox.contains("a.rs changed while "), "{inbox}");
 }

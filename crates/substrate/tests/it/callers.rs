@@ -148,7 +148,7 @@ fn no_agent_acts_for_another(#[case] command: &str) {
         let refused = inside(&env, &format!("{before} substrate {command}")).code(1);
         let says = |words: &str| refused.stderr.contains(words);
         assert!(
-            says("can't act for") || says("only") || says("no agent belongs"),
+            says("can't act for") || says("only") || says("has no agent yet"),
             "{command}: {refused}"
         );
         assert!(says("hint: ") && refused.stdout.is_empty(), "{refused}");

@@ -152,7 +152,7 @@ fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
     let refused = env.substrate(["agent", "delete", "Lead"]).code(1);
     assert_eq!(
         refused.stderr,
-        "error: Lead has 1 unread message, which nobody could read any more\n\
+        "error: Lead has 1 unread message, which would be lost\n\
          hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it with Lead\n"
     );
     let peek = env.substrate(["inbox", "--agent", "Lead", "--peek"]).success();
@@ -160,8 +160,8 @@ fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
     let (code, told) = answered(&env, &["agent", "delete", "Lead"], "n");
     assert!(code == 1 && told.contains("nothing was changed"), "{told}");
     let (code, told) = answered(&env, &["agent", "delete", "Lead"], "y");
-    assert!(told.contains("Lead has 1 unread message. Delete Lead all the same? [y/N]"), "{told}");
-    assert!(code == 0 && told.contains("Lead is deleted; its name is free."), "{told}");
+    assert!(told.contains("Lead has 1 unread message. Delete Lead anyway? [y/N]"), "{told}");
+    assert!(code == 0 && told.contains("Deleted Lead. Its name is free again."), "{told}");
     begin("s2", "Other");
     env.substrate(["send", "Other", "x"]).success();
     env.substrate(["agent", "delete", "Other", "--yes"]).success();

@@ -7,7 +7,7 @@ use substrate_core::text;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
-use crate::identity::reach::{Reach, reach};
+use crate::identity::presence::{Reach, reach};
 use crate::mail::message::{MessageId, Priority, names};
 use crate::mail::ops::mailbox::{self, Mark};
 use crate::mail::ops::{self, Letter, Mailbox};
