@@ -36,7 +36,7 @@ pub use facts::{Facts, Need};
 pub use feature::{Cx, Feature, FeatureError, Migration};
 pub use ids::{RequestId, SafeId};
 pub use lineage::{Lineage, ProcessId};
-pub use memo::{Memo, Question};
+pub use memo::{Memo, Memorable};
 pub use settings::Settings;
 pub use time::Timestamp;
 pub use tool::{Question, TodoItem, ToolCall, ToolClass};

@@ -16,7 +16,7 @@ const MAX_ANSWERS: usize = 16_384;
 
 /// A question that many events ask, and the tables that its answer comes from.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct Memorable {
     pub name: &'static str,
     pub tables: &'static [&'static str],
 }
@@ -67,13 +67,13 @@ impl Memo {
         }
     }
 
-    fn get(&self, question: Question, [first, second]: [&str; 2]) -> Option<&Rc<dyn Any>> {
+    fn get(&self, question: Memorable, [first, second]: [&str; 2]) -> Option<&Rc<dyn Any>> {
         let answers = self.questions.get(question.name)?;
         let answer = answers.by_key.get(first)?.get(second)?;
         (answer.version == answers.version).then_some(&answer.value)
     }
 
-    fn put(&mut self, question: Question, [first, second]: [&str; 2], value: Rc<dyn Any>) {
+    fn put(&mut self, question: Memorable, [first, second]: [&str; 2], value: Rc<dyn Any>) {
         let answers = self.questions.entry(question.name).or_default();
         if answers.n_put >= MAX_ANSWERS {
             *answers = Answers::default();
@@ -112,7 +112,7 @@ impl dyn Db + '_ {
     /// In a debug build every kept answer is read again and compared, so each test also proves that memory and tables agree.
     pub fn remembered<T: PartialEq + Debug + 'static>(
         &mut self,
-        question: Question,
+        question: Memorable,
         key: [&str; 2],
         read: impl Fn(&mut Self) -> Result<T, DbError>,
     ) -> Result<Rc<T>, DbError> {
@@ -138,9 +138,9 @@ mod tests {
     use super::*;
     use crate::db::{Param, Row};
 
-    const AGENT: Question =
-        Question { name: "agent of a session", tables: &["sessions", "agents"] };
-    const STATUS: Question = Question { name: "status", tables: &["fleet_status"] };
+    const AGENT: Memorable =
+        Memorable { name: "agent of a session", tables: &["sessions", "agents"] };
+    const STATUS: Memorable = Memorable { name: "status", tables: &["fleet_status"] };
 
     /// A database with a memory and nothing else.
     #[derive(Default)]
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    fn ask(db: &mut dyn Db, question: Question, key: [&str; 2]) {
+    fn ask(db: &mut dyn Db, question: Memorable, key: [&str; 2]) {
         assert_eq!(*db.remembered(question, key, |_| Ok(7)).unwrap(), 7);
     }
 

@@ -168,7 +168,7 @@ pub(in crate::guards) fn targets(made: &Simple, cwd: &str) -> Vec<String> {
 }
 
 /// The paths that `mv` takes away.
-pub(super) fn moved(made: &Simple, cwd: &str) -> Vec<String> {
+pub(in crate::guards) fn moved(made: &Simple, cwd: &str) -> Vec<String> {
     const INTO: [&str; 2] = ["-t", "--target-directory"];
     let mut words = made.plain(&INTO.map(str::to_owned));
     if !INTO.iter().any(|flag| made.has_flag(flag)) {
@@ -178,7 +178,7 @@ pub(super) fn moved(made: &Simple, cwd: &str) -> Vec<String> {
 }
 
 /// Whether a container may change the whole disk of this machine, or is there to delete in a folder that is vital or kept.
-pub(super) fn mounts_vital(made: &Simple, cwd: &str) -> bool {
+pub(in crate::guards) fn mounts_vital(made: &Simple, cwd: &str) -> bool {
     let words = made.after();
     let deletes = |word: &Word| {
         matches!(word.text.as_str(), "rm" | "shred" | "-delete") || word.text.contains("rm -")
@@ -248,7 +248,7 @@ const TESTS: &[&str] = &[
 ];
 
 /// Whether `find` looks for something. What only leaves some out (`! -name keep`) is nearly everything.
-pub(super) fn is_narrowed(made: &Simple) -> bool {
+pub(in crate::guards) fn is_narrowed(made: &Simple) -> bool {
     let words: Vec<&str> = made.after().iter().map(|word| word.text.as_str()).collect();
     let is_or = |pair: &[&str]| matches!(pair, ["-o" | "-or", "-delete" | "-exec" | "-execdir"]);
     let is_test = |pair: &[&str]| matches!(pair, [before, test] if TESTS.contains(test) && !matches!(*before, "!" | "-not"));
@@ -257,7 +257,7 @@ pub(super) fn is_narrowed(made: &Simple) -> bool {
 }
 
 /// The path of `host:path`, on another machine: there it begins at a home.
-pub(super) fn far(word: &Word) -> Option<String> {
+pub(in crate::guards) fn far(word: &Word) -> Option<String> {
     let (host, path) = word.text.split_once(':')?;
     let is_host = !host.is_empty() && !host.contains('/') && !path.starts_with(':');
     is_host.then(|| match path.starts_with(['/', '~']) {
@@ -418,7 +418,7 @@ pub(in crate::guards) fn is_whole(path: &str, roots: &[String]) -> bool {
 }
 
 /// Whether git takes the word for all files: `.`, `..`, `:/`, `:(top)`, `*`, or all but some.
-pub(super) fn is_everything(spec: &str) -> bool {
+pub(in crate::guards) fn is_everything(spec: &str) -> bool {
     let (magic, path) = match spec.strip_prefix(':') {
         Some(rest) => match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
             Some(found) => found,
