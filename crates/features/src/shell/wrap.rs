@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
 use super::wrappers::{runner, wrapper};
-use super::{Git, MAX_COMMANDS, MAX_DEPTH, MAX_WORDS, Simple, State, Word, args, git, nested, quote};
+use super::{
+    Git, MAX_COMMANDS, MAX_DEPTH, MAX_WORDS, Simple, State, Word, args, git, nested, quote,
+};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];

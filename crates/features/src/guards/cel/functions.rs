@@ -10,6 +10,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::guards::cel::budget;
 use crate::guards::cel::values::{Command, HIDDEN, SceneHandle, commands};
+use crate::guards::dangers::{paths, sql};
 use crate::shell::{Line, Simple};
 
 /// Patterns that are kept.
@@ -153,6 +154,7 @@ fn root() -> Context<'static, 'static> {
 
 /// The methods of a command.
 fn of_a_command() -> Vec<(&'static str, Function)> {
+    let vital = |all: &[String]| all.iter().any(|path| paths::is_vital(path));
     vec![
         (
             "flag",
@@ -165,83 +167,6 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
             }),
         ),
         (
-            "vital",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command
-                    .targets()
-                    .iter()
-                    .any(|path| crate::guards::dangers::paths::is_vital(path))))
-            }),
-        ),
-        (
-            "kept",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command
-                    .targets()
-                    .iter()
-                    .any(|path| crate::guards::dangers::paths::is_kept(path))))
-            }),
-        ),
-        (
-            "moves_vital",
-            Box::new(|call| {
-                let command = command(call)?;
-                let from = command.made().map(|made| crate::guards::dangers::paths::moved(made, &command.scene.cwd));
-                let is_vital = |path: &String| crate::guards::dangers::paths::is_vital(path);
-                Ok(yes(from.is_some_and(|from| from.iter().any(is_vital))))
-            }),
-        ),
-        (
-            "onto_vital",
-            Box::new(|call| {
-                let command = command(call)?;
-                let far = command.made().and_then(|made| crate::guards::dangers::paths::far(made.args().last()?));
-                let is_whole = |path: &String| command.scene.is_whole(path);
-                let last = command.targets().pop();
-                Ok(yes(match far {
-                    Some(path) => crate::guards::dangers::paths::is_vital(&path),
-                    None => {
-                        last.is_some_and(|path| crate::guards::dangers::paths::is_vital(&path) || is_whole(&path))
-                    }
-                }))
-            }),
-        ),
-        (
-            "whole",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command.targets().iter().any(|path| command.scene.is_whole(path))))
-            }),
-        ),
-        (
-            "mounts_vital",
-            Box::new(|call| {
-                let command = command(call)?;
-                let cwd = &command.scene.cwd;
-                let mounts = |made: &Simple| crate::guards::dangers::paths::mounts_vital(made, cwd);
-                Ok(yes(command.made().is_some_and(mounts)))
-            }),
-        ),
-        (
-            "narrowed",
-            Box::new(|call| {
-                let command = command(call)?;
-                Ok(yes(command.made().is_some_and(crate::guards::dangers::paths::is_narrowed)))
-            }),
-        ),
-        (
-            "everything",
-            Box::new(|call| {
-                let command = command(call)?;
-                let is_named = command.targets().iter().any(|path| command.scene.is_whole(path));
-                let is_meant =
-                    |made: &Simple| made.args().any(|word| crate::guards::dangers::paths::is_everything(&word.text));
-                Ok(yes(is_named || command.made().is_some_and(is_meant)))
-            }),
-        ),
-        (
             "plain",
             Box::new(|call| {
                 let flags = texts(call)?;
@@ -251,17 +176,42 @@ fn of_a_command() -> Vec<(&'static str, Function)> {
                 Ok(CowVal::owned(CelString::from(words.join(" "))))
             }),
         ),
-        (
-            "drops",
-            Box::new(|call| {
-                let command = command(call)?;
-                let line = &command.scene.line;
-                Ok(yes(command
-                    .made()
-                    .is_some_and(|made| crate::guards::dangers::sql::drops(line, made))))
-            }),
-        ),
+        asked("vital", move |command, _| vital(&command.targets())),
+        asked("kept", |command, _| command.targets().iter().any(|path| paths::is_kept(path))),
+        asked("whole", |command, _| is_whole(command)),
+        asked("everything", |command, made| {
+            is_whole(command) || made.args().any(|word| paths::is_everything(&word.text))
+        }),
+        asked("moves_vital", move |command, made| vital(&paths::moved(made, &command.scene.cwd))),
+        asked("mounts_vital", |command, made| paths::mounts_vital(made, &command.scene.cwd)),
+        asked("onto_vital", |command, made| {
+            let last = command.targets().pop();
+            match made.args().last().and_then(paths::far) {
+                Some(path) => paths::is_vital(&path),
+                None => {
+                    last.is_some_and(|path| paths::is_vital(&path) || command.scene.is_whole(&path))
+                }
+            }
+        }),
+        asked("narrowed", |_, made| paths::is_narrowed(made)),
+        asked("drops", |command, made| sql::drops(&command.scene.line, made)),
     ]
+}
+
+/// A question about a command that has no arguments.
+fn asked(
+    name: &'static str,
+    is: impl Fn(&Command, &Simple) -> bool + Send + Sync + 'static,
+) -> (&'static str, Function) {
+    let answer: Function = Box::new(move |call| {
+        let command = command(call)?;
+        Ok(yes(command.made().is_some_and(|made| is(&command, made))))
+    });
+    (name, answer)
+}
+
+fn is_whole(command: &Command) -> bool {
+    command.targets().iter().any(|path| command.scene.is_whole(path))
 }
 
 fn yes<'c, 'v>(is: bool) -> CowVal<'c, 'v> {
