@@ -33,7 +33,7 @@ pub(super) struct Line {
     /// For how long it has said nothing, where that is long for somebody who works.
     pub(super) silent_ms: Option<i64>,
     pub(super) n_unread: i64,
-    pub(super) n_held: i64,
+    pub(super) n_held: usize,
     pub(super) pane: Option<Pane>,
     /// The limit that ended its turn.
     pub(super) limit: Option<Hit>,
@@ -126,7 +126,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         since: if status.is_none() { seat.last } else { since },
         silent_ms: (is_working && silent > SILENT_MS).then_some(silent),
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
-        n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
+        n_held: locks::face::n_held(cx, &seat.session, &seat.actor)?,
         pane,
         limit,
         effort,
