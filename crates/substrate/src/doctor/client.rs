@@ -43,6 +43,8 @@ pub(super) fn look(env: &Env) -> Client {
 pub(super) fn judge(client: &Client, out: &mut Vec<Finding>) {
     out.push(match &client.installed {
         Installed::Version(version) => {
+            // The client adds its name.
+            let version = version.trim_end_matches(" (Claude Code)");
             Area::Client.info("client-version", format!("Claude Code {version} is installed"))
         }
         Installed::Silent => Area::Client
