@@ -202,6 +202,7 @@ pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<
     let scored = words.into_iter().map(|word| (distance(&wanted, &word.to_lowercase()), word));
     let mut close: Vec<(usize, &str)> = scored.filter(|(distance, _)| *distance <= far).collect();
     close.sort_unstable();
+    close.dedup();
     close.into_iter().take(3).map(|(_, word)| word).collect()
 }
 

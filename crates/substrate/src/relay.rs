@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use ipc::{Conn, HookRequest, Kind as Frame, Reply, out, place};
 use rustix::fs::FileType;
 
+use substrate_core::EventKind;
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -67,12 +68,20 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     }
     let deadline = Duration::from_millis(u64::from(request.deadline_ms));
     let left = if is_waiting { deadline } else { deadline.saturating_sub(spent) };
-    let mut reach = Reach::new(env, &home, Instant::now() + left, Some(stay(&home)));
+    let stay = (!tells_of_settings(request)).then(|| stay(&home));
+    let mut reach = Reach::new(env, &home, Instant::now() + left, stay);
     match ask(&mut reach, request) {
         Ok(Some(exit)) => exit,
+        Err(_) if stay.is_none() => 0,
         Ok(None) => last_resort::answer(Some(&home), request, &Why::Late),
         Err(error) => last_resort::answer(Some(&home), request, &Why::NoDaemon(error)),
     }
+}
+
+/// Whether settings have changed. Clients that run say so also of an uninstall, which has just stopped the daemon and perhaps
+/// deleted its home: that event starts none. No feature has anything to say to it.
+fn tells_of_settings(request: &HookRequest<'_>) -> bool {
+    last_resort::decode(&request.bytes()).event.kind == EventKind::ConfigChange
 }
 
 /// Whether the daemon that is started stays. The user's own settings decide, so no project is looked at.

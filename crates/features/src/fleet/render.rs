@@ -122,9 +122,9 @@ fn words(line: &FleetRow, now: Timestamp) -> Vec<String> {
     if let Some(resume) = &line.resume {
         out.push(format!("`{resume}`"));
     }
-    let counted = [(line.n_unread, "unread"), (line.n_held, "held")];
-    let counted: Vec<String> =
-        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let n_unread = (line.n_unread > 0).then(|| format!("{} unread", line.n_unread));
+    let n_held = (line.n_held > 0).then(|| format!("{} held", line.n_held));
+    let counted: Vec<String> = n_unread.into_iter().chain(n_held).collect();
     if !counted.is_empty() {
         out.push(format!("[{}]", counted.join(", ")));
     }

@@ -33,7 +33,7 @@ pub(super) struct FleetRow {
     /// How long it has been silent, if that is long for a working agent.
     pub(super) silent_ms: Option<i64>,
     pub(super) n_unread: i64,
-    pub(super) n_held: i64,
+    pub(super) n_held: usize,
     pub(super) pane: Option<Pane>,
     /// The limit that ended its turn.
     pub(super) limit: Option<LimitHit>,
@@ -126,7 +126,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
         since: if status.is_none() { seat.last } else { since },
         silent_ms: (is_working && silent > SILENT_MS).then_some(silent),
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
-        n_held: locks::leases::n_held(cx.db, &seat.session, &seat.actor)?,
+        n_held: locks::leases::n_held(cx, &seat.session, &seat.actor)?,
         pane,
         limit,
         effort,

@@ -305,27 +305,30 @@ const MAX_HELD: i64 = 100;
 
 /// What an actor holds, in words, for a conversation that has forgotten it.
 pub(crate) fn held(cx: &mut Cx<'_>, session: &str, actor: &str) -> Result<Option<String>, DbError> {
-    let (mut held, mut pulses) = (Vec::new(), Pulses::default());
-    for lease in of_holder(cx.db, session, actor, MAX_HELD)? {
-        if lease.hold.until(cx, &mut pulses)?.is_some() {
-            held.push(lease.relative);
-        }
-    }
+    let held = living(cx, session, actor)?.into_iter().map(|lease| lease.relative);
+    let mut held: Vec<String> = held.collect();
     let n = held.len();
     held.truncate(MAX_NAMED);
     Ok((n > 0).then(|| words::you_hold(&held, n)))
 }
 
+/// How many files an actor holds.
+pub(crate) fn n_held(cx: &mut Cx<'_>, session: &str, actor: &str) -> Result<usize, DbError> {
+    let living = living(cx, session, actor)?;
+    Ok(living.iter().filter(|lease| !lease.hold.is_provisional).count())
+}
+
+fn living(cx: &mut Cx<'_>, session: &str, actor: &str) -> Result<Vec<Lease>, DbError> {
+    let (mut out, mut pulses) = (Vec::new(), Pulses::default());
+    for lease in of_holder(cx.db, session, actor, MAX_HELD)? {
+        if lease.hold.until(cx, &mut pulses)?.is_some() {
+            out.push(lease);
+        }
+    }
+    Ok(out)
+}
+
 /// Whether an agent or one of its subagents has held a file, as far as the history goes.
 pub(crate) fn has_held(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
     history::has(db, name)
-}
-
-pub(crate) const N_HELD: &str =
-    "select count(*) from leases where session = $1 and actor = $2 and confirmed_ms is not null";
-
-/// How many files an actor holds.
-pub(crate) fn n_held(db: &mut dyn Db, session: &str, actor: &str) -> Result<i64, DbError> {
-    let found = db.first(N_HELD, &[session.into(), actor.into()], |row| row.int(0))?;
-    Ok(found.unwrap_or(0))
 }

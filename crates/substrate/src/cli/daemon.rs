@@ -97,8 +97,17 @@ pub(super) fn start(context: &Context) -> Result<Value> {
     Ok(json)
 }
 
-/// Stops it, and says what came of it.
+/// Stops it, and says what came of it. Hooks start it again.
 pub(super) fn stop(home: &Home) -> Result<Value> {
+    end(home, "; an agent is reached at its next event")
+}
+
+/// The same where no hook is left that could start it again.
+pub(super) fn stop_for_good(home: &Home) -> Result<Value> {
+    end(home, "")
+}
+
+fn end(home: &Home, waiters: &str) -> Result<Value> {
     let stopped = |stopped: bool| Ok(json!({"running": false, "stopped": stopped}));
     match call::control(home, &Ask::Stop, PATIENCE) {
         Ok((0, status)) => {
@@ -106,9 +115,7 @@ pub(super) fn stop(home: &Home) -> Result<Value> {
             ui::talk("the daemon has stopped\n");
             if status.n_waiting > 0 {
                 let n = status.n_waiting;
-                ui::talk(&format!(
-                    "{n} waited for mail and no longer do; an agent is reached at its next event\n"
-                ));
+                ui::talk(&format!("{n} waited for mail and no longer do{waiters}\n"));
             }
             stopped(true)
         }

@@ -11,7 +11,7 @@ use crate::{remnants, ui};
 /// What a new user can see at once.
 const TRY_FIRST: &str = "in two terminals, then in a third one
   substrate fleet                        # both are there, by name
-  substrate send NAME \"hello\"            # the one of that name reads it when its turn ends
+  substrate send NAME \"hello\"            # it is read at once, or when a turn that runs has ended
   substrate journal tail                 # what happens, as it happens; `substrate doctor` says whether all is well\n";
 
 pub(super) fn commands() -> [Command; 3] {
@@ -122,7 +122,7 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         }
         note(done);
     }
-    daemon::stop(&context.home)?;
+    daemon::stop_for_good(&context.home)?;
     let question =
         format!("Delete `{}` with the journal and all backups?", context.home.root().display());
     let asked = || ask::is_possible() && ask::yes(&question);

@@ -48,6 +48,8 @@ pub(super) fn judge(client: &Client, out: &mut Vec<Finding>) {
     let (title, program) = (client.kind.title, client.kind.program);
     out.push(match &client.installed {
         Installed::Version(version) => {
+            // The client adds its name.
+            let version = version.trim_end_matches(&format!(" ({title})"));
             Area::Client.info("client-version", format!("{title} {version} is installed"))
         }
         Installed::Silent => {

@@ -56,7 +56,7 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
     answer.exit
 }
 
-fn decode(body: &[u8]) -> Decoded {
+pub(super) fn decode(body: &[u8]) -> Decoded {
     let request = HookRequest::read(body).unwrap_or_default();
     host::decode(&request, clock::now(), clock::micros())
 }

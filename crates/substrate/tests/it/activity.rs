@@ -1,5 +1,6 @@
 //! What clients show beside their events, with real processes, files and a daemon.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_testkit::{TestEnv, wait_until, write_file};
 
@@ -136,6 +137,30 @@ fn closing_one_of_two_terminals_leaves_the_other_and_its_waiters() {
     let all = env.substrate(["fleet", "--all"]).success();
     let resume = format!("`cd {} && claude --resume s1`", env.project().display());
     assert!(all.contains("closed     NobleLion") && all.contains(&resume), "{all}");
+}
+
+#[rstest]
+#[case::closed(true)]
+#[case::killed(false)]
+fn a_terminal_that_ends_in_its_turn_beside_an_idle_one_leaves_nobody_at_work(
+    #[case] says_so: bool,
+) {
+    let env = home();
+    let first = Agent::begin(&env, "s1", "NobleLion", &[]);
+    first.shows("idle", None);
+    let second = Agent::quiet(&env, "s1", "NobleLion", &[]);
+    second.event("SessionStart", json!({"source": "resume"}));
+    begin_turn(&second);
+    edit(&second, &env, "a.rs");
+    assert!(is(&env, &["NobleLion working"]));
+    assert_eq!(held(&env), 1);
+    if says_so {
+        second.leaves();
+        second.event("SessionEnd", json!({"reason": "prompt_input_exit"}));
+    }
+    second.dies();
+    wait_until(SOON, "the end of its turn", || is(&env, &["NobleLion done"]));
+    assert_eq!(held(&env), 0);
 }
 
 #[test]

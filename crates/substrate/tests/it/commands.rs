@@ -24,6 +24,16 @@ fn the_journal_shows_what_happened() {
     assert_eq!(only(&["--event", "Stop"]), 1);
     assert_eq!(only(&["--actor", "main", "-n", "2"]), 2);
     assert_eq!(only(&["--since", "1h"]), 4);
+    let name = journal(&env)[0]["agent"].as_str().unwrap().to_owned();
+    assert_eq!(only(&["--agent", &name]), 3);
+    let list = env.substrate(["journal", "list", "--agent", &name]).success();
+    assert!(list.lines().all(|line| line.contains(&name)), "{list}");
+    for (filter, word, near) in [("--event", "Stpo", "`Stop`"), ("--tool", "Bsh", "`Bash`")] {
+        let said = env.substrate(["journal", "list", filter, word]).code(1).stderr;
+        assert!(said.contains(word) && said.matches(near).count() == 1, "{said}");
+    }
+    let said = env.substrate(["journal", "list", "--agent", &format!("{name}x")]).code(1).stderr;
+    assert!(said.contains(&format!("`{name}`")), "{said}");
     assert_eq!(only(&["--verdict", "deny"]), 0);
     assert_eq!(
         env.substrate(["journal"]).success().lines().count(),

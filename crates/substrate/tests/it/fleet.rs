@@ -1,5 +1,7 @@
 //! What a person sees of agents that are at work, with real processes.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
 
@@ -77,8 +79,16 @@ impl<'a> Agent<'a> {
             "pid": pid, "sessionId": self.session, "cwd": self.env.project(), "procStart": began,
             "status": status, "waitingFor": waiting_for, "statusUpdatedAt": u64::try_from(now).unwrap(),
         });
-        let path = self.env.config().join(format!("sessions/{pid}.json"));
-        write_file(&path, file.to_string());
+        write_file(&self.file(), file.to_string());
+    }
+
+    /// The client takes its file away, as it does when it is closed.
+    pub(crate) fn leaves(&self) {
+        std::fs::remove_file(self.file()).unwrap();
+    }
+
+    fn file(&self) -> PathBuf {
+        self.env.config().join(format!("sessions/{}.json", self.client.pid()))
     }
 
     pub(crate) fn bash(&self, event: &str, command: &str) {

@@ -127,7 +127,7 @@ const COMMANDS: &[(&str, i32)] = &[
     ("db check", 0),
     ("db backup", 0),
     ("db restore", 0),
-    ("hooks uninstall", 0),
+    ("hooks uninstall --yes", 0),
     ("down", 0),
     ("down", 0),
     ("uninstall --yes --delete-data", 0),

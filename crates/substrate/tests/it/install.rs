@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, write_file};
 
 use crate::fleet::Agent;
-use crate::house::{SOON, bytes, configure, plain};
+use crate::house::{SOON, bytes, configure, journal, plain, told};
 use crate::pane::Pane;
 use crate::tmux::Tmux;
 
@@ -240,6 +240,26 @@ fn an_uninstall_leaves_nothing_that_acts_and_says_what_went() {
     tmux.run(&["select-window", "-t", ":0"]);
     tmux.run(&["run-shell", "true"]);
     assert!(!env.state().exists(), "the state home is back: {:?}", files(&env.state()));
+}
+
+/// A client that runs tells its hooks, which it still has, that its settings have changed.
+#[test]
+fn the_last_word_of_a_client_that_runs_starts_no_daemon() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["uninstall", "--yes"]).code(0);
+    let changed = plain("s1", "ConfigChange");
+    env.hook("ConfigChange", changed.clone()).success();
+    env.substrate(["daemon", "status"]).code(3);
+    let doctor = env.substrate(["doctor"]);
+    assert!(doctor.stdout.contains("no hook had to leave a trace"), "{doctor}");
+    env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
+    env.hook("ConfigChange", changed.clone()).success();
+    assert!(!env.state().exists());
+    // A daemon that runs hears of it.
+    env.substrate(["daemon", "start"]).success();
+    env.hook("ConfigChange", changed).success();
+    assert_eq!(told(&journal(&env)), ["ConfigChange"]);
 }
 
 /// A server that could not be reached when we left still has our hooks; they do nothing.

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use substrate_testkit::{Client, ModelServer, Running, Script, TestEnv, Turn, claude, write_file};
+use substrate_testkit::{
+    Client, ModelServer, Running, Script, TestEnv, Turn, claude, wait_until, write_file,
+};
 
-use crate::house::{journal, told};
+use crate::house::{SOON, journal, told};
 
 fn script() -> Script {
     Script::new([
@@ -83,6 +85,32 @@ fn the_scripts_work_for_the_client_too() {
     let model = ModelServer::start(script());
     assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
     assert!(told(&journal(&env)).contains(&"PreToolUse Bash".to_owned()));
+}
+
+/// The client tells its hooks that its settings have changed, ours included, and takes them out.
+#[test]
+fn an_uninstall_beside_an_open_session_is_final() {
+    let env = TestEnv::new();
+    let seen = env.root().join("seen");
+    let own = json!({"type": "command", "command": format!("touch {}", seen.display())});
+    let settings = json!({"hooks": {"ConfigChange": [{"hooks": [own]}]}});
+    write_file(&env.config().join("settings.json"), settings.to_string());
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["daemon", "start"]).success();
+    let model =
+        ModelServer::start(Script::new([Turn::text("first answer"), Turn::text("the second")]));
+    let client = Client::new(&env, &model);
+    let tui = client.interactive(&[]);
+    tui.type_line("begin");
+    tui.wait_for("first answer", SOON);
+    env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
+    assert!(!env.state().exists());
+    wait_until(SOON, "the change is told", || seen.exists());
+    tui.type_line("and now");
+    tui.wait_for("the second", SOON);
+    tui.exit();
+    let left = std::fs::read_dir(env.state());
+    assert!(left.is_err(), "{:?}", left.map(|left| left.flatten().collect::<Vec<_>>()));
 }
 
 /// Every text that the model was sent in the whole session: the system prompt, the tools, and the conversation up to its last

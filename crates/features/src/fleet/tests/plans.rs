@@ -15,10 +15,6 @@ use substrate_core::Param;
     ops::IN_ATTENTION,
     "fleet_status USING INDEX sqlite_autoindex_fleet_status_1 (session=?)"
 )]
-#[case::held(
-    crate::locks::leases::N_HELD,
-    "leases USING INDEX leases_owner (session=? AND actor=?)"
-)]
 fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();
     let explain = format!("explain query plan {sql}");

@@ -219,10 +219,24 @@ fn every_count_is_the_same() {
     assert!(poll.text.starts_with("📬 You have 3 unread messages:\n"), "{}", poll.text);
     let line = stage.call(&inside("otter"), &["inbox"], json!({"peek": true})).unwrap();
     assert!(line.text.starts_with("3 unread messages.\n"), "{}", line.text);
+    let input = json!({"input": {"session_id": "otter"}});
+    let line = run(&mut stage, &inside("otter"), "statusline", input);
+    assert_eq!(line.text, "CalmOtter · 3 mail\n");
+    let fleet = run(&mut stage, &person(), "fleet list", json!({}));
+    assert!(fleet.text.contains("[3 unread]"), "{}", fleet.text);
     let event = stop(&stage, "otter", false);
     let held = stage.told(&event).verdict.block.unwrap();
     assert!(held.starts_with("You have 3 unread messages:\n- From: User - \"three\""), "{held}");
     assert!(held.contains("- … and 2 more\n"), "{held}");
+    // "three" was told whole, so it is read by now; "four" comes while nobody works.
+    let event = stop(&stage, "otter", true);
+    assert_eq!(stage.told(&event).verdict.block, None);
+    send(&mut stage, &person(), "CalmOtter", "four");
+    let waiter = stage.event(EventKind::Waiter, "otter");
+    let woken = stage.told(&waiter).verdict.block.unwrap();
+    assert!(woken.starts_with("You have 3 unread messages:\n- From: User - \"four\""), "{woken}");
+    let watch = run(&mut stage, &inside("otter"), "watch", json!({}));
+    assert_eq!(watch.json["n_unread"], 3, "{}", watch.text);
 }
 
 #[test]

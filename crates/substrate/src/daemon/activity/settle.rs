@@ -43,11 +43,25 @@ impl Sessions {
         }
     }
 
-    /// A process has no file any more.
-    pub(super) fn lost(&mut self, pid: u32, now_us: u64) {
-        if let Some(file) = self.files.remove(&pid) {
-            self.look_at(&file.session, now_us);
+    /// A process has no file any more. What the others show of its session is true of the whole since then, however long
+    /// they have shown it.
+    pub(super) fn lost(&mut self, pid: u32, now_us: u64, at: Timestamp) {
+        if let Some(lost) = self.files.remove(&pid) {
+            for file in self.files.values_mut().filter(|file| file.session == lost.session) {
+                file.since = file.since.max(at);
+            }
+            self.look_at(&lost.session, now_us);
         }
+    }
+
+    /// Processes that have a session open beside others and show more than these: if one of them is killed, no file says it.
+    pub(super) fn to_look_after(&self) -> Vec<u32> {
+        let mut known = HashSet::new();
+        let sessions = self.files.values().map(|file| &file.session);
+        let several: HashSet<&SafeId> =
+            sessions.filter(|session| !known.insert(*session)).collect();
+        let shown = several.into_iter().filter_map(|session| self.shown.get(session));
+        shown.filter(|shown| rank(shown.now) > 0).map(|shown| shown.pid).collect()
     }
 
     /// Whether a process has a file.
@@ -63,6 +77,7 @@ impl Sessions {
     pub(super) fn settled(
         &mut self,
         now_us: u64,
+        at: Timestamp,
         is_alive: impl Fn(u32, Option<i64>) -> bool,
     ) -> Vec<Shown> {
         let is_due = |session: &&SafeId| self.due(session).is_some_and(|due| due <= now_us);
@@ -71,7 +86,7 @@ impl Sessions {
             |file: &&SessionFile| due.contains(&file.session) && !is_alive(file.pid, file.began);
         let dead: Vec<u32> = self.files.values().filter(is_dead).map(|file| file.pid).collect();
         for pid in dead {
-            self.lost(pid, now_us);
+            self.lost(pid, now_us, at);
         }
         let mut out = Vec::new();
         for session in due {
@@ -178,19 +193,19 @@ mod tests {
         let steps: Vec<Vec<&str>> = steps.iter().map(|step| step.split(' ').collect()).collect();
         let time = |step: &[&str]| step[0].parse::<u64>().unwrap();
         for now in (0..4_000).step_by(50) {
+            let at = Timestamp(i64::try_from(now).unwrap());
             for step in steps.iter().filter(|step| time(step) == now) {
                 let pid: u32 = step[1].parse().unwrap();
                 match step[3] {
-                    "gone" => sessions.lost(pid, now * 1_000),
+                    "gone" => sessions.lost(pid, now * 1_000, at),
                     "killed" => killed.push(pid),
                     shows => {
-                        let since = i64::try_from(now).unwrap();
-                        sessions.saw(file(pid, step[2], activity(shows), since), now * 1_000);
+                        sessions.saw(file(pid, step[2], activity(shows), at.0), now * 1_000);
                     }
                 }
             }
             let is_due = sessions.next_us().is_some_and(|due| due <= now * 1_000);
-            let settled = sessions.settled(now * 1_000, |pid, _| !killed.contains(&pid));
+            let settled = sessions.settled(now * 1_000, at, |pid, _| !killed.contains(&pid));
             assert!(settled.is_empty() || is_due, "nothing is told that nobody would wake for");
             for one in settled {
                 out.push(format!("{now} {} {}", one.session, word(one.now)));
@@ -226,8 +241,25 @@ mod tests {
         let mut sessions = Sessions::default();
         sessions.saw(file(10, "s1", Some(IDLE), 1), 0);
         sessions.saw(file(10, "s1", Some(IDLE), 1), 400_000);
-        assert_eq!(sessions.settled(500_000, |_, _| true).len(), 1);
+        assert_eq!(sessions.settled(500_000, Timestamp(9), |_, _| true).len(), 1);
         sessions.saw(file(10, "s1", Some(IDLE), 1), 600_000);
         assert_eq!(sessions.next_us(), None);
+    }
+
+    #[test]
+    fn of_two_terminals_the_one_that_works_is_looked_after() {
+        let mut sessions = Sessions::default();
+        sessions.saw(file(10, "s1", Some(IDLE), 1), 0);
+        sessions.saw(file(12, "s2", Some(Activity::Working), 1), 0);
+        assert!(sessions.to_look_after().is_empty(), "one terminal each");
+        sessions.saw(file(11, "s1", Some(IDLE), 2), 0);
+        assert!(sessions.to_look_after().is_empty(), "both are idle");
+        sessions.saw(file(11, "s1", Some(Activity::Working), 3), 0);
+        assert_eq!(sessions.to_look_after(), [11]);
+        sessions.lost(11, 0, Timestamp(8));
+        assert!(sessions.to_look_after().is_empty());
+        let told = sessions.settled(LASTS_US, Timestamp(9), |_, _| true);
+        let told = told.iter().find(|shown| shown.pid == 10).unwrap();
+        assert_eq!((told.now, told.since), (IDLE, Timestamp(8)), "the turn was over then");
     }
 }

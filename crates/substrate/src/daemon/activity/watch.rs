@@ -28,7 +28,8 @@ const MAX_FILES: usize = 10_000;
 const AGAIN_US: u64 = 50_000;
 const MAX_AGAIN: u8 = 20;
 
-/// How often transcripts, and folders that can't be watched, are looked at while a turn runs.
+/// How often transcripts, folders that can't be watched, and the busy one of two terminals on a session are looked at while
+/// a turn runs.
 const LOOK_US: u64 = 1_000_000;
 
 /// What the loop tells the thread, for clients without session files.
@@ -126,6 +127,7 @@ impl Watch {
         let due = self.again.iter().filter(|(_, (at, _))| *at <= now);
         let due: Vec<u32> = due.map(|(pid, _)| *pid).collect();
         due.into_iter().for_each(|pid| self.read(pid));
+        self.sessions.to_look_after().into_iter().for_each(|pid| self.read(pid));
         if !self.transcripts.is_empty() {
             self.look();
         }
@@ -165,13 +167,13 @@ impl Watch {
         let n_reads = self.again.remove(&pid).map_or(0, |(_, n)| n);
         let Some(text) = gather::beginning(self.folder.join(format!("{pid}.json")), MAX_FILE)
         else {
-            return self.sessions.lost(pid, now);
+            return self.sessions.lost(pid, now, clock::now());
         };
         match (self.files.read)(text.as_bytes()) {
             Some(file) if file.pid == pid && is_alive(&self.machine, pid, file.began) => {
                 self.sessions.saw(file, now);
             }
-            Some(_) => self.sessions.lost(pid, now),
+            Some(_) => self.sessions.lost(pid, now, clock::now()),
             None if n_reads < MAX_AGAIN => {
                 self.again.insert(pid, (now + AGAIN_US, n_reads + 1));
             }
@@ -215,7 +217,7 @@ impl Watch {
     fn tell(&mut self) -> bool {
         let Self { sessions, machine, .. } = self;
         let is_alive = |pid: u32, began: Option<i64>| is_alive(machine, pid, began);
-        let settled = sessions.settled(clock::micros(), is_alive);
+        let settled = sessions.settled(clock::micros(), clock::now(), is_alive);
         for Shown { session, pid, cwd, now, since, .. } in settled {
             self.send(session, pid, cwd, now, since);
         }
@@ -232,7 +234,8 @@ impl Watch {
     /// When something has to be looked at although nothing has changed; `None`: it sleeps until something has.
     fn next_us(&self, now: u64) -> Option<u64> {
         let again = self.again.values().map(|(at, _)| *at).min();
-        let look = (!self.transcripts.is_empty()).then_some(now + LOOK_US);
+        let looks = !self.transcripts.is_empty() || !self.sessions.to_look_after().is_empty();
+        let look = looks.then_some(now + LOOK_US);
         [self.sessions.next_us(), again, look].into_iter().flatten().min()
     }
 
