@@ -163,7 +163,7 @@ fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
     assert_eq!(
         refused.stderr,
         "error: Lead has 1 unread message, which would be lost\n\
-         hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it with Lead\n"
+         hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it too\n"
     );
     let peek = env.substrate(["inbox", "--agent", "Lead", "--peek"]).success();
     assert!(peek.contains("the door is open"), "the hint works: {peek}");

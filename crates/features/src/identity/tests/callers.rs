@@ -199,7 +199,7 @@ fn processes_decide_who_runs_a_command(
             Err(FeatureError::Refused { message, hint }) => {
                 assert_eq!(Some("refused"), expected, "{message}");
                 assert!(message.starts_with("this command runs inside "), "{message}");
-                assert!(hint.contains("in a terminal of their own"), "{hint}");
+                assert!(hint.contains("in a terminal outside the client"), "{hint}");
             }
             Err(error) => panic!("{error}"),
         }

@@ -62,7 +62,7 @@ fn acquire_takes_nothing_if_another_holds_one_of_the_files() {
     assert!(error.starts_with("`a.rs` can't be taken: NobleLion holds `a.rs` | "), "{error}");
     assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
     let error = run(&mut stage, &caller(OTTER), "acquire", json!({"paths": ["/tmp/x"]}));
-    assert!(error.unwrap_err().contains("in no working tree"));
+    assert!(error.unwrap_err().contains("is neither in a git working tree nor in this project"));
 }
 
 #[test]

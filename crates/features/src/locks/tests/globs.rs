@@ -125,7 +125,7 @@ fn a_holder_may_have_200_globs_and_a_bad_one_is_refused() {
         acquire(&mut stage, LION, &format!("d{i}/**"), false).unwrap();
     }
     let error = acquire(&mut stage, LION, "x/**", false).unwrap_err();
-    assert!(error.starts_with("you have 200 reserved globs in this working tree"), "{error}");
+    assert!(error.starts_with("you already have 200 reserved globs"), "{error}");
     acquire(&mut stage, LION, "d7/**", false).unwrap();
     acquire(&mut stage, OTTER, "x/**", false).unwrap();
     assert!(!edits(&mut stage, OTTER, "d199/a.rs"));
@@ -141,7 +141,7 @@ fn a_holder_may_have_200_globs_and_a_bad_one_is_refused() {
     );
     for glob in ["**/../x/*", "*//x", "{a,../b}/*"] {
         let error = acquire(&mut stage, LION, glob, false).unwrap_err();
-        assert!(error.contains("matches no file"), "{error}");
+        assert!(error.contains("can't match a file"), "{error}");
     }
     assert!(held(&mut stage).is_empty());
 }

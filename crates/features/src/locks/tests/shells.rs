@@ -29,7 +29,7 @@ fn a_command_that_changed_what_another_holds_is_noticed_once() {
     let told = changes(&mut stage, OTTER, "/repo/src/a.rs").unwrap();
     assert!(
         told.contains(
-            "`src/a.rs` is leased by NobleLion, and it changed while your command ran. If that was you, look at it \
+            "`src/a.rs` is leased by NobleLion, and it changed while your command ran. If that was you, read it \
              again and tell them: `substrate send --to NobleLion --subject src/a.rs --body \"…\"`."
         ),
         "{told}"

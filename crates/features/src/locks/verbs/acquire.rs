@@ -111,7 +111,7 @@ fn ttl(text: &str) -> Result<i64, VerbError> {
     }
     Err(VerbError::user(
         format!("`{}` is out of range for `--ttl`", words::path(text)),
-        "use a time from `1s` to `24h`, or leave `--ttl` out to use `locks.ttl`",
+        "write a time from `1s` to `24h`, or leave out `--ttl` to use `locks.ttl`",
     ))
 }
 
