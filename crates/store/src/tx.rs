@@ -69,7 +69,7 @@ impl Tx<'_> {
 impl Drop for Tx<'_> {
     fn drop(&mut self) {
         if self.open {
-            // SQLite has rolled back by itself where this fails.
+            // If this fails, SQLite has already rolled back.
             let _already_gone = bind::execute(self.conn, "rollback", &[]);
         }
     }
