@@ -46,7 +46,7 @@ fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
     copy.execute_batch("pragma journal_mode = off; pragma synchronous = off;")?;
     Backup::new(source, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
-    // One file, that can be read without making others beside it.
+    // One file that can be read without creating others beside it.
     copy.pragma_update(None, "journal_mode", "delete")?;
     copy.close().map_err(|(_, error)| error)
 }
@@ -127,7 +127,7 @@ pub(crate) fn restore(
     Ok(moved.then_some(aside))
 }
 
-/// The copies in a folder whose names begin so, with the time in their name, the newest first.
+/// The copies in a folder with this prefix and a time in their name, newest first.
 fn copies(folder: &Path, prefix: &str) -> Vec<(i64, PathBuf)> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<(i64, PathBuf)> = entries
@@ -142,7 +142,7 @@ fn copies(folder: &Path, prefix: &str) -> Vec<(i64, PathBuf)> {
     found
 }
 
-/// Reads the whole database; what is damaged, in SQLite's words. Empty: nothing is.
+/// Reads the whole database and returns what is damaged, in SQLite's words.
 pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
     look(path, "pragma integrity_check(20)")
         .map_err(|source| StoreError::Open { path: path.to_owned(), source })

@@ -18,8 +18,7 @@ const PART: &str = ".substrate-part-";
 
 /// Builds a database with this schema. If another process was faster, its database stays.
 pub(crate) fn create(path: &Path, schema: Schema<'_>, now: Timestamp) -> Result<(), StoreError> {
-    // The folder itself is locked, so no file has to be made for it. Where that is not possible, the one writer holds
-    // `daemon.lock` anyway.
+    // The folder itself is locked, so no lock file is needed. If that fails, the one writer holds `daemon.lock` anyway.
     let folder = path.parent().and_then(|folder| File::open(folder).ok());
     let _locked = folder.as_ref().map(File::lock);
     if !is_absent(path) {
@@ -60,7 +59,7 @@ fn put(part: &Path, path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The log of a database that is gone would be read into the new one.
+/// SQLite would apply the log of a lost database to the new one.
 fn set_aside_log(path: &Path, now: Timestamp) -> Result<(), StoreError> {
     let log = log_path(path);
     if log.symlink_metadata().is_ok() {

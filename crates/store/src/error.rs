@@ -34,7 +34,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The disk's own fault, if that is what it is. An engine can go on in memory then.
+    /// The fault of the disk, if it is one. The engine can then go on in memory.
     pub fn storage(&self) -> Option<DbError> {
         match self {
             Self::Open { source, .. }
@@ -56,7 +56,7 @@ fn io_error(error: &std::io::Error) -> DbError {
     }
 }
 
-/// SQLite's words in ours.
+/// Translates SQLite's errors into ours.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` takes")]
 pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
     let rusqlite::Error::SqliteFailure(code, _) = &error else {

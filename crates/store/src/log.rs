@@ -20,7 +20,7 @@ use crate::writer;
 
 const MB: u64 = 1 << 20;
 
-/// The log is copied whenever so much of it is not.
+/// The log is copied when this much of it is not in the database yet.
 const COPY: u64 = 4 * MB;
 
 /// From here on the writer restarts the log as soon as little is left to copy.
@@ -32,7 +32,7 @@ const LITTLE: u64 = 2 * MB;
 /// From here on the writer restarts the log before it writes anything else.
 const HARD: u64 = 40 * MB;
 
-/// No log that is healthy is longer than this.
+/// A healthy log is never longer than this.
 pub(crate) const MAX_LOG: u64 = 64 * MB;
 
 /// The log's file shrinks to this when nothing happens.
@@ -63,7 +63,7 @@ struct Length {
     copying: bool,
     /// A reader was in the way when it was this long, the last time.
     busy_at: Option<u64>,
-    /// Readers were waited for in vain for so long that they no longer are.
+    /// Readers were in the way for so long that they are no longer waited for.
     out_of_patience: bool,
 }
 
@@ -204,7 +204,7 @@ impl Log {
     fn copy(&mut self, conn: &Connection) -> Result<(), DbError> {
         match &self.copier {
             Some(copier) => copier.ask(),
-            // The next transaction finds the log copied, and begins it again.
+            // The next transaction finds the log copied, and restarts it.
             None => self.copied = checkpoint(conn, "passive")?.frames,
         }
         Ok(())

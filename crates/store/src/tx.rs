@@ -84,7 +84,7 @@ impl Drop for Tx<'_> {
             if let Some(memo) = &mut self.memo {
                 memo.clear();
             }
-            // SQLite has rolled back by itself where this fails.
+            // If this fails, SQLite has already rolled back.
             let _already_gone = bind::execute(self.conn, "rollback", &[]);
         }
     }

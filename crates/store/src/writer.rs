@@ -17,7 +17,7 @@ use crate::tx::Tx;
 /// Whether a commit must be on the disk itself before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last moments. For writes that no caller was
+    /// Survives the death of any process. A power cut may lose the last moments. For writes that no caller was
     /// promised.
     Normal,
     /// On disk. For everything that is acknowledged to a caller.
@@ -43,7 +43,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens a database that is there. Its schema is not looked at: see `prepare`.
+    /// Opens an existing database. Its schema is not checked; see `Database::prepare`.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let mut conn = connect(path, patience)?;
         // A copy that was put in place is not in this mode yet.
@@ -181,13 +181,13 @@ pub(crate) fn connect(path: &Path, patience: Duration) -> Result<Connection, Sto
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
         configure(&conn, patience)?;
-        // The last one to close would otherwise copy the whole log, while a caller waits for it to end.
+        // Otherwise the last connection to close would copy the whole log while a caller waits.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.pragma_update(None, "synchronous", "normal")?;
         Ok(conn)
     };
     let conn = open().map_err(|error| fail(db_error(error)))?;
-    // SQLite would open a file that it can't write for reading only, and say so at the first write.
+    // SQLite would open an unwritable file read-only, and say so only at the first write.
     if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
         return Err(fail(DbError::ReadOnly));
     }

@@ -1,4 +1,4 @@
-//! The colours of a pane: after the strongest status of those whose client runs in it.
+//! The colours of a pane, by the strongest status in it.
 
 use substrate_core::{Cx, DbError, Effect, FeatureError, Look, Pane, Settings};
 
@@ -36,7 +36,7 @@ pub(super) fn look(settings: &Settings, status: Status) -> Look {
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Rows in one go, so that no hook waits.
+/// Rows per step, so that no hook waits.
 const STEP: i64 = 500;
 
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {

@@ -45,7 +45,7 @@ pub(super) fn record(
     if !moved && kept.as_ref().is_some_and(|kept| kept.is(&next)) {
         return Ok(());
     }
-    // The client does not say whose dialog it means; a request that is open says it better.
+    // The client does not say whose dialog it means. An open request says it better.
     if event.kind == EventKind::Notification && ops::is_asking(cx.db, session)? {
         return Ok(());
     }

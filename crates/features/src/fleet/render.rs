@@ -68,7 +68,7 @@ pub(super) fn fitted(text: &str, rows: usize, columns: usize) -> String {
     out
 }
 
-/// The beginning of a line that fits. Letters of the East, and pictures, take two columns.
+/// The longest prefix of a line that fits. East Asian letters and emoji take two columns.
 fn narrowed(line: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, c) in line.char_indices() {

@@ -68,7 +68,7 @@ pub(super) struct StatusChange {
     pub(super) limit: Option<LimitHit>,
 }
 
-/// The hooks of calls that run side by side come within so long of each other.
+/// Hooks of parallel calls arrive within this time of each other.
 const SIDE_BY_SIDE_MS: i64 = 1_000;
 
 /// The reason of a failed turn begins with this. Any other error is a single failed call.
@@ -122,7 +122,7 @@ pub(super) fn next(
         // A refused prompt never reached the agent.
         (K::UserPromptSubmit, _) if verdict.block.is_some() => None,
         (K::UserPromptSubmit | K::SubagentStart | K::ElicitationResult, _) => Some(working()),
-        // The client refused a call by itself. Where a person watches, that one may want to know.
+        // The client itself refused a call. A person who watches may want to know.
         (K::PermissionDenied, Detail::ToolFailed { call, error, .. })
             if event.attended != Some(false) =>
         {

@@ -1,4 +1,4 @@
-//! Messages as they are told: who wrote them, and as much of their bodies as there is room for.
+//! Messages as they are shown: who wrote them, and as much of their bodies as fits.
 
 use substrate_core::{Cx, DbError};
 
@@ -33,13 +33,13 @@ pub(super) struct Introduced {
 /// Whose bodies are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bodies {
-    /// Only those of messages that were never told.
+    /// Only those of messages that were never shown.
     OfNew,
     OfAll,
     None,
 }
 
-/// The rows as they are told.
+/// The rows as they are shown.
 pub(super) fn lines(
     cx: &mut Cx<'_>,
     rows: &[MailboxRow],

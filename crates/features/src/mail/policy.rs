@@ -135,7 +135,7 @@ fn settle(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
     if begins {
         ledger::lost_elsewhere(cx.db, agent)?;
     }
-    // No subagent outlives its session, and not every one says goodbye.
+    // No subagent outlives its session, and not every one reports its end.
     for sub in ledger::waiting_subs(cx.db, agent)? {
         ledger::forward(cx.db, agent, &sub)?;
     }

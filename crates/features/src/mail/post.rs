@@ -183,7 +183,7 @@ pub(super) fn me(cx: &Cx<'_>) -> Result<Who, VerbError> {
     })
 }
 
-/// The key under which a request counts once: the one that was given, or the request's own.
+/// The key that makes a request count once: the given one, or the request's own id.
 pub(super) fn key(given: Option<&str>, caller: &Caller, line: Option<usize>) -> Option<String> {
     if let Some(given) = given.filter(|given| !given.is_empty()) {
         return Some(format!("key {given}"));

@@ -4,7 +4,7 @@
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
 
-/// Of a body so many bytes are searched.
+/// This many bytes of a body are searchable.
 const MAX_INDEXED: usize = 64 * 1024;
 
 /// Words of a query that count.
@@ -49,7 +49,7 @@ pub(super) fn forget(db: &mut dyn Db, message: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The newest messages of an agent with all those words. What it threw away is found only `with_trash`.
+/// The newest messages of an agent with all these words. Trash is searched only `with_trash`.
 pub(super) fn find(
     db: &mut dyn Db,
     agent: i64,

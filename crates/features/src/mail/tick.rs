@@ -11,7 +11,7 @@ use super::post::{self, Recipient};
 use super::{render, search, words};
 use crate::identity::book;
 
-/// Rows in one go, so that no hook waits.
+/// Rows per step, so that no hook waits.
 const STEP: i64 = 100;
 
 /// Trash is kept for so long.

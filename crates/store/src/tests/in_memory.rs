@@ -58,7 +58,7 @@ fn a_damaged_table_is_taken_as_far_as_it_goes_and_never_emptied() {
     let seeded = memory.take_over(&place.db(), &["note", "star"]).unwrap();
     assert!(seeded.tables[0].missing.is_some(), "{seeded:?}");
     add(&mut memory, "only in memory");
-    // The disk is mended: what memory never saw is still there.
+    // The disk works again: what memory never saw is still there.
     #[expect(clippy::disallowed_methods, reason = "the test's own file")]
     std::fs::write(place.db(), whole).unwrap();
     let (mut disk, _) = place.open(&[("notes", TWO)]).unwrap();

@@ -17,7 +17,7 @@ fn write_much(writer: &mut Writer) {
     tx.commit().unwrap();
 }
 
-/// The longest that the log's file ever was, over so many commits.
+/// The longest log file over this many commits.
 fn longest(writer: &mut Writer, place: &Place, n_commits: usize) -> u64 {
     let lengths = (0..n_commits).map(|_| {
         write_much(writer);

@@ -27,7 +27,7 @@ pub(in crate::fleet) struct List {
     /// What was shown last.
     #[arg(skip)]
     shown: Option<String>,
-    /// The rows and columns that there are for it.
+    /// The rows and columns available.
     #[arg(skip)]
     screen: Option<(u16, u16)>,
 }

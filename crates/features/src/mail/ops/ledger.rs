@@ -15,7 +15,7 @@ pub(in crate::mail) struct MailClaim<'a> {
     pub(in crate::mail) at: Timestamp,
 }
 
-/// Something that was printed, and of which it is not known yet whether the model saw it.
+/// Something that was printed, but may not have been seen by the model yet.
 #[derive(Clone, Debug)]
 pub(in crate::mail) struct InFlight {
     pub(in crate::mail) message: i64,
@@ -96,8 +96,8 @@ pub(in crate::mail) fn injected(
     Ok(())
 }
 
-/// The answer did not: its messages are free at once. Should it have arrived after all, the claim still finds them. The
-/// same where the hook printed it and was then killed: its client ignores it. The agents that they are for.
+/// The answer did not arrive, so its messages are free at once. If it did arrive after all, the claim still finds them.
+/// The same where the hook printed it and was then killed: its client ignores it. The agents that they are for.
 pub(in crate::mail) fn release(db: &mut dyn Db, request: RequestId) -> Result<Vec<i64>, DbError> {
     let request = request.to_string();
     let mut agents = db.rows(
@@ -132,7 +132,7 @@ pub(in crate::mail) fn flying(
     })
 }
 
-/// The model was asked since. Where it had the whole body before it, the message is read as well.
+/// The model was asked since. If it had the whole body, the message counts as read too.
 pub(in crate::mail) fn seen(db: &mut dyn Db, of: &InFlight, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update deliveries set seen_ms = $4,
@@ -268,8 +268,8 @@ pub(in crate::mail) fn overdue_told(
     Ok(())
 }
 
-/// Messages of which the owner threw its copy away before then: the copies are gone. How many rows, and which messages
-/// that no mailbox has any more.
+/// Deletes copies that were moved to the trash before then. Returns how many rows, and the messages that no mailbox has
+/// any more.
 pub(in crate::mail) fn empty_trash(
     db: &mut dyn Db,
     before: Timestamp,
@@ -287,7 +287,7 @@ pub(in crate::mail) fn empty_trash(
             "delete from deliveries where message = $1 and agent = $2 and sub = $3",
             &[(*message).into(), (*agent).into(), sub.as_str().into()],
         )?;
-        // The newest number is kept, so that none is given twice.
+        // The newest number is kept, so that none is used twice.
         let n = db.execute(
             "delete from messages where id = $1 and id < (select max(id) from messages)
                and not exists (select 1 from deliveries where message = $1)",

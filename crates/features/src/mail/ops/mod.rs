@@ -184,7 +184,7 @@ pub(super) fn sent(
     )
 }
 
-/// So many characters of a body from there on.
+/// This many characters of a body, from an offset on.
 pub(super) fn body(db: &mut dyn Db, id: i64, from: i64, n_chars: i64) -> Result<String, DbError> {
     let part = db.first(
         "select substr(body, $2, $3) from messages where id = $1",

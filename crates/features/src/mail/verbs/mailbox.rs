@@ -36,7 +36,7 @@ pub(in crate::mail) struct Inbox {
     /// With `--all`: only messages before this one
     #[arg(long, requires = "all")]
     before: Option<MessageId>,
-    /// Only look: nothing counts as seen or read
+    /// Only look; nothing counts as seen or read
     #[arg(long)]
     peek: bool,
     /// What was printed.
@@ -204,7 +204,7 @@ impl VerbArgs for Ack {
 pub(in crate::mail) struct Star {
     /// The message, e.g. `42`
     id: MessageId,
-    /// Take the star away
+    /// Remove the star
     #[arg(long)]
     #[serde(default)]
     off: bool,

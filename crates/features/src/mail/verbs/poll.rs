@@ -24,7 +24,7 @@ pub(in crate::mail) struct Poll {
     /// Wait this long for new mail, e.g. `30s`
     #[arg(long)]
     wait: Option<String>,
-    /// Say nothing when there is none
+    /// Print nothing if there is no mail
     #[arg(long)]
     quiet: bool,
     /// Only look: nothing counts as seen
@@ -131,7 +131,7 @@ impl VerbArgs for Watch {
 enum Wanted {
     /// Any message that was not read.
     Unread,
-    /// One that was never told.
+    /// One that was never shown.
     New,
 }
 

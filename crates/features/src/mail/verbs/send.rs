@@ -47,18 +47,18 @@ pub(in crate::mail) struct Send {
     /// When it must be acknowledged: `2h`, or a time such as `2030-01-31T18:00:00Z`
     #[arg(long)]
     deadline: Option<String>,
-    /// The message whose thread it goes on
+    /// Continue the thread of this message
     #[arg(long)]
     thread: Option<MessageId>,
-    /// Replaces your earlier messages with this key that were not seen yet
+    /// Replace your earlier messages with this key that are still unseen
     #[arg(long)]
     #[serde(alias = "replace-key")]
     replace_key: Option<String>,
-    /// The same key again is the same message
+    /// Send a message with this key only once
     #[arg(long)]
     #[serde(alias = "idempotency-key")]
     idempotency_key: Option<String>,
-    /// One message per line of this file (`-`: standard input), each a JSON object with these fields
+    /// Send one message per line of this file (`-` is standard input), each a JSON object with these fields
     #[arg(long, conflicts_with_all = ["name", "text", "to", "subject", "body", "body_file"])]
     jsonl: Option<String>,
     #[arg(skip)]
@@ -108,7 +108,7 @@ impl VerbArgs for Send {
     }
 }
 
-/// One line of many, in a step of its own: an error leaves nothing of it and harms no other.
+/// One of many lines, in a savepoint. An error undoes that line alone.
 fn one_line(cx: &mut Cx<'_>, caller: &Caller, n: usize, line: Value) -> Result<Output, VerbError> {
     let one: Send = serde_json::from_value(line)
         .map_err(|error| VerbError::user(format!("the line does not fit: {error}"), ""))?;
