@@ -12,7 +12,7 @@ pub enum Effect {
     Keep { path: String, text: String },
     /// Removes such a file.
     Forget { path: String },
-    /// Writes a file for people and other tools into a project, only below `.claude/coordination/` of the working tree
+    /// Writes a file for people and other tools into a project, only below `seed::COORDINATION` of the working tree
     /// `root`: all of it at once, or (`append`) at the end of a file that the host keeps short.
     Mirror { root: String, path: String, text: String, append: bool },
     /// Appends one line to a file of a project's session logs; `path` is below `logs/sessions/` of `root`.

@@ -1,5 +1,6 @@
 //! What a client reported, in our own terms.
 
+use crate::dialect::Dialect;
 use crate::ids::SafeId;
 use crate::time::Timestamp;
 use crate::tool::ToolCall;
@@ -7,8 +8,10 @@ use crate::tool::ToolCall;
 /// One event. The key of all state is `(session, actor)`: subagents carry their parent's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The client's name, e.g. `claude-code`.
+    /// The client's name.
     pub client: &'static str,
+    /// How that client does things.
+    pub dialect: &'static Dialect,
     pub at: Timestamp,
     pub kind: EventKind,
     /// The client's own name for the event; the only name that an unknown event has.
@@ -22,7 +25,10 @@ pub struct Event {
     pub project_dir: Option<String>,
     pub transcript: Option<String>,
     pub prompt_id: Option<String>,
+    /// The client's own word for what an agent may do without being asked.
     pub permission_mode: Option<String>,
+    /// The agent is to plan only: it may not write anything.
+    pub is_planning: bool,
     /// The process of the client itself, to notice that it is gone.
     pub client_pid: Option<u32>,
     /// Whether a person watches this session; `None` where the client does not say.
@@ -41,9 +47,6 @@ pub struct Event {
     pub tasks_dir: Option<String>,
     /// Where the client keeps what is the user's own (settings, skills), if it says so.
     pub config_dir: Option<String>,
-    /// The client's settings and hooks, which only the user changes: each a path below `$CONFIG` (`config_dir`), `$PROJECT`,
-    /// `~` or `/`; one that ends with `/` is a folder with all that is in it.
-    pub settings_files: &'static [&'static str],
     /// The pane of a terminal multiplexer that the client runs in, if it says so.
     pub pane: Option<Pane>,
     /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
@@ -391,6 +394,7 @@ impl Event {
     pub fn bare(client: &'static str, kind: EventKind, at: Timestamp) -> Self {
         Self {
             client,
+            dialect: &Dialect::UNKNOWN,
             at,
             kind,
             name: kind.name().to_owned(),
@@ -401,6 +405,7 @@ impl Event {
             transcript: None,
             prompt_id: None,
             permission_mode: None,
+            is_planning: false,
             client_pid: None,
             attended: None,
             env_file: None,
@@ -410,7 +415,6 @@ impl Event {
             wanted_effort: None,
             tasks_dir: None,
             config_dir: None,
-            settings_files: &[],
             pane: None,
             project: String::new(),
             waiting_since: None,

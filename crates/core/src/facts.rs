@@ -45,7 +45,7 @@ pub enum Need {
     /// The folder of one skill, or the one file of a command, by its name: of the working tree that `dir` is in, or else of
     /// the user's own folder. Nothing in a working tree is read through a link.
     SkillFolder { name: String, dir: String, own: Option<String> },
-    /// The files with directions for whoever works on that file: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` in its
+    /// The files with directions for whoever works on that file: `AGENTS.md`, the clients' own and `.directives/*.md` in its
     /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
     Directives { file: String, cwd: String, project: Option<String> },
 }

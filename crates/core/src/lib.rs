@@ -4,6 +4,7 @@
 //! arguments, so that every policy can be tested by the hundred without a process.
 
 pub mod db;
+pub mod dialect;
 pub mod effect;
 pub mod engine;
 pub mod event;
@@ -13,6 +14,7 @@ pub mod ids;
 pub mod lineage;
 pub mod merge;
 pub mod redact;
+pub mod seed;
 pub mod settings;
 pub mod size;
 pub mod text;
@@ -25,6 +27,7 @@ pub mod wish;
 pub mod world;
 
 pub use db::{Db, DbError, Param, Row};
+pub use dialect::Dialect;
 pub use effect::{Effect, Look};
 pub use engine::{Failure, Outcome};
 pub use event::{Activity, Actor, Detail, Dialog, Event, EventKind, Pane, StartSource};
@@ -34,7 +37,7 @@ pub use ids::{RequestId, SafeId};
 pub use lineage::{Lineage, ProcessId};
 pub use settings::Settings;
 pub use time::Timestamp;
-pub use tool::{ToolCall, ToolClass};
+pub use tool::{Question, TodoItem, ToolCall, ToolClass};
 pub use verb::{Access, Audience, Caller, Format, Local, Output, Verb, VerbError, WaitFor};
 pub use verdict::{Delivery, Verdict};
 pub use who::{Asking, Standing, Who};

@@ -1,6 +1,7 @@
 //! What can be asked about the machine while a transaction is open: only what memory, or
 //! the system's own table of processes, answers at once. No file is looked at: it may be on a mount that hangs.
 
+use crate::dialect::Dialect;
 use crate::lineage::ProcessId;
 use crate::time::Timestamp;
 
@@ -22,9 +23,9 @@ pub trait World {
     /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 
-    /// The command that opens a closed session of that client again, in the folder where it ran.
-    fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
-        None
+    /// How each client that we know does things.
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &[]
     }
 
     /// The folder in which we keep our own state and settings; `None` where it is the usual one.

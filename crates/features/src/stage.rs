@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use substrate_clients::{DEFAULT, DIALECTS, Input};
 use substrate_core::engine::{self, Surroundings};
 use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
-    Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
+    Activity, Caller, Cx, Detail, Dialect, Effect, Event, EventKind, Facts, Lineage, Need, Outcome,
+    Output, RequestId, SafeId, Settings, Timestamp, VerbError, World, verb,
 };
 use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
@@ -108,8 +109,8 @@ impl World for Machine {
         self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
     }
 
-    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
-        Some(format!("{client} --again {session}"))
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &DIALECTS
     }
 
     fn state_home(&self) -> Option<&str> {
@@ -169,8 +170,17 @@ impl Stage {
             session: SafeId::new(session),
             project: "/repo".to_owned(),
             cwd: "/repo".to_owned(),
-            ..Event::bare("claude-code", kind, self.now)
+            dialect: DEFAULT.dialect,
+            ..Event::bare(DEFAULT.name, kind, self.now)
         }
+    }
+
+    /// What the client reports with that payload in that session, now.
+    pub(crate) fn reported(&self, session: &str, event: &str, payload: &str) -> Event {
+        let (stdin, cwd, at) = (payload.as_bytes(), "/repo", self.now);
+        let input = Input { event, stdin, cwd, env: &[], at, waits: false };
+        let event = (DEFAULT.decode)(&input).unwrap();
+        Event { session: SafeId::new(session), project: "/repo".to_owned(), ..event }
     }
 
     /// What a session's client shows beside its events, since that long.
@@ -230,7 +240,7 @@ impl Stage {
             settings: &self.settings,
             facts,
             world: &self.machine,
-            delivers,
+            delivers: DEFAULT.delivers,
             wishes: &[],
             micros: || 0,
             is_late: false,
@@ -359,17 +369,6 @@ fn layered(files: &[(Scope, &str)]) -> Settings {
     let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());
     assert!(settings.problems.is_empty(), "{:?}", settings.problems);
     settings
-}
-
-/// As the real client: no text at Stop, no block where nobody listens.
-fn delivers(kind: EventKind, wish: WishKind) -> Delivery {
-    match (kind, wish) {
-        (EventKind::Stop | EventKind::SubagentStop | EventKind::Waiter, WishKind::Context)
-        | (EventKind::SessionEnd | EventKind::Notification, WishKind::Context | WishKind::Block) => {
-            Delivery::NotDeliverable
-        }
-        _ => Delivery::Delivered,
-    }
 }
 
 /// The file that a path means, by its words. Home is `/home/me`.

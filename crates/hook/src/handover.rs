@@ -9,20 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use ipc::{HookRequest, place};
+use ipc::{HookRequest, place, unjudged};
 use rustix::io::{Errno, FdFlags};
 use rustix::pipe::PipeFlags;
 
 /// The word for a hand-over that only says: it was printed, and no daemon heard that.
 pub(crate) const PRINTED: &str = "printed";
-
-/// What a client is told when no program is left that could judge a call: ask the person, instead of letting it pass in
-/// silence. By client and event.
-const UNJUDGED: &[(&[u8], &[u8], &[u8])] = &[(
-    b"claude-code",
-    b"PreToolUse",
-    br#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}}"#,
-)];
 
 /// What `substrate` is told besides the request.
 pub(crate) struct Handover<'a> {
@@ -50,9 +42,7 @@ impl Handover<'_> {
         }
         let mut args = request.each_arg();
         let call = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
-        if let Some((.., words)) =
-            UNJUDGED.iter().find(|(client, event, _)| (*client, *event) == call)
-        {
+        if let Some(words) = unjudged::words(call.0, call.1) {
             ipc::out::print(words, b"");
         }
         crate::say(&format!("substrate-hook: {line}"))

@@ -8,6 +8,7 @@ pub mod passed;
 pub mod place;
 pub mod reply;
 pub mod request;
+pub mod unjudged;
 
 pub use conn::{Conn, ConnError};
 pub use frame::{Header, Kind};

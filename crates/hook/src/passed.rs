@@ -1,5 +1,8 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
+/// What passes, as the reference says it.
+pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, TMUX and TMUX_PANE";
+
 /// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
 /// TMUX_PANE, unless its name says that it holds a secret.
 pub fn passes(entry: &[u8]) -> bool {

@@ -112,7 +112,7 @@ fn keep(home: &Home, path: &str, text: &str) -> std::io::Result<()> {
 }
 
 /// Where a project has its mirrors; nowhere else is anything written into it.
-const MIRRORS: &str = ".claude/coordination";
+const MIRRORS: &str = substrate_core::seed::COORDINATION;
 
 /// A log that is longer begins anew; the one before it is kept beside it.
 const MAX_LOG: u64 = 4 << 20;

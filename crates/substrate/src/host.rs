@@ -16,9 +16,9 @@ use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
 use substrate_core::wish::WishKind;
 use substrate_core::{
-    Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, Feature, FeatureError,
-    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
-    verb,
+    Caller, Cx, Db, Delivery, Detail, Dialect, Effect, Event, EventKind, Facts, Feature,
+    FeatureError, Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict,
+    Wish, engine, verb,
 };
 use substrate_store::Setup;
 
@@ -182,11 +182,14 @@ fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated:
     let error = format!("{}: {error}{cut}", one_line(input.event, 60));
     Event {
         cwd: input.cwd.to_owned(),
-        session: input.env("CLAUDE_CODE_SESSION_ID").and_then(SafeId::new),
+        session: client
+            .and_then(|client| input.env(client.variables.session.first()?))
+            .and_then(SafeId::new),
+        dialect: client.map_or(&Dialect::UNKNOWN, |client| client.dialect),
         detail: Detail::Malformed { error, excerpt: one_line(&excerpt, 512) },
         n_bytes: input.stdin.len(),
         ..Event::bare(
-            client.map_or("unknown", |client| client.name),
+            client.map_or(Dialect::UNKNOWN.client, |client| client.name),
             EventKind::Malformed,
             input.at,
         )

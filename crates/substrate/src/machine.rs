@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use substrate_core::{ProcessId, Timestamp, World};
+use substrate_core::{Dialect, ProcessId, Timestamp, World};
 
 use crate::{clock, processes};
 
@@ -74,8 +74,8 @@ impl World for Machine {
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
     }
 
-    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
-        substrate_clients::named(client).map(|client| (client.resume)(session))
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &substrate_clients::DIALECTS
     }
 
     fn state_home(&self) -> Option<&str> {

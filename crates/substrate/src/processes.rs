@@ -77,7 +77,7 @@ impl Processes for System {
     fn named_client(&self, pid: u32) -> Option<u32> {
         let bytes = environ(pid);
         let names: Vec<&str> =
-            substrate_clients::ALL.iter().map(|client| client.process_variable).collect();
+            substrate_clients::ALL.iter().filter_map(|client| client.variables.process).collect();
         bytes.split(|byte| *byte == 0).find_map(|variable| {
             let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
             names.contains(&name).then(|| value.parse().ok())?

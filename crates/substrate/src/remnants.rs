@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::Client;
 use substrate_core::{Db, DbError};
 use substrate_store::Readers;
 
@@ -25,7 +25,7 @@ pub(crate) struct Remnants {
     /// Folders of git hooks that have our guard.
     pub(crate) guards: Vec<PathBuf>,
     /// Settings files of the client whose status line is ours.
-    pub(crate) status_lines: Vec<PathBuf>,
+    pub(crate) status_lines: Vec<(&'static Client, PathBuf)>,
     /// Scripts and skills of ours in the client's folder.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn look(env: &Env, home: &Home, dir: &Path) -> Remnants {
         guards: guard::installed(home, env, &projects),
         status_lines: settings_files(env, home, dir)
             .into_iter()
-            .filter(|file| matches!(without_status_line(file), Ok(Some(_))))
+            .filter(|(client, file)| matches!(without_status_line(client, file), Ok(Some(_))))
             .collect(),
         files: hooks::own_files_there(env),
     }
@@ -62,26 +62,31 @@ fn read(
     Readers::new(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
 }
 
-/// The settings files of the client that count here, and those that something was installed into.
-fn settings_files(env: &Env, home: &Home, dir: &Path) -> Vec<PathBuf> {
-    let here = Scope::ALL.iter().filter_map(|scope| scope.settings(env, dir).ok());
-    let known = Manifest::all(home).unwrap_or_default().into_iter().map(|one| one.settings);
-    let mut out: Vec<PathBuf> = here.chain(known).collect();
-    out.sort();
-    out.dedup();
+/// The settings files of the clients that count here, and those that something was installed into.
+fn settings_files(env: &Env, home: &Home, dir: &Path) -> Vec<(&'static Client, PathBuf)> {
+    let here = substrate_clients::ALL.iter().flat_map(|client| {
+        Scope::of(client)
+            .filter_map(|scope| Some((*client, scope.settings(client, env, dir).ok()?)))
+    });
+    let known = Manifest::all(home).unwrap_or_default();
+    let known = known.into_iter().map(|one| (one.client(), one.settings));
+    let mut out: Vec<(&Client, PathBuf)> = here.chain(known).collect();
+    out.sort_by(|(_, one), (_, other)| one.cmp(other));
+    out.dedup_by(|(_, one), (_, other)| one == other);
     out
 }
 
 /// A settings file as it is, and without our status line. `None`: it has none.
-fn without_status_line(file: &Path) -> Result<Option<(String, String)>> {
+fn without_status_line(client: &Client, file: &Path) -> Result<Option<(String, String)>> {
     let Ok(text) = std::fs::read_to_string(file) else { return Ok(None) };
-    let edited = (SETTINGS.without_status_line)(&text).map_err(|error| refused(file, &error))?;
+    let edited = (client.install.format.without_status_line)(&text)
+        .map_err(|error| refused(file, &error))?;
     Ok(edited.map(|edited| (text, edited.text)))
 }
 
 /// Takes a status line out of a settings file.
-pub(crate) fn take_status_line(file: &Path) -> Result<()> {
-    let Some((before, after)) = without_status_line(file)? else { return Ok(()) };
+pub(crate) fn take_status_line(client: &Client, file: &Path) -> Result<()> {
+    let Some((before, after)) = without_status_line(client, file)? else { return Ok(()) };
     let fail = || {
         AppError::new(Kind::User, format!("`{}` could not be changed", file.display()))
             .hint("take `statusLine` out of it, or it starts the daemon again")

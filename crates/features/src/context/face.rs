@@ -3,7 +3,6 @@
 use substrate_core::{Actor, Cx, DbError, Event, Need};
 
 use super::policy::{MAX_TAIL, transcript};
-use super::transcript::latest;
 use super::{ops, window};
 
 pub(crate) use super::window::Usage;
@@ -15,7 +14,7 @@ pub(crate) fn usage(cx: &mut Cx<'_>, event: &Event) -> Result<Option<Usage>, DbE
     let is_sub = matches!(event.actor, Actor::Subagent { .. });
     let found = transcript(event)
         .and_then(|path| cx.facts.tail(&path, MAX_TAIL))
-        .and_then(|tail| latest(tail, is_sub));
+        .and_then(|tail| (event.dialect.latest_answer)(tail, is_sub));
     let said = ops::one(cx.db, session.as_str(), event.actor.key())?;
     let size = said.as_ref().map_or(0, |said| said.size);
     let of = |used: i64, size: i64| Some(Usage::of(used, size, cx.settings));

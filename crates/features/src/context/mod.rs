@@ -5,7 +5,6 @@ pub(crate) mod face;
 mod ops;
 mod policy;
 mod schema;
-mod transcript;
 mod verbs;
 mod window;
 

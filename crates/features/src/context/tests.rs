@@ -20,6 +20,7 @@ fn call() -> ToolCall {
         files: vec!["a.rs".to_owned()],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 

@@ -28,6 +28,9 @@ const KEPT_MS: i64 = 90 * 86_400_000;
 /// Rows removed in one go.
 const STEP: i64 = 200;
 
+/// The file with directions that most clients know.
+const SHARED: &str = "AGENTS.md";
+
 /// The actor under which it is noted what the client itself has loaded.
 const CLIENT: &str = "(client)";
 
@@ -96,7 +99,7 @@ fn touched(event: &Event) -> impl Iterator<Item = &String> {
     let call = event.tool().filter(|call| {
         event.kind == EventKind::PostToolUse
             && matches!(call.class, ToolClass::Edit | ToolClass::Read)
-            && !matches!(call.name.as_str(), "Glob" | "Grep" | "LS")
+            && !call.is_search
     });
     call.into_iter().flat_map(|call| call.files.iter().take(MAX_TOUCHED))
 }
@@ -112,8 +115,9 @@ fn need(event: &Event, file: &str) -> Need {
 /// Directions that the actor itself has just read or written, as it named them.
 fn own(event: &Event) -> Vec<&String> {
     let is_one = |file: &&String| {
-        let name = file.rsplit('/').next().unwrap_or_default();
-        matches!(name, "AGENTS.md" | "CLAUDE.md") || file.contains("/.directives/")
+        name(file) == SHARED
+            || event.dialect.own_directions.contains(&name(file))
+            || file.contains("/.directives/")
     };
     touched(event).filter(is_one).collect()
 }
@@ -123,7 +127,7 @@ fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), Db
     let mut found: Vec<String> = Vec::new();
     for file in touched(event) {
         for path in cx.facts.names(&need(event, file)).unwrap_or_default() {
-            if !found.contains(path) && !loads_itself(event.client, path) {
+            if !found.contains(path) && !loads_itself(event, path) {
                 found.push(path.clone());
             }
         }
@@ -168,12 +172,12 @@ fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
 }
 
 /// What a client reads by itself, wherever it is: that is never told twice.
-fn loads_itself(client: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match client {
-        "claude-code" => name == "CLAUDE.md",
-        _ => name == "AGENTS.md",
-    }
+fn loads_itself(event: &Event, path: &str) -> bool {
+    event.dialect.own_directions.contains(&name(path))
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// The directions, each a part of its own.

@@ -49,6 +49,8 @@ fn told_of(
         files: vec![file.to_owned()],
         command: None,
         input: "{}".to_owned(),
+        is_search: tool != "Read" && tool != "Edit",
+        ..ToolCall::default()
     };
     let actor = match actor {
         None => Actor::Main { kind: None },

@@ -9,7 +9,7 @@ use substrate_core::facts::{Place, SkillFolder};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::size::Bytes;
 use substrate_core::text::{cut, one_line};
-use substrate_core::{Local, VerbError};
+use substrate_core::{Local, VerbError, seed};
 
 /// The files that say what a skill is, and what its efforts are like.
 const FRONT: &str = "SKILL.md";
@@ -75,7 +75,7 @@ struct Written {
 
 /// Looks a skill up: in the project's folders, then in the user's. Nothing found is nothing said.
 pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Found, VerbError> {
-    let mut folders = vec![(format!("{root}/.claude/skills/{skill}"), true)];
+    let mut folders = vec![(format!("{root}/{}/{skill}", seed::SKILLS), true)];
     folders.extend(local.skills_folder().map(|folder| (format!("{folder}/{skill}"), false)));
     for (folder, is_projects) in folders {
         // Where it really is. A project comes from outside: of its skills nothing counts that a link leads elsewhere.

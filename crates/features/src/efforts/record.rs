@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
 use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{
@@ -167,21 +166,12 @@ pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
 
 /// What a person was asked and what they answered; `None` for any other call.
 pub(super) fn dialogue(call: &ToolCall) -> Option<String> {
-    if call.name != "AskUserQuestion" {
-        return None;
-    }
-    let input: Value = serde_json::from_str(&call.input).ok()?;
     let mut out = String::new();
-    for asked in input["questions"].as_array()?.iter().take(8) {
-        let question = asked["question"].as_str().unwrap_or_default();
-        let answer = match &input["answers"][question] {
-            Value::String(text) => text.clone(),
-            Value::Null => "(no answer)".to_owned(),
-            other => other.to_string(),
-        };
+    for asked in call.questions.iter().take(8) {
+        let (question, answer) = (&asked.text, asked.answer.as_deref().unwrap_or("(no answer)"));
         let gap = if out.is_empty() { "" } else { "\n" };
         let _infallible =
-            write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(&answer, 1_000));
+            write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(answer, 1_000));
     }
     let text = redacted(&out, MAX_DIALOGUE, false).into_owned();
     (!text.is_empty()).then_some(text)

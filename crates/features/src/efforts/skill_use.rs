@@ -6,8 +6,7 @@
 use substrate_core::facts::SkillFolder;
 use substrate_core::text::one_line;
 use substrate_core::{
-    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Settings, ToolClass,
-    VerbError, Wish,
+    Actor, Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Settings, VerbError, Wish,
 };
 
 use super::config::{self, Found};
@@ -37,12 +36,7 @@ pub(super) fn of(event: &Event, settings: &Settings) -> Option<Use> {
         (EventKind::UserPromptExpansion, Detail::Expansion { command, .. }) => {
             (command.clone(), true)
         }
-        (EventKind::PostToolUse, Detail::ToolAfter { call, .. })
-            if call.class == ToolClass::Skill =>
-        {
-            let input: serde_json::Value = serde_json::from_str(&call.input).ok()?;
-            (input["skill"].as_str()?.trim_start_matches('/').to_owned(), true)
-        }
+        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) => (call.skill.clone()?, true),
         _ => return None,
     };
     let is_asked = matches!(event.actor, Actor::Main { .. }) && settings.on("efforts.on");

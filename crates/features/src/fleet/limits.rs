@@ -1,35 +1,8 @@
 //! A turn that ended because a limit was reached: the rate of requests or a plan's usage, or the context itself. What a client
 //! says about it is read by its beginning, so that an agent that only writes about limits is not taken for one that has met one.
 
+pub(super) use substrate_core::dialect::Limit;
 use substrate_core::{Detail, Event, EventKind, Timestamp};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
-    /// Requests are refused for a while.
-    Rate,
-    /// The conversation does not fit any more.
-    Context,
-}
-
-impl Limit {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Context => "context",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        [Self::Rate, Self::Context].into_iter().find(|limit| limit.name() == name)
-    }
-
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Rate => "rate limit",
-            Self::Context => "context full",
-        }
-    }
-}
 
 /// A limit that was reached, and when it ends where that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +26,6 @@ impl Hit {
     }
 }
 
-/// The kinds of failures that clients name, and what they are.
-const KINDS: [(&str, Limit); 5] = [
-    ("rate_limit", Limit::Rate),
-    ("rate_limit_error", Limit::Rate),
-    ("usage_limit", Limit::Rate),
-    ("prompt_too_long", Limit::Context),
-    ("context_window_exceeded", Limit::Context),
-];
-
-/// How a client's own words begin, in lower case; `API Error: ` may stand before them.
-const BEGINNINGS: [(&str, Limit); 11] = [
-    ("you've hit your", Limit::Rate),
-    ("you’ve hit your", Limit::Rate),
-    ("you're out of usage", Limit::Rate),
-    ("claude ai usage limit reached", Limit::Rate),
-    ("usage limit reached", Limit::Rate),
-    ("rate limit", Limit::Rate),
-    ("429", Limit::Rate),
-    ("prompt is too long", Limit::Context),
-    ("context limit reached", Limit::Context),
-    ("conversation too long", Limit::Context),
-    ("the model has reached its context window limit", Limit::Context),
-];
-
 /// A client's own words are short; an answer is long.
 const MAX_WORDS: usize = 400;
 
@@ -93,8 +42,8 @@ pub(super) fn of(event: &Event, offset_s: i32) -> Option<Hit> {
     };
     let words = message.trim_start().to_lowercase();
     let words = words.strip_prefix("api error:").map_or(words.as_str(), str::trim_start);
-    let by_kind = KINDS.iter().find(|(kind, _)| *kind == error);
-    let by_words = BEGINNINGS.iter().find(|(begins, _)| words.starts_with(begins));
+    let by_kind = event.dialect.limit_kinds.iter().find(|(kind, _)| *kind == error);
+    let by_words = event.dialect.limit_words.iter().find(|(begins, _)| words.starts_with(begins));
     // A kind that says nothing about a limit (`max_output_tokens`) may still come with words that do.
     let (_, limit) = by_words.or(by_kind)?;
     let until = match limit {
@@ -212,7 +161,11 @@ mod tests {
     fn failed(error: &str, message: &str, offset_s: i32) -> Option<Hit> {
         let last_message = (!message.is_empty()).then(|| message.to_owned());
         let detail = Detail::StopFailure { error: error.to_owned(), last_message };
-        of(&Event { detail, ..Event::bare("test", EventKind::StopFailure, NOW) }, offset_s)
+        of(&Event { detail, ..event(EventKind::StopFailure) }, offset_s)
+    }
+
+    fn event(kind: EventKind) -> Event {
+        Event { dialect: substrate_clients::DEFAULT.dialect, ..Event::bare("test", kind, NOW) }
     }
 
     fn stopped(message: &str) -> Option<Hit> {
@@ -222,7 +175,7 @@ mod tests {
             n_background_tasks: 0,
             transcript: None,
         };
-        of(&Event { detail, ..Event::bare("test", EventKind::Stop, NOW) }, 0)
+        of(&Event { detail, ..event(EventKind::Stop) }, 0)
     }
 
     fn rate(minutes: i64) -> Option<Hit> {

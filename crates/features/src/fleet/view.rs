@@ -140,7 +140,8 @@ fn resume(cx: &Cx<'_>, seat: &Seat) -> Option<String> {
     if seat.is_there || seat.actor != book::MAIN {
         return None;
     }
-    let command = cx.world.resume_command(&seat.client, &seat.session)?;
+    let dialect = cx.world.dialects().iter().find(|dialect| dialect.client == seat.client)?;
+    let command = (dialect.resume)(&seat.session);
     Some(match seat.cwd.as_str() {
         "" => command,
         cwd => format!("cd {} && {command}", shell_word(cwd)),

@@ -38,7 +38,7 @@ impl<'e> Own<'e> {
             let home = self.state_home.unwrap_or(USUAL_HOME);
             [USUAL_HOME, home]
                 .into_iter()
-                .chain(self.event.settings_files.iter().copied())
+                .chain(self.event.dialect.settings_files.iter().copied())
                 .any(|file| text.contains(name(file)))
         };
         match call.class {
@@ -72,7 +72,7 @@ impl<'e> Own<'e> {
             [event.project_dir.as_deref(), Some(event.project.as_str()), Some(&event.cwd)];
         let mut out = vec![USUAL_HOME.to_owned()];
         out.extend(self.state_home.map(|home| plain(&format!("{home}/"))));
-        for file in event.settings_files {
+        for file in event.dialect.settings_files {
             let (start, rest) = file.split_once('/').unwrap_or((file, ""));
             match start {
                 "$CONFIG" => {

@@ -229,7 +229,7 @@ impl Rule {
     }
 }
 
-fn class_name(class: ToolClass) -> &'static str {
+pub(super) fn class_name(class: ToolClass) -> &'static str {
     match class {
         ToolClass::Edit => "edit",
         ToolClass::Read => "read",

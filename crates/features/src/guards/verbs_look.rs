@@ -146,7 +146,7 @@ impl VerbArgs for Check {
         }
         let all = sets.iter().flat_map(|set| set.entries.iter().map(move |entry| (set, entry)));
         for (set, entry) in all {
-            let found = prove::prove(set, entry);
+            let found = prove::prove(cx.world.dialects(), set, entry);
             let name = &entry.rule.name;
             problems.extend(found.problems.iter().map(|what| named(&entry.origin, name, what)));
             warnings.extend(found.warnings.iter().map(|what| named(&entry.origin, name, what)));

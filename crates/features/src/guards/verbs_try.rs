@@ -51,7 +51,7 @@ impl VerbArgs for Test {
         let set = set::of(cx.settings);
         let (mut text, mut lines) = (String::new(), Vec::new());
         for line in self.text.lines().filter(|line| !line.trim().is_empty()).take(MAX_LINES) {
-            let event = here(line, caller);
+            let event = here(cx.world.dialects(), line, caller);
             let (_, judged) = judge_all(&set, &event);
             let word = word(&judged);
             let rules: Vec<&str> = fired(&judged).map(|entry| entry.rule.name.as_str()).collect();
@@ -65,11 +65,11 @@ impl VerbArgs for Test {
     }
 }
 
-fn here(line: &str, caller: &Caller) -> Event {
-    if let Some(event) = prove::payload(line) {
+fn here(clients: &prove::Clients, line: &str, caller: &Caller) -> Event {
+    if let Some(event) = prove::payload(clients, line) {
         return event;
     }
-    let mut event = prove::sample(&Rule::default_for_shell(), line);
+    let mut event = prove::sample(clients, &Rule::default_for_shell(), line);
     if !caller.cwd.is_empty() {
         event.cwd.clone_from(&caller.cwd);
         event.project.clone_from(if caller.project.is_empty() {
@@ -114,7 +114,7 @@ impl VerbArgs for Explain {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let command = self.command.join(" ");
         let set = set::of(cx.settings);
-        let event = here(&command, caller);
+        let event = here(cx.world.dialects(), &command, caller);
         let (scene, judged) = judge_all(&set, &event);
         let line = &scene.0.line;
         let mut text = String::from("It is read as\n");
@@ -196,13 +196,14 @@ impl VerbArgs for Backtest {
         let set = set::of(cx.settings);
         let (mut n, mut n_unread) = (0_usize, 0_usize);
         let mut hits: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
+        let clients = cx.world.dialects();
         face::calls(cx.db, cx.now.plus_ms(-span), &mut |call| {
             n += 1;
             let Ok(input) = serde_json::from_str::<Value>(&call.input) else {
                 n_unread += 1;
                 return;
             };
-            let event = recorded(call, &input, &caller.project);
+            let event = recorded(clients, call, &input, &caller.project);
             let (_, judged) = judge_all(&set, &event);
             for entry in fired(&judged) {
                 let (count, examples) = hits
@@ -244,10 +245,15 @@ impl VerbArgs for Backtest {
     }
 }
 
-fn recorded(call: &face::RecordedCall, input: &Value, project: &str) -> Event {
-    let mut event = prove::sample(&Rule::default_for_shell(), "");
+fn recorded(
+    clients: &prove::Clients,
+    call: &face::RecordedCall,
+    input: &Value,
+    project: &str,
+) -> Event {
+    let mut event = prove::sample(clients, &Rule::default_for_shell(), "");
     event.kind = EventKind::PreToolUse;
-    event.detail = Detail::ToolBefore { call: prove::tool_call(&call.tool, input) };
+    event.detail = Detail::ToolBefore { call: prove::tool_call(clients, &call.tool, input) };
     event.cwd.clone_from(&call.cwd);
     let is_inside = !project.is_empty() && call.cwd.starts_with(project);
     event.project = if is_inside { project.to_owned() } else { call.cwd.clone() };

@@ -16,5 +16,6 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
     let export =
         |name: &str, value: &str| Wish::Export { name: name.to_owned(), value: value.to_owned() };
-    Ok(vec![export("CLAUDE_SESSION_ID", session.as_str()), export("AGENT_ID", &who.name)])
+    let own = event.dialect.session_variable.map(|name| export(name, session.as_str()));
+    Ok(own.into_iter().chain([export("AGENT_ID", &who.name)]).collect())
 }

@@ -136,14 +136,13 @@ fn shell_call(
                 use_id,
                 actor,
                 mark: &shells::mark(cut(command, MAX_COMMAND)),
-                is_background: shells::is_background(command, &call.input),
+                is_background: call.in_background || shells::is_background(command),
             };
             actors::begin_call(cx.db, session, &new, cx.now)
         }
         // The client moves a command that takes too long into the background.
-        Detail::ToolAfter { response, .. } => {
-            let goes_on = response.contains("\"backgroundTaskId\":\"");
-            actors::end_call(cx.db, session, use_id, goes_on, cx.now)
+        Detail::ToolAfter { .. } => {
+            actors::end_call(cx.db, session, use_id, call.in_background, cx.now)
         }
         _ => actors::end_call(cx.db, session, use_id, false, cx.now),
     }

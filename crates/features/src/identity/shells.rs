@@ -1,6 +1,7 @@
 //! Which actor of a session runs a command: a subagent's shell has the environment of its parent's, so the command
 //! lines above the command are compared with the shell calls that are open.
 
+use substrate_core::dialect::ShellWrapper;
 use substrate_core::{Cx, DbError, SafeId};
 
 use super::actors::{self, Call};
@@ -21,13 +22,14 @@ pub(super) fn actor(cx: &mut Cx<'_>, session: &SafeId, shells: &[String]) -> Res
     if calls.is_empty() {
         return Ok(Runs::One(String::new()));
     }
-    Ok(among(&calls, shells))
+    let wrappers = cx.world.dialects().iter().filter_map(|dialect| dialect.shell_wrapper);
+    Ok(among(&calls, shells, &wrappers.collect::<Vec<_>>()))
 }
 
 /// Decides between the calls that may be running.
-fn among(calls: &[Call], shells: &[String]) -> Runs {
+fn among(calls: &[Call], shells: &[String], wrappers: &[ShellWrapper]) -> Runs {
     let mut found: Vec<String> = Vec::new();
-    let lines: Vec<Line> = shells.iter().map(|line| Line::read(line)).collect();
+    let lines: Vec<Line> = shells.iter().map(|line| Line::read(line, wrappers)).collect();
     // Where the client's own wrapper is seen, it says exactly what the call's command is.
     let is_exact = lines.iter().any(|line| line.inside.is_some());
     for call in calls {
@@ -58,19 +60,15 @@ pub(super) fn mentions_us(command: &str) -> bool {
     command.contains("substrate")
 }
 
-/// Whether a command is likely to outlive its call.
-pub(super) fn is_background(command: &str, input: &str) -> bool {
-    let asked = serde_json::from_str::<serde_json::Value>(input)
-        .ok()
-        .and_then(|input| input.get("run_in_background")?.as_bool())
-        .unwrap_or(false);
+/// Whether a command is likely to outlive its call, by its own words.
+pub(super) fn is_background(command: &str) -> bool {
     let bytes = command.as_bytes();
     let at = |i: Option<usize>| i.and_then(|i| bytes.get(i)).copied().unwrap_or(b' ');
     let lone = |i: usize| {
         !matches!(at(i.checked_sub(1)), b'&' | b'>' | b'<' | b'|')
             && !matches!(at(Some(i + 1)), b'&' | b'>')
     };
-    asked || command.bytes().enumerate().any(|(i, byte)| byte == b'&' && lone(i))
+    command.bytes().enumerate().any(|(i, byte)| byte == b'&' && lone(i))
 }
 
 /// What is kept of a command to know it again: never its text, in which there may be anything. The length and a sum of its
@@ -132,16 +130,16 @@ fn sum(bytes: &[u8]) -> u64 {
 /// A process's command line.
 struct Line {
     text: String,
-    /// What the client's wrapper runs, if it is one: `… && eval '<command>' < /dev/null && pwd -P >| <file>`.
+    /// What a client's wrapper runs, if it is one.
     inside: Option<String>,
 }
 
 impl Line {
-    fn read(line: &str) -> Self {
+    fn read(line: &str, wrappers: &[ShellWrapper]) -> Self {
         let text = plain(line);
-        let inside = text.find("&&eval").and_then(|from| {
-            let rest = &text[from + "&&eval".len()..];
-            rest.rfind("&&pwd-P>|").map(|to| rest[..to].to_owned())
+        let inside = wrappers.iter().find_map(|wrapper| {
+            let (_, rest) = text.split_once(wrapper.before)?;
+            rest.rsplit_once(wrapper.after).map(|(inside, _)| inside.to_owned())
         });
         Self { text, inside }
     }

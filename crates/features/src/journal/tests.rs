@@ -103,6 +103,7 @@ fn call(name: &str, input: &str) -> Detail {
         files: vec![],
         command: None,
         input: input.to_owned(),
+        ..ToolCall::default()
     };
     Detail::ToolBefore { call }
 }

@@ -108,11 +108,11 @@ pub(super) fn below<'a>(path: &'a str, project: &str) -> Option<&'a str> {
 }
 
 /// Where several write into one file, each a section of its own, and whoever could not write would be held for it.
-const SHARED: &str = ".claude/scratchpad/";
+const SHARED: &str = substrate_core::seed::SCRATCHPADS;
 
 /// Whether a file, or glob, is nobody's on purpose.
 pub(super) fn is_shared(relative: &str) -> bool {
-    relative.starts_with(SHARED) || relative.contains("/.claude/scratchpad/")
+    format!("/{relative}").contains(&format!("/{SHARED}/"))
 }
 
 /// Whether a file is one of those that are leased.

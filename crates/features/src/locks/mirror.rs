@@ -3,15 +3,16 @@
 use serde_json::{Map, Value, json};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::text::one_line;
-use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome};
+use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome, seed};
 
 use super::life::Lives;
 use super::ops::{self, Lease};
 use super::ops_history::What;
 use super::{files, words};
 
-const LOCKS: &str = ".claude/coordination/file-locks.json";
-const LOG: &str = ".claude/coordination/hook-debug.log";
+/// Below `seed::COORDINATION`.
+const LOCKS: &str = "file-locks.json";
+const LOG: &str = "hook-debug.log";
 
 /// Leases that the file shows at the most.
 const MAX_SHOWN: i64 = 1_000;
@@ -41,7 +42,7 @@ pub(super) fn changed(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
     cx.effects.retain(|effect| !is_older(effect));
     cx.effects.push(Effect::Mirror {
         root: root.to_owned(),
-        path: LOCKS.to_owned(),
+        path: format!("{}/{LOCKS}", seed::COORDINATION),
         text: format!("{:#}\n", Value::Object(all)),
         append: false,
     });
@@ -153,7 +154,7 @@ fn line(cx: &mut Cx<'_>, root: &str, who: &str, text: &str) {
     let text = format!("{} [{}] {text}\n", words::iso(cx.now), one_line(who, 80));
     cx.effects.push(Effect::Mirror {
         root: root.to_owned(),
-        path: LOG.to_owned(),
+        path: format!("{}/{LOG}", seed::COORDINATION),
         text,
         append: true,
     });

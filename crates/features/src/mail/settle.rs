@@ -127,7 +127,7 @@ mod tests {
             other => (EventKind::named(other), Detail::Plain),
         };
         assert_ne!(kind, EventKind::Unknown, "{name}");
-        Event { detail, ..Event::bare("claude-code", kind, Timestamp(0)) }
+        Event { detail, ..Event::bare("test", kind, Timestamp(0)) }
     }
 
     // The columns: what the next event is. S seen, L lost, f still in flight.

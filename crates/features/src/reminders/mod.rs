@@ -49,7 +49,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Key {
             name: "reminders.exempt",
             kind: Kind::Texts,
-            default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
+            default: substrate_core::seed::BUILT_IN_AGENTS,
             about: "Agent types that are never reminded.",
             project: ProjectMay::Append,
             profiles: &[],

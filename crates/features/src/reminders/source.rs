@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use substrate_core::text::{cut, one_line};
-use substrate_core::{Facts, Need, Settings};
+use substrate_core::{Facts, Need, Settings, seed};
 
 use super::{face, words};
 
@@ -93,7 +93,7 @@ impl Reminder {
         let names = kind.map(|kind| format!("{}.{kind}.md", self.name()));
         let names = names.into_iter().chain([format!("{}.md", self.name())]);
         let below = |name: String| {
-            let path = format!(".claude/reminders/{name}");
+            let path = format!("{}/{name}", seed::REMINDERS);
             dirs.iter().map(move |dir| (dir.trim_end_matches('/').to_owned(), path.clone()))
         };
         names.flat_map(below).collect()

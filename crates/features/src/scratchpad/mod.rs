@@ -41,7 +41,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Key {
             name: "scratchpad.exempt",
             kind: Kind::Texts,
-            default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
+            default: substrate_core::seed::BUILT_IN_AGENTS,
             about: "Types of subagents that write no scratchpad, whatever the case of their letters. The client's own compaction never does.",
             project: ProjectMay::Append,
             profiles: &[],

@@ -65,7 +65,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(match asked(event, cx.settings) {
         Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
         // Who only plans writes nothing.
-        Some(Asked::Spawns { folder }) if !plans(event) => vec![spawned(cx, event, &folder)],
+        Some(Asked::Spawns { folder }) if !event.is_planning => vec![spawned(cx, event, &folder)],
         Some(Asked::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
         Some(Asked::Closes) => closes(cx, event)?,
         Some(Asked::Opens { is_fresh: false } | Asked::Spawns { .. }) | None => Vec::new(),
@@ -121,22 +121,17 @@ fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
         (EventKind::SubagentStart, _) if settings.on("scratchpad.on") => {
             folder(event, settings).map(|folder| Asked::Spawns { folder })
         }
-        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !plans(event) => {
+        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !event.is_planning => {
             folder(event, settings).map(|folder| Asked::Ends { folder })
         }
         // A session with background tasks only waits for them; another Stop comes when they are done.
         (EventKind::Stop, Detail::Stop { n_background_tasks: 0, .. })
-            if is_main && settings.on("scratchpad.on") && !plans(event) =>
+            if is_main && settings.on("scratchpad.on") && !event.is_planning =>
         {
             Some(Asked::Closes)
         }
         _ => None,
     }
-}
-
-/// It may not write anything now.
-fn plans(event: &Event) -> bool {
-    event.permission_mode.as_deref() == Some("plan")
 }
 
 /// The folder of the subagent's type; `None` for one that writes no scratchpad.

@@ -8,7 +8,7 @@ use substrate_core::{Event, Facts, Need, SafeId};
 use super::day::horizon;
 
 /// All scratchpads of a project.
-pub const BASE: &str = ".claude/scratchpad";
+pub const BASE: &str = substrate_core::seed::SCRATCHPADS;
 
 /// Whoever delegates writes here.
 pub const COORDINATOR: &str = "coordinator";

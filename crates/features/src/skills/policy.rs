@@ -2,7 +2,9 @@
 
 use substrate_core::facts::Skill;
 use substrate_core::text::one_line;
-use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Settings, Wish};
+use substrate_core::{
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Settings, Wish, seed,
+};
 
 use super::score::{Keywords, best};
 
@@ -52,7 +54,7 @@ fn need(event: &Event) -> Need {
         .collect();
     projects.dedup();
     let own = event.config_dir.as_ref().map(|dir| format!("{dir}/skills"));
-    Need::Skills { projects, below: ".claude/skills", own }
+    Need::Skills { projects, below: seed::SKILLS, own }
 }
 
 /// One line that names the skills and their files.

@@ -1,8 +1,5 @@
 //! Whether an agent has just asked its user something. Then its turn must end, or nobody could answer.
 
-/// The tool by which an agent asks its user.
-pub(super) const TOOL: &str = "AskUserQuestion";
-
 /// So much of the end of a message is looked at, in characters: a question may be followed by its choices.
 const MAX_END: usize = 600;
 

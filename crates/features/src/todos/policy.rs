@@ -50,9 +50,9 @@ pub(super) fn record(
         return Ok(());
     }
     match (event.kind, &event.detail) {
-        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) if call.name == "TodoWrite" => {
-            if let Some(list) = Unfinished::in_todo_write(&call.input) {
-                ops::replace(cx.db, session, &list, cx.now)?;
+        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) => {
+            if let Some(items) = &call.todos {
+                ops::replace(cx.db, session, &Unfinished::in_list(items), cx.now)?;
             }
         }
         // A session that ends may be resumed, and its list with it; a cleared one begins anew.
@@ -97,7 +97,7 @@ fn waits_for_an_answer(cx: &mut Cx<'_>, event: &Event) -> Result<bool, DbError> 
     }
     let Some(session) = &event.session else { return Ok(false) };
     let tool = journal::face::latest_tool(cx.db, session.as_str(), event.actor.key())?;
-    Ok(tool.as_deref() == Some(asked::TOOL))
+    Ok(tool.is_some() && tool.as_deref() == event.dialect.question_tool)
 }
 
 fn need(event: &Event) -> Option<Need> {
@@ -105,12 +105,12 @@ fn need(event: &Event) -> Option<Need> {
     Some(Need::Files { folder, ends: ".json", max_files: 200, max_bytes: 256 * 1024 })
 }
 
-/// The task files decide; only where there are none the latest `TodoWrite` does.
+/// The task files decide; only where there are none the latest list that a call wrote does.
 fn unfinished(cx: &mut Cx<'_>, event: &Event) -> Result<Unfinished, DbError> {
     let need = need(event);
     let files = need.as_ref().and_then(|need| cx.facts.files(need)).unwrap_or_default();
     match &event.session {
-        _ if !files.is_empty() => Ok(Unfinished::in_files(files)),
+        _ if !files.is_empty() => Ok(Unfinished::in_files(event.dialect, files)),
         Some(session) => ops::load(cx.db, session),
         None => Ok(Unfinished::default()),
     }

@@ -3,9 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 use substrate_core::facts::Found;
-use substrate_core::{
-    Actor, Caller, Detail, Event, EventKind, Facts, Need, SafeId, StartSource, ToolCall, ToolClass,
-};
+use substrate_core::{Actor, Caller, Detail, Event, EventKind, Facts, Need, SafeId, StartSource};
 
 use crate::stage::Stage;
 
@@ -35,16 +33,8 @@ fn start(stage: &Stage, source: StartSource) -> Event {
 }
 
 fn todo_write(stage: &Stage, input: &str) -> Event {
-    let call = ToolCall {
-        name: "TodoWrite".to_owned(),
-        class: ToolClass::Todo,
-        use_id: Some("toolu_1".to_owned()),
-        files: Vec::new(),
-        command: None,
-        input: input.to_owned(),
-    };
-    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
-    Event { detail, ..stage.event(EventKind::PostToolUse, "s1") }
+    let payload = format!(r#"{{"tool_name":"TodoWrite","tool_input":{input}}}"#);
+    stage.reported("s1", "PostToolUse", &payload)
 }
 
 /// A stage whose client has these task files.
@@ -193,11 +183,7 @@ fn who_asks_its_user_something_is_never_held(#[case] profile: &str) {
 
 /// A call of that tool is done.
 fn used(stage: &mut Stage, tool: &str) {
-    let mut event = todo_write(stage, "{}");
-    if let Detail::ToolAfter { call, .. } = &mut event.detail {
-        call.name = tool.to_owned();
-        call.class = ToolClass::Other;
-    }
+    let event = stage.reported("s1", "PostToolUse", &format!(r#"{{"tool_name":"{tool}"}}"#));
     stage.happen(&event);
 }
 
@@ -250,7 +236,7 @@ fn the_latest_todo_write_holds_where_there_are_no_files() {
         &*format!("2 incomplete task(s): #2 [in_progress] \"b\", #3 [pending] \"c\". {WAY_OUT}");
     assert_eq!(reason(&mut stage, &event).as_deref(), Some(expected));
     // What can't be read changes nothing; what is finished lets go.
-    stage.happen(&todo_write(&stage, "{"));
+    stage.happen(&todo_write(&stage, "{}"));
     stage.happen(&todo_write(&stage, r#"{"todos":"none"}"#));
     assert_eq!(reason(&mut stage, &event).as_deref(), Some(expected));
     stage.happen(&todo_write(&stage, r#"{"todos":[{"content":"b","status":"completed"}]}"#));

@@ -30,7 +30,7 @@ pub(super) fn command() -> Command {
             Arg::new("client")
                 .long("client")
                 .value_name("NAME")
-                .default_value("claude-code")
+                .default_value(substrate_clients::DEFAULT.name)
                 .help("Whose words the JSON is in"),
         )
         .arg(

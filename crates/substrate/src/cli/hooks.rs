@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
-use substrate_clients::claude_code::install::plan;
+use substrate_clients::Client;
 use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
 
@@ -86,7 +86,17 @@ fn scoped(command: Command) -> Command {
         .arg(switch("user", "Your own settings, for every project (the default)").visible_alias("global"))
         .arg(switch("project", "The project's settings, committed and shared; does nothing where Substrate is not installed").conflicts_with("user"))
         .arg(switch("local", "Your own settings for this project").conflicts_with_all(["user", "project"]))
-        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value("claude-code").value_parser(["claude-code"]).help("Which client"))
+        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value(substrate_clients::DEFAULT.name).value_parser(clients()).help("Which client"))
+}
+
+fn clients() -> PossibleValuesParser {
+    PossibleValuesParser::new(substrate_clients::ALL.iter().map(|client| client.name))
+}
+
+fn client(flags: &ArgMatches) -> &'static Client {
+    let name = flags.get_one::<String>("client");
+    let found = name.and_then(|name| substrate_clients::named(name));
+    found.unwrap_or(substrate_clients::DEFAULT)
 }
 
 fn profiles() -> PossibleValuesParser {
@@ -106,7 +116,9 @@ fn scope(flags: &ArgMatches) -> Scope {
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
         Some(("install", flags)) => {
+            let client = client(flags);
             let request = Request {
+                client,
                 scope: scope(flags),
                 profiles: Profiles {
                     names: flags.get_many("profile").into_iter().flatten().cloned().collect(),
@@ -117,7 +129,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
                     (wanted, _) => Some(wanted),
                 },
                 allow: flags.get_flag("allow-commands"),
-                rules: rules(),
+                rules: rules(client),
                 dir: call::dir(context),
             };
             let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
@@ -125,7 +137,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
             Ok(())
         }
         Some(("uninstall", flags)) => {
-            let done = uninstall(context, scope(flags), flags.get_flag("dry-run"))?;
+            let done = uninstall(context, client(flags), scope(flags), flags.get_flag("dry-run"))?;
             say::to_programs(context, &done);
             Ok(())
         }
@@ -134,9 +146,11 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
 }
 
 /// The permission rules for what agents may run.
-pub(super) fn rules() -> Vec<String> {
+pub(super) fn rules(client: &Client) -> Vec<String> {
     let all = standing::for_agents(&super::command());
-    all.iter().map(|(words, fits)| plan::rule(words, *fits == Fits::Beginning)).collect()
+    let rule =
+        |(words, fits): &(String, Fits)| (client.install.rule)(words, *fits == Fits::Beginning);
+    all.iter().map(rule).collect()
 }
 
 /// Plans, shows, asks, and does it.
@@ -164,8 +178,9 @@ pub(super) fn install(
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
         if plan.is_broad {
             ui::talk(&format!(
-                "{}: a rule of your own, `Bash(substrate:*)`, lets agents try every command; the user's are refused to them all the same\n",
-                plan.settings.display()
+                "{}: a rule of your own, `{}`, lets agents try every command; the user's are refused to them all the same\n",
+                plan.settings.display(),
+                plan.client.install.broad_rule
             ));
         }
         for path in &plan.edited {
@@ -247,7 +262,8 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
         ),
     );
     line("see all", &format!("`substrate hooks install --{scope} --dry-run`"));
-    format!("Substrate for Claude Code, {scope} scope ({}):\n{out}", short(&plan.settings))
+    let client = plan.client.title;
+    format!("Substrate for {client}, {scope} scope ({}):\n{out}", short(&plan.settings))
 }
 
 /// What profiles mean, in words; `standard` is always there.
@@ -310,12 +326,12 @@ fn added_lines(before: &str, after: &str) -> String {
     out
 }
 
-fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<Value> {
-    let settings = scope.settings(&context.env, call::dir(context))?;
+fn uninstall(context: &Context, client: &Client, scope: Scope, dry_run: bool) -> Result<Value> {
+    let settings = scope.settings(client, &context.env, call::dir(context))?;
     let manifest = match Manifest::load(&context.home, &settings)? {
         Some(manifest) => manifest,
         // Another state home may have known; what is ours can be recognised.
-        None => match hooks::recognised(&context.env, scope, &settings)? {
+        None => match hooks::recognised(client, &context.env, scope, &settings)? {
             Some(manifest) => manifest,
             None => {
                 ui::talk(&format!("{}: nothing of ours is there\n", settings.display()));
@@ -361,7 +377,10 @@ pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
 }
 
 fn status(context: &Context) -> Result<()> {
-    let states = hooks::status(&context.env, &context.home, call::dir(context))?;
+    let mut states = Vec::new();
+    for client in substrate_clients::ALL {
+        states.extend(hooks::status(client, &context.env, &context.home, call::dir(context))?);
+    }
     say::result(context, &json!(states), || states.iter().map(line).collect());
     Ok(())
 }

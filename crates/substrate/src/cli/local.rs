@@ -7,7 +7,7 @@ use substrate_core::{Facts, Local, Need, VerbError};
 
 use super::{Context, call};
 use crate::config::{Env, SettingsFiles};
-use crate::gather;
+use crate::{gather, hooks};
 
 /// No text that anybody passes on is longer than this.
 const MAX: u64 = 4 << 20;
@@ -66,9 +66,8 @@ impl Local for ThisProcess<'_> {
 
     fn skills_folder(&mut self) -> Option<String> {
         let env = Env::of_this_process();
-        let config = env.text("CLAUDE_CONFIG_DIR").map(str::to_owned);
-        let config = config.or_else(|| Some(format!("{}/.claude", env.text("HOME")?)))?;
-        Some(format!("{}/skills", config.trim_end_matches('/')))
+        let home = hooks::client_home(substrate_clients::DEFAULT, &env).ok()?;
+        home.join("skills").to_str().map(str::to_owned)
     }
 
     fn screen(&self) -> Option<(u16, u16)> {

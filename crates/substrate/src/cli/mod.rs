@@ -29,6 +29,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
+use substrate_clients::Variables;
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
@@ -190,11 +191,13 @@ fn deepest(mut matches: &ArgMatches) -> &ArgMatches {
 }
 
 fn global_flags() -> Vec<Arg> {
-    let flag = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).global(true).value_name(value).help(help)
+    let flag = |name: &'static str, value: &'static str, help: &str| {
+        Arg::new(name).long(name).global(true).value_name(value).help(help.to_owned())
     };
+    let session = substrate_clients::DEFAULT.dialect.session_variable.unwrap_or_default();
+    let session = format!("Act for this session (default: ${session})");
     vec![
-        flag("session-id", "ID", "Act for this session (default: $CLAUDE_SESSION_ID)"),
+        flag("session-id", "ID", &session),
         flag("agent", "NAME", "Act as this agent (default: $AGENT_ID)"),
         flag("project-dir", "DIR", "Act in this project (default: the current folder's)"),
         flag("format", "FORMAT", "How to print: text for people, json for programs")
@@ -218,12 +221,15 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         let from_env = || names.iter().find_map(|name| env.text(name)).map(str::to_owned);
         matches.get_one::<String>(flag).cloned().or_else(from_env)
     };
+    let of_clients = |which: fn(&Variables) -> &'static [&'static str]| -> Vec<&str> {
+        let all = substrate_clients::ALL.iter().flat_map(|client| which(&client.variables));
+        all.copied().collect()
+    };
     Caller {
-        // The client's own word first: what a start exported may be inherited from the client around this one.
-        session: given("session-id", &["CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"]),
+        session: given("session-id", &of_clients(|variables| variables.session)),
         agent_typed: matches.get_one::<String>("agent").is_some(),
         agent: given("agent", &["AGENT_ID"]),
-        project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
+        project_dir: given("project-dir", &of_clients(|variables| variables.project)),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
         inside_client: standing::says_inside(env),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Command;
+use substrate_clients::Variables;
 use substrate_core::redact::{ABOUT, FORMS};
 use substrate_core::settings::Key;
 
@@ -17,15 +18,14 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "how long a hook may take in all (default: 10000; 1000 for SessionEnd)",
     ),
     (
-        "CLAUDE_SESSION_ID, CLAUDE_CODE_SESSION_ID",
-        "the session that a command acts for, unless `--session-id` says so; inside a session only its own counts",
-    ),
-    (
         "AGENT_ID",
         "the agent that a command acts as, unless `--agent` says so; inside a session only its own counts",
     ),
-    ("CLAUDE_PROJECT_DIR", "the project that a command acts in, unless `--project-dir` says so"),
 ];
+
+/// The variables of clients: the session's and the project's.
+const SESSION: &str = "the session that a command acts for, unless `--session-id` says so; inside a session only its own counts";
+const PROJECT: &str = "the project that a command acts in, unless `--project-dir` says so";
 
 /// `docs/reference.md`.
 pub(super) fn markdown() -> String {
@@ -39,9 +39,17 @@ pub(super) fn markdown() -> String {
     for (name, about) in ENVIRONMENT {
         let _infallible = writeln!(out, "| {name} | {about} |");
     }
+    for client in substrate_clients::ALL {
+        let Variables { session, project, .. } = client.variables;
+        for (names, about) in [(session, SESSION), (project, PROJECT)] {
+            let _infallible =
+                writeln!(out, "| {} | {about} ({}) |", names.join(", "), client.title);
+        }
+    }
     let _infallible = writeln!(
         out,
-        "\nA hook passes AGENT_ID, SUBSTRATE_\\*, CLAUDE_\\*, CLAUDECODE, TMUX and TMUX_PANE on to the daemon, and nothing\nelse; names with the words TOKEN, KEY, SECRET, PASSWORD, PASSPHRASE, CREDENTIALS, AUTH or HEADERS never.\n"
+        "\nA hook passes {} on to the daemon, and nothing\nelse; names with the words TOKEN, KEY, SECRET, PASSWORD, PASSPHRASE, CREDENTIALS, AUTH or HEADERS never.\n",
+        ipc::passed::ABOUT
     );
     let _infallible = writeln!(
         out,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use substrate_clients::claude_code::install::plan::scripts;
+use substrate_clients::DEFAULT;
 use substrate_core::settings::{Layer, Scope};
 
 /// One promise.
@@ -103,7 +103,8 @@ impl Sources {
         let parts = name.split('/').filter(|part| !part.is_empty());
         let mut names = parts.filter(|part| !part.contains(['*', '<', '~']));
         let last = names.next_back().unwrap_or(name);
-        scripts("x").iter().any(|(script, _)| script == last) || is_word_in(&self.program, last)
+        (DEFAULT.install.scripts)("x").iter().any(|(script, _)| script == last)
+            || is_word_in(&self.program, last)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::hooks::{self, Manifest, Request, Scope};
 use crate::{remnants, ui};
 
 /// What a new user can see at once.
-const TRY_FIRST: &str = "\nTry first: start `claude` in two terminals, then in a third one
+const TRY_FIRST: &str = "in two terminals, then in a third one
   substrate fleet                        # both are there, by name
   substrate send NAME \"hello\"            # the one of that name reads it when its turn ends
   substrate journal tail                 # what happens, as it happens; `substrate doctor` says whether all is well\n";
@@ -28,25 +28,28 @@ pub(super) fn commands() -> [Command; 3] {
 
 pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     let daemon = daemon::start(context)?;
+    let client = substrate_clients::DEFAULT;
     let request = Request {
+        client,
         scope: Scope::User,
         profiles: hooks::Profiles::default(),
         scripts: None,
         allow: false,
-        rules: hooks_command::rules(),
+        rules: hooks_command::rules(client),
         dir: call::dir(context),
     };
-    let whole = hooks::status(&context.env, &context.home, request.dir)?
+    let whole = hooks::status(client, &context.env, &context.home, request.dir)?
         .iter()
         .any(|state| state.scope == "user" && state.is_whole());
     let yes = flags.get_flag("yes");
     let mut installed = Value::Null;
     if whole {
-        ui::talk("claude-code: the hooks are registered\n");
-    } else if !hooks::is_client_here(&context.env) {
-        ui::talk(
-            "no client that we know was found (no `claude` on the PATH, no folder of its own); `substrate hooks install` registers the hooks all the same\n",
-        );
+        ui::talk(&format!("{}: the hooks are registered\n", client.name));
+    } else if !hooks::is_client_here(client, &context.env) {
+        ui::talk(&format!(
+            "no client that we know was found (no `{}` on the PATH, no folder of its own); `substrate hooks install` registers the hooks all the same\n",
+            client.program
+        ));
     } else if yes || ask::is_possible() {
         if yes {
             let plan = hooks::plan(&context.env, &context.home, &request)?;
@@ -66,7 +69,7 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     json["daemon"] = daemon;
     json["installed"] = installed;
     say::to_programs(context, &json);
-    ui::talk(TRY_FIRST);
+    ui::talk(&format!("\nTry first: start `{}` {TRY_FIRST}", client.program));
     if report.is_healthy() {
         Ok(())
     } else {
@@ -112,8 +115,8 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         }
         Err(error) => note(Err(error)),
     }
-    for file in &left.status_lines {
-        let done = remnants::take_status_line(file);
+    for (client, file) in &left.status_lines {
+        let done = remnants::take_status_line(client, file);
         if done.is_ok() {
             ui::talk(&format!("{}: our status line is gone\n", file.display()));
         }
@@ -149,9 +152,11 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
 /// What was installed, as it was noted, or as it can be recognised where nobody noted it.
 fn installations(context: &Context) -> Result<Vec<Manifest>> {
     let mut out = Manifest::all(&context.home)?;
-    let settings = Scope::User.settings(&context.env, call::dir(context))?;
-    if out.iter().all(|manifest| manifest.settings != settings) {
-        out.extend(hooks::recognised(&context.env, Scope::User, &settings)?);
+    for client in substrate_clients::ALL {
+        let settings = Scope::User.settings(client, &context.env, call::dir(context))?;
+        if out.iter().all(|manifest| manifest.settings != settings) {
+            out.extend(hooks::recognised(client, &context.env, Scope::User, &settings)?);
+        }
     }
     if !out.is_empty() {
         context.home.ensure()?;

@@ -3,6 +3,8 @@
 //!
 //! Verbs are checked by the daemon. Our own commands may run without one, so they look for themselves.
 
+use std::path::PathBuf;
+
 use clap::{ArgMatches, Command};
 use substrate_core::{Audience, DbError, Lineage, Standing, verb};
 use substrate_store::Readers;
@@ -67,7 +69,8 @@ pub(super) fn audience(path: &[&str]) -> Option<Audience> {
 
 /// Whether the variables say that this runs inside a client.
 pub(super) fn says_inside(env: &Env) -> bool {
-    substrate_clients::ALL.iter().any(|client| env.get(client.inside_variable).is_some())
+    let mut names = substrate_clients::ALL.iter().flat_map(|client| client.variables.inside);
+    names.any(|name| env.get(name).is_some())
 }
 
 /// Refuses what only the user may run to a caller inside a session.
@@ -107,10 +110,13 @@ fn standing(context: &Context) -> Standing {
 /// long as it is about the same settings of the client: the processes above have the variables that the client gave them.
 fn homes(context: &Context, lineage: &Lineage) -> Vec<Home> {
     let mut out = vec![context.home.clone()];
-    let Ok(ours) = client_home(&context.env) else { return out };
+    let of_clients = |env: &Env| -> Vec<PathBuf> {
+        substrate_clients::ALL.iter().filter_map(|client| client_home(client, env).ok()).collect()
+    };
+    let ours = of_clients(&context.env);
     for ancestor in lineage.processes.iter().skip(1) {
         let env = Env::of_block(&processes::environ(ancestor.id.pid));
-        if client_home(&env).is_ok_and(|theirs| theirs == ours)
+        if of_clients(&env).iter().any(|theirs| ours.contains(theirs))
             && let Ok(home) = Home::find(&env)
             && out.iter().all(|known| known.root() != home.root())
         {
@@ -238,7 +244,7 @@ mod tests {
     }
 
     /// The source files of what is said to agents and people.
-    fn sources(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+    fn sources(folder: &std::path::Path, out: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();

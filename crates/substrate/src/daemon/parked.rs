@@ -1,7 +1,7 @@
 //! A hook's event while it waits: all of it, packed. There may be ten thousand.
 
 use substrate_core::event::Pane;
-use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp};
+use substrate_core::{Actor, Detail, Dialect, Event, EventKind, SafeId, Timestamp};
 
 use crate::clock;
 use crate::host::{Decoded, Route};
@@ -25,7 +25,8 @@ pub(super) struct ParkedEvent {
     n_bytes: usize,
     n_unknown_fields: usize,
     is_subagent: bool,
-    settings_files: &'static [&'static str],
+    dialect: &'static Dialect,
+    is_planning: bool,
     lens: [u32; N_TEXTS],
     texts: Box<str>,
     detail: Detail,
@@ -37,6 +38,7 @@ impl ParkedEvent {
         // No field is left out: a new one has to be packed before this compiles.
         let Event {
             client,
+            dialect,
             at,
             kind,
             name,
@@ -47,6 +49,7 @@ impl ParkedEvent {
             transcript,
             prompt_id,
             permission_mode,
+            is_planning,
             client_pid,
             attended,
             env_file,
@@ -56,7 +59,6 @@ impl ParkedEvent {
             wanted_effort,
             tasks_dir,
             config_dir,
-            settings_files,
             pane,
             project,
             waiting_since,
@@ -104,7 +106,8 @@ impl ParkedEvent {
             n_bytes,
             n_unknown_fields,
             is_subagent,
-            settings_files,
+            dialect,
+            is_planning,
             lens,
             texts,
             detail,
@@ -162,7 +165,8 @@ impl ParkedEvent {
             wanted_effort: self.wanted_effort,
             tasks_dir: text(12),
             config_dir: text(13),
-            settings_files: self.settings_files,
+            dialect: self.dialect,
+            is_planning: self.is_planning,
             pane,
             project: text(16).unwrap_or_default(),
             waiting_since: Some(self.since),

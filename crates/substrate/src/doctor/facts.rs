@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ipc::ConnError;
+use substrate_clients::DEFAULT;
 use substrate_core::Timestamp;
 use substrate_core::settings::Problem;
 use substrate_core::size::Bytes;
@@ -67,13 +68,13 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
     let programs = programs::look(patient.env);
     let daemon = daemon::look(patient, settings.on("daemon.autostart"));
     let database = database::look(patient);
-    let scopes = settings::look(patient.env, patient.dir, &programs.hook.path);
+    let scopes = settings::look(DEFAULT, patient.env, patient.dir, &programs.hook.path);
     let journal = hooks::look(patient, &database);
     let sessions = sessions::look(patient.env, &journal, &programs.hook.path);
     Facts {
         now: patient.now,
         access: access::look(patient.home),
-        client: client::look(patient.env),
+        client: client::look(DEFAULT, patient.env),
         trace: trace::look(patient.home),
         spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),

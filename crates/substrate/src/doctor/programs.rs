@@ -74,7 +74,7 @@ fn tried(path: &Path, env: &Env) -> Works {
     if !is_executable(path) {
         return Works::NotExecutable;
     }
-    let said = version_of(path, env, LIMIT);
+    let said = version_of(path, env, &[], LIMIT);
     let version = said.and_then(|line| line.split_whitespace().nth(1).map(str::to_owned));
     version.map_or(Works::Silent, Works::Version)
 }

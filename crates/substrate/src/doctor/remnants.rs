@@ -27,7 +27,7 @@ pub(super) fn judge(left: Option<&Remnants>, out: &mut Vec<Finding>) {
     for hooks in &left.guards {
         add("left-in-git", format!("our git guard is left over in `{}`", hooks.display()));
     }
-    for file in &left.status_lines {
+    for (_, file) in &left.status_lines {
         add("left-status-line", format!("our status line is left over in `{}`", file.display()));
     }
     if !left.files.is_empty() {

@@ -31,7 +31,9 @@ pub(crate) struct Session {
 pub(super) fn look(env: &Env, journal: &Journal, hook: &Path) -> Vec<Session> {
     let Journal::Read(health) = journal else { return Vec::new() };
     let sessions = health.sessions.iter().map(|seen| {
-        let is_installed = settings::look(env, Path::new(&seen.cwd), hook).has_hooks();
+        let is_installed = substrate_clients::ALL
+            .iter()
+            .any(|client| settings::look(client, env, Path::new(&seen.cwd), hook).has_hooks());
         Session { seen: seen.clone(), is_installed }
     });
     sessions.collect()
@@ -44,9 +46,12 @@ pub(super) fn judge(sessions: &[Session], now: Timestamp, out: &mut Vec<Finding>
         let show = format!("`substrate journal list --session {}`", seen.session);
         let silent_ms = now.since(seen.last_at);
         out.push(if let Some(contradiction) = contradiction(seen) {
+            let check = substrate_clients::DEFAULT.install.own_check.map_or_else(String::new, |check| {
+                format!("; `{check}` says what the client dropped")
+            });
             Area::Sessions
                 .warning("session-partial", format!("{told}; {contradiction}"))
-                .next(format!("{show} shows what came; `claude doctor` says what the client dropped"))
+                .next(format!("{show} shows what came{check}"))
         } else if !session.is_installed {
             Area::Sessions
                 .info("session-uninstalled", format!("{told}; its hooks are registered no more"))

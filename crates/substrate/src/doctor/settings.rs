@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use substrate_clients::claude_code::install;
-use substrate_clients::install::{Drops, Finding as Dropped, SettingsError, SettingsFormat};
+use substrate_clients::Client;
+use substrate_clients::install::{Drops, Finding as Dropped, Form, SettingsError, SettingsFormat};
 
 use super::whereabouts::{HOOK, Needed, is_executable, is_same, needed, on_path};
 use crate::config::Env;
 use crate::hooks;
 
 /// The events that an installation registers; twice where it wants two hooks.
-fn plan() -> Vec<&'static str> {
-    install::plan::entries(install::plan::Form::Project).iter().map(|entry| entry.event).collect()
+fn plan(client: &Client) -> Vec<&'static str> {
+    (client.install.entries)(Form::Project).iter().map(|entry| entry.event).collect()
 }
 
 /// Every settings file that counts in a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes {
+    pub(super) client: &'static Client,
     pub(super) plan: Vec<&'static str>,
     pub(super) all: Vec<Scope>,
 }
@@ -44,8 +44,8 @@ pub(super) struct Read {
     pub(super) dropped: Vec<Dropped>,
     /// Our own hooks.
     pub(super) hooks: Vec<Hook>,
-    /// The file switches all hooks off.
-    pub(super) disables_hooks: bool,
+    /// The setting with which the file switches every hook off.
+    pub(super) hooks_off: Option<&'static str>,
 }
 
 /// A hook of ours.
@@ -90,18 +90,18 @@ impl Scopes {
 }
 
 /// The settings that a session in `dir` has. `hook` is the program of this installation.
-pub(super) fn look(env: &Env, dir: &Path, hook: &Path) -> Scopes {
-    let all = files(env, dir).into_iter().map(|(name, file)| {
-        let content = content(&file, env, hook);
+pub(super) fn look(client: &'static Client, env: &Env, dir: &Path, hook: &Path) -> Scopes {
+    let all = files(client, env, dir).into_iter().map(|(name, file)| {
+        let content = content(client, &file, env, hook);
         Scope { name, file, content }
     });
-    Scopes { plan: plan(), all: all.collect() }
+    Scopes { client, plan: plan(client), all: all.collect() }
 }
 
-fn files(env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
+fn files(client: &Client, env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let mut out: Vec<(&'static str, PathBuf)> = Vec::new();
-    for scope in hooks::Scope::ALL {
-        let Ok(file) = scope.settings(env, dir) else { continue };
+    for scope in hooks::Scope::of(client) {
+        let Ok(file) = scope.settings(client, env, dir) else { continue };
         // In the home folder itself the user's and the project's are the same file.
         if out.iter().all(|(_, known)| *known != file) {
             out.push((scope.name(), file));
@@ -110,13 +110,13 @@ fn files(env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
     out
 }
 
-fn content(file: &Path, env: &Env, hook: &Path) -> Content {
+fn content(client: &Client, file: &Path, env: &Env, hook: &Path) -> Content {
     // Whoever reads a pipe waits for ever.
     if file.metadata().is_ok_and(|found| !found.is_file()) {
         return Content::Unreadable("it is not a file".to_owned());
     }
     match std::fs::read_to_string(file) {
-        Ok(text) => Content::Read(read(&text, &install::SETTINGS, env, hook)),
+        Ok(text) => Content::Read(read(&text, &client.install.format, env, hook)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Content::Absent,
         Err(error) => Content::Unreadable(error.to_string()),
     }
@@ -124,8 +124,7 @@ fn content(file: &Path, env: &Env, hook: &Path) -> Content {
 
 /// What a file's text means.
 pub(super) fn read(text: &str, format: &SettingsFormat, env: &Env, hook: &Path) -> Read {
-    let json: Value = serde_json::from_str(text).unwrap_or_default();
-    let disables_hooks = json["disableAllHooks"] == true;
+    let hooks_off = (format.hooks_off)(text);
     // The client takes an empty file for none.
     let mut dropped = if text.trim().is_empty() { Vec::new() } else { (format.findings)(text) };
     let registered = (format.registered)(text).unwrap_or_else(|error| {
@@ -138,7 +137,7 @@ pub(super) fn read(text: &str, format: &SettingsFormat, env: &Env, hook: &Path) 
     let hooks = registered
         .into_iter()
         .map(|found| Hook { program: runs(&found.command, env, hook), event: found.event });
-    Read { dropped, hooks: hooks.collect(), disables_hooks }
+    Read { dropped, hooks: hooks.collect(), hooks_off }
 }
 
 fn runs(command: &str, env: &Env, hook: &Path) -> Runs {

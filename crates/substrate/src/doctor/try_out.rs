@@ -9,12 +9,17 @@ use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::proc;
 
-/// What it prints about its version. `None`: it could not be started, said nothing, or took too long and was ended.
-pub(super) fn version_of(program: &Path, env: &Env, limit: Duration) -> Option<String> {
+/// What it prints about its version, with these variables. `None`: it could not be started, said nothing, or took too long and was ended.
+pub(super) fn version_of(
+    program: &Path,
+    env: &Env,
+    variables: &[&str],
+    limit: Duration,
+) -> Option<String> {
     // Files, not pipes: whoever inherits them can't make us wait.
     let mut said = tempfile::tempfile().ok()?;
     let mut command = proc::command(program, env);
-    for name in ["CLAUDE_CONFIG_DIR", "USER", "SHELL"] {
+    for name in variables {
         if let Some(value) = env.get(name) {
             command.env(name, value);
         }
@@ -72,7 +77,7 @@ mod tests {
             let program = env.root().join("program");
             write_file(&program, format!("#!/bin/sh\n{script}\n"));
             std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-            version_of(&program, &Env::default(), Duration::from_millis(limit_ms))
+            version_of(&program, &Env::default(), &[], Duration::from_millis(limit_ms))
         };
         let version = || Some("2.1.325 (Claude Code)".to_owned());
         assert_eq!(said("echo; echo '2.1.325 (Claude Code)'; echo more", 10_000), version());
@@ -80,7 +85,7 @@ mod tests {
         assert_eq!(said("exit 1", 10_000), None);
         assert_eq!(said("exec /bin/sleep 100", 50), None);
         assert_eq!(
-            version_of(Path::new("/no/such/program"), &Env::default(), Duration::ZERO),
+            version_of(Path::new("/no/such/program"), &Env::default(), &[], Duration::ZERO),
             None
         );
     }

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use substrate_clients::{Input, claude_code};
+use substrate_clients::{DEFAULT, Input};
 use substrate_core::{Actor, Event, EventKind};
 use substrate_features::journal::project_logs::{ANY, entry, words};
 
@@ -56,14 +56,14 @@ fn told(named: &str) -> Option<Told> {
     std::io::stdin().lock().take(MAX_INPUT).read_to_end(&mut raw).ok()?;
     let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     let env = Env::of_this_process();
-    let vars: Vec<(String, String)> =
-        ["CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"]
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), env.text(name)?.to_owned())))
-            .collect();
+    let vars: Vec<(String, String)> = [DEFAULT.variables.project, DEFAULT.variables.session]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| Some(((*name).to_owned(), env.text(name)?.to_owned())))
+        .collect();
     let input =
         Input { event: named, stdin: &raw, cwd: &cwd, env: &vars, at: clock::now(), waits: false };
-    let mut event = (claude_code::CLIENT.decode)(&input).ok()?;
+    let mut event = (DEFAULT.decode)(&input).ok()?;
     let root = root(&event);
     let started = started(&event, &root);
     if let (Actor::Subagent { kind, .. }, Some(started)) = (&mut event.actor, &started)

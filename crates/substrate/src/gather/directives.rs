@@ -14,8 +14,8 @@ const MAX_FILES: usize = 128;
 /// How many entries of a folder are listed.
 const MAX_ENTRIES: usize = 4_096;
 
-/// The names that have a meaning in any folder, and the folder whose files all do.
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// The name that has a meaning in any folder, beside those that clients read themselves, and the folder whose files all do.
+const SHARED: &str = "AGENTS.md";
 const FOLDER: &str = ".directives";
 
 /// Their paths, links resolved, the uppermost first; nothing for a file that is in no project.
@@ -60,7 +60,8 @@ pub(super) fn directives(
 }
 
 fn named(folder: &Path) -> Vec<PathBuf> {
-    NAMES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).collect()
+    let own = substrate_clients::ALL.iter().flat_map(|client| client.dialect.own_directions);
+    [SHARED].iter().chain(own).map(|name| folder.join(name)).filter(|path| path.exists()).collect()
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {

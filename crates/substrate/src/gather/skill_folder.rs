@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use substrate_core::facts::SkillFolder;
+use substrate_core::seed;
 
 use super::beginning;
 use crate::config::root_of;
@@ -19,9 +20,6 @@ const MAX_ENTRIES: usize = 4_096;
 /// The file that makes a folder a skill, and the one that says what its efforts are like.
 const NAMES: [&str; 2] = ["SKILL.md", "effort.toml"];
 
-/// Where skills and commands are, below a project and below the user's own folder.
-const PROJECT: &str = ".claude";
-
 /// Looks in the working tree that `dir` is in, then in `own`. The name has no `/`: whoever asks has checked that.
 pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFolder {
     let root = root_of(Path::new(dir));
@@ -30,17 +28,18 @@ pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFol
     let of_tree = Folder::root(&root).ok();
     let tree = of_tree.as_ref();
     // A command in a folder of its own is named `folder:command`.
-    let command = format!("commands/{}.md", name.replace(':', "/"));
+    let command = format!("{}.md", name.replace(':', "/"));
     let found = tree
-        .and_then(|tree| skill(&tree.at(format!("{PROJECT}/skills/{name}")).ok()?, None))
-        .map(|files| (root.join(PROJECT).join("skills").join(name), files))
+        .and_then(|tree| skill(&tree.at(format!("{}/{name}", seed::SKILLS)).ok()?, None))
+        .map(|files| (root.join(seed::SKILLS).join(name), files))
         .or_else(|| own.and_then(|own| users(&Path::new(own).join("skills").join(name))))
         .map(|(folder, files)| (text(&folder), files));
     let (folder, files) = match found {
         Some(found) => found,
         None => {
-            let of_tree = inside::text(&root, format!("{PROJECT}/{command}"), MAX_BYTES).ok();
-            let of_user = || beginning(Path::new(own?).join(&command), MAX_BYTES);
+            let of_tree =
+                inside::text(&root, format!("{}/{command}", seed::COMMANDS), MAX_BYTES).ok();
+            let of_user = || beginning(Path::new(own?).join("commands").join(&command), MAX_BYTES);
             let one = of_tree.or_else(of_user).map(|text| (NAMES[0].to_owned(), text));
             (String::new(), one.into_iter().collect())
         }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::manifest::{Before, Kept, Manifest, Touched};
@@ -28,7 +29,7 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     let old = Manifest::load(home, &plan.settings)?;
     let mut manifest = begin(plan, old.as_ref());
     for change in &plan.changes {
-        touch(home, &mut manifest, old.as_ref(), change)?;
+        touch(home, plan.client, &mut manifest, old.as_ref(), change)?;
         for folder in missing(&change.path).into_iter().chain(our_folder(change)) {
             if !manifest.folders.contains(&folder) {
                 manifest.folders.push(folder);
@@ -80,7 +81,7 @@ pub(super) fn lock(home: &Home) -> Result<File> {
 
 fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
     Manifest {
-        client: "claude-code".to_owned(),
+        client: plan.client.name.to_owned(),
         scope: plan.scope.name().to_owned(),
         settings: plan.settings.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -106,6 +107,7 @@ fn added(plan: &Plan, old: Option<&Manifest>) -> Vec<String> {
 /// can be put back as long as nobody else edited the file since.
 fn touch(
     home: &Home,
+    client: &Client,
     manifest: &mut Manifest,
     old: Option<&Manifest>,
     change: &Change,
@@ -128,7 +130,7 @@ fn touch(
         (_, Some(_)) if change.is_ours => Some(Before::Absent),
         // With something of ours in it already, or edited since: that can only be taken out piece by piece.
         (Some(_), Some(_)) => None,
-        (None, Some(text)) => copy.filter(|_| !change.has_ours(text)).map(Before::Copy),
+        (None, Some(text)) => copy.filter(|_| !change.has_ours(client, text)).map(Before::Copy),
     };
     let touched = Touched {
         path: change.path.clone(),

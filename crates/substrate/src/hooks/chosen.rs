@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use substrate_clients::claude_code::install::SETTINGS;
-use substrate_clients::claude_code::install::plan::{self as wanted, Form};
-use substrate_clients::install::{Entry, What};
+use substrate_clients::Client;
+use substrate_clients::install::{Entry, Form, What};
 use substrate_core::Settings;
 use substrate_core::settings::{self, Layer};
 
@@ -57,9 +56,10 @@ pub(super) fn entries(
     chosen: &Chosen,
     scripts: Option<bool>,
 ) -> Result<Vec<Entry>> {
-    let (program, folder) = (program(env)?, text(&scripts_folder(env)?)?);
+    let (program, folder) = (program(env)?, text(&scripts_folder(request.client, env)?)?);
     let (program, folder) = (program.as_str(), folder.as_str());
-    let mut entries = wanted::entries(match (request.scope, scripts) {
+    let install = &request.client.install;
+    let mut entries = (install.entries)(match (request.scope, scripts) {
         (Scope::Project, _) => Form::Project,
         (Scope::User, Some(true)) => Form::Scripts { folder },
         (Scope::User, None) if chosen.persists => Form::Persistent { program, folder },
@@ -75,7 +75,7 @@ pub(super) fn entries(
     }
     if chosen.prompts {
         // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
-        entries.extend(wanted::prompts());
+        entries.extend((install.prompts)());
     }
     Ok(entries)
 }
@@ -88,7 +88,7 @@ pub(super) fn command_line(entry: &Entry) -> Option<String> {
 }
 
 /// Whether the hooks of tool calls are registered as scripts: only `--scripts` does that.
-pub(super) fn calls_scripts(settings: Option<&str>) -> bool {
-    let found = (SETTINGS.registered)(settings.unwrap_or("")).unwrap_or_default();
+pub(super) fn calls_scripts(client: &Client, settings: Option<&str>) -> bool {
+    let found = (client.install.format.registered)(settings.unwrap_or("")).unwrap_or_default();
     found.iter().any(|one| one.event == "PreToolUse" && one.command.contains("/pre_tool_use.sh"))
 }

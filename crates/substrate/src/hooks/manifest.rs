@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use crate::config::Home;
@@ -65,6 +66,11 @@ pub(crate) enum Kept {
 }
 
 impl Manifest {
+    /// The client whose settings they are. Where that is not said, there was only one.
+    pub(crate) fn client(&self) -> &'static Client {
+        substrate_clients::named(&self.client).unwrap_or(substrate_clients::DEFAULT)
+    }
+
     /// The manifest about that settings file, if there is one.
     pub(crate) fn load(home: &Home, settings: &Path) -> Result<Option<Self>> {
         Self::read(&place(home, settings))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::Client;
 use substrate_clients::install::{Entry, SettingsError, Wanted};
 use substrate_core::ids::checksum;
 
@@ -17,12 +17,10 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
-/// The rule of earlier versions. It lets agents run every command, also those that only the user may run.
-const BROAD: &str = "Bash(substrate:*)";
-
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
+    pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) profiles: Profiles,
     /// Register scripts, which a user can edit, in place of the program. `None`: as it was.
@@ -37,6 +35,7 @@ pub(crate) struct Request<'a> {
 /// The changes, in the order in which they are made: the settings file last, so that it never names what is not there.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) settings: PathBuf,
     /// The permission rules that are ours.
@@ -88,14 +87,15 @@ impl Change {
     }
 
     /// A file of somebody's with entries of ours in it.
-    pub(super) fn has_ours(&self, text: &str) -> bool {
+    pub(super) fn has_ours(&self, client: &Client, text: &str) -> bool {
         self.kind == Kept::Settings
-            && (SETTINGS.registered)(text).is_ok_and(|found| !found.is_empty())
+            && (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
     }
 }
 
 pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
-    let settings = request.scope.settings(env, request.dir)?;
+    let client = request.client;
+    let settings = request.scope.settings(client, env, request.dir)?;
     let root = root(request.dir);
     if request.scope != Scope::User {
         refuse_link(&root, &settings)?;
@@ -108,7 +108,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let scripts = request
         .scripts
         .or_else(|| old.as_ref()?.scripts)
-        .or_else(|| calls_scripts(before.as_deref()).then_some(true));
+        .or_else(|| calls_scripts(client, before.as_deref()).then_some(true));
     let entries = entries(env, request, &chosen, scripts)?;
     let uses = Uses {
         commands: entries.iter().filter_map(command_line).collect(),
@@ -117,18 +117,19 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         reminders: chosen.reminds,
     };
     let all = match request.scope {
-        Scope::Project => skills_of_project(&root),
-        Scope::User | Scope::Local => own_files(env)?,
+        Scope::Project => skills_of_project(client, &root),
+        Scope::User | Scope::Local => own_files(client, env)?,
     };
     let (used, unused): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|file| uses.has(file));
     let manifests = Manifest::all(home)?;
-    let settled = Settled { scope: request.scope, settings: &settings, text: before.as_deref() };
+    let settled =
+        Settled { client, scope: request.scope, settings: &settings, text: before.as_deref() };
     let retired = retired(env, &manifests, &settled, unused)?;
     let (mut changes, mut unreadable) = own_changes(env, request, used)?;
     changes.extend(profile);
     let rules = Rules::of(request, old, before.as_deref());
     let all = Wanted { entries: entries.clone(), allow: rules.allow, retired: rules.retired };
-    let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
+    let after = (client.install.format.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
     let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
     changes.push(Change {
@@ -145,6 +146,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let (without_library, changes) = without_library(&foreign, changes);
     check(&changes)?;
     Ok(Plan {
+        client,
         scope: request.scope,
         settings,
         allow: rules.ours,
@@ -167,7 +169,7 @@ fn own_changes(
     request: &Request<'_>,
     used: Vec<Own>,
 ) -> Result<(Vec<Change>, Vec<PathBuf>)> {
-    let (program, folder) = (program(env)?, scripts_folder(env)?);
+    let (program, folder) = (program(env)?, scripts_folder(request.client, env)?);
     let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
     for file in used {
         if request.scope == Scope::Project {
@@ -260,25 +262,19 @@ impl Rules {
     /// What was allowed once stays allowed, by the rules of today.
     fn of(request: &Request<'_>, old: Option<Manifest>, settings: Option<&str>) -> Self {
         let old = old.map(|old| old.allow).unwrap_or_default();
-        let there = rules_in(settings.unwrap_or(""));
+        let install = &request.client.install;
+        let there = (install.format.rules)(settings.unwrap_or(""));
         let is_allowed = request.allow || !old.is_empty();
         let allow = if is_allowed { request.rules.clone() } else { Vec::new() };
         let is_ours = |rule: &&String| old.contains(rule) || !there.contains(rule);
         Self {
             retired: old.iter().filter(|rule| !allow.contains(rule)).cloned().collect(),
             ours: allow.iter().filter(is_ours).cloned().collect(),
-            is_broad: there.iter().any(|rule| rule == BROAD)
-                && !old.iter().any(|rule| rule == BROAD),
+            is_broad: there.iter().any(|rule| rule == install.broad_rule)
+                && !old.iter().any(|rule| rule == install.broad_rule),
             allow,
         }
     }
-}
-
-/// The rules that a settings file has.
-fn rules_in(settings: &str) -> Vec<String> {
-    let json: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
-    let rules = json.pointer("/permissions/allow").and_then(serde_json::Value::as_array);
-    rules.into_iter().flatten().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect()
 }
 
 /// Why a settings file is left alone, with file, line and advice.
@@ -306,8 +302,8 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
-    Ok(client_home(env)?.join("hooks/substrate"))
+pub(crate) fn scripts_folder(client: &Client, env: &Env) -> Result<PathBuf> {
+    Ok(client_home(client, env)?.join("hooks/substrate"))
 }
 
 /// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::apply::lock;
@@ -106,19 +106,25 @@ fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> R
 }
 
 /// What can be recognised as ours where no manifest is left: our entries, and for the user's own scope our files.
-pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Option<Manifest>> {
+pub(crate) fn recognised(
+    client: &Client,
+    env: &Env,
+    scope: Scope,
+    settings: &Path,
+) -> Result<Option<Manifest>> {
     if scope != Scope::User {
         refuse_link(settings.ancestors().nth(2).unwrap_or(settings), settings)?;
     }
     let text = read(settings)?.unwrap_or_default();
-    let registered = (SETTINGS.registered)(&text).map_err(|error| refused(settings, &error))?;
+    let registered =
+        (client.install.format.registered)(&text).map_err(|error| refused(settings, &error))?;
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     if !registered.is_empty() {
         let (path, after) = (settings.to_owned(), String::new());
         files.push(Touched { path, before: None, after, kind: Kept::Settings });
     }
     if scope == Scope::User {
-        for own in own_files(env)? {
+        for own in own_files(client, env)? {
             // What can't be read is nothing of ours.
             let text = read(&own.path).ok().flatten().filter(|text| own.is_ours(text));
             if let Some(text) = text {
@@ -135,6 +141,7 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
         folders.dedup();
     }
     Ok((!files.is_empty()).then(|| Manifest {
+        client: client.name.to_owned(),
         scope: scope.name().to_owned(),
         settings: settings.to_owned(),
         files,
@@ -183,7 +190,7 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
             });
         }
         Kept::Settings => {
-            let edited = (SETTINGS.remove)(now, &manifest.allow)
+            let edited = (manifest.client().install.format.remove)(now, &manifest.allow)
                 .map_err(|error| refused(&file.path, &error))?;
             (edited.text, edited.is_empty)
         }

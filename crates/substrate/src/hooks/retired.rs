@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::manifest::Manifest;
@@ -22,6 +23,7 @@ pub(crate) struct Retired {
 
 /// The settings file that is installed into.
 pub(super) struct Settled<'a> {
+    pub(super) client: &'a Client,
     pub(super) scope: Scope,
     pub(super) settings: &'a Path,
     /// As it is.
@@ -35,7 +37,7 @@ pub(super) fn retired(
     settled: &Settled<'_>,
     unused: Vec<Own>,
 ) -> Result<Vec<Retired>> {
-    let of_library = client_home(env)?.join("hooks/scripts");
+    let of_library = client_home(settled.client, env)?.join("hooks/scripts");
     let is_library_used = settled.text.is_some_and(|text| text.contains("hooks/scripts/"))
         || has_others(&of_library, &unused);
     let mut out = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use substrate_clients::Client;
+
 use crate::config::{Env, root_of};
 use crate::error::{AppError, Kind, Result};
 use crate::inside;
@@ -18,7 +20,13 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) const ALL: &[Self] = &[Self::User, Self::Project, Self::Local];
+    /// Those that the client has.
+    pub(crate) fn of(client: &Client) -> impl Iterator<Item = Self> {
+        let has_local = client.install.places.local_settings.is_some();
+        [Self::User, Self::Project, Self::Local]
+            .into_iter()
+            .filter(move |scope| has_local || *scope != Self::Local)
+    }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -29,12 +37,17 @@ impl Scope {
     }
 
     /// The client's settings file.
-    pub(crate) fn settings(self, env: &Env, dir: &Path) -> Result<PathBuf> {
-        Ok(match self {
-            Self::User => client_home(env)?.join("settings.json"),
-            Self::Project => root(dir).join(".claude/settings.json"),
-            Self::Local => root(dir).join(".claude/settings.local.json"),
-        })
+    pub(crate) fn settings(self, client: &Client, env: &Env, dir: &Path) -> Result<PathBuf> {
+        let places = &client.install.places;
+        let in_project = |name: &str| root(dir).join(places.project).join(name);
+        match self {
+            Self::User => Ok(client_home(client, env)?.join(places.user_settings)),
+            Self::Project => Ok(in_project(places.project_settings)),
+            Self::Local => places.local_settings.map(in_project).ok_or_else(|| {
+                let what = format!("{} has no settings of your own for a project", client.title);
+                AppError::new(Kind::User, what).hint("use `--user` or `--project`")
+            }),
+        }
     }
 }
 
@@ -54,20 +67,21 @@ pub(super) fn root(dir: &Path) -> PathBuf {
 }
 
 /// The client's own folder in the user's home.
-pub(crate) fn client_home(env: &Env) -> Result<PathBuf> {
-    let given = env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+pub(crate) fn client_home(client: &Client, env: &Env) -> Result<PathBuf> {
+    let variable = client.variables.config;
+    let given = env.get(variable).map(PathBuf::from);
     let found = given
-        .or_else(|| env.get("HOME").map(|home| Path::new(home).join(".claude")))
+        .or_else(|| env.get("HOME").map(|home| Path::new(home).join(client.install.places.home)))
         .ok_or_else(|| {
-            AppError::new(Kind::State, "neither CLAUDE_CONFIG_DIR nor HOME is set")
+            AppError::new(Kind::State, format!("neither {variable} nor HOME is set"))
                 .hint("set HOME, so that the client's settings can be found")
         })?;
     Ok(std::path::absolute(&found).unwrap_or(found))
 }
 
 /// Whether the client is on this machine: its program, or its folder.
-pub(crate) fn is_client_here(env: &Env) -> bool {
+pub(crate) fn is_client_here(client: &Client, env: &Env) -> bool {
     let folders = env.get("PATH").into_iter().flat_map(std::env::split_paths);
-    let on_path = folders.into_iter().any(|folder| folder.join("claude").is_file());
-    on_path || client_home(env).is_ok_and(|home| home.is_dir())
+    let on_path = folders.into_iter().any(|folder| folder.join(client.program).is_file());
+    on_path || client_home(client, env).is_ok_and(|home| home.is_dir())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_current_process_group};
-use substrate_clients::claude_code::relaunch;
+use substrate_clients::Relaunch;
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
 use super::channel::{Asks, Channel, Wanted};
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
                         words::say(words::UNTOLD);
                     }
                     effort = wanted.effort.map(|id| id.to_string()).or(effort);
-                    line = relaunch::fresh(&line);
+                    line = Relaunch::fresh(&line);
                 }
                 Next::Again { pause, n_failures } => {
                     words::say(&words::again(end, pause, n_failures));
@@ -111,7 +111,7 @@ impl Supervisor<'_> {
                     }
                     // What runs without the engine still runs.
                     let _known = self.channel.announce(n_restarts, None).await;
-                    line = relaunch::again(&line);
+                    line = Relaunch::again(&line);
                 }
                 Next::GiveUp(why) => {
                     words::say(&words::given_up(why, end));

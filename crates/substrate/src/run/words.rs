@@ -28,7 +28,7 @@ pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
 
 pub(super) fn given_up(why: GiveUp, end: End) -> String {
     match why {
-        GiveUp::TooManyRestarts => "the context was full again and again within 2 minutes, so the client is not started any more. Make smaller what fills it from the start (CLAUDE.md, MCP servers, the dehydrated context), or set context.on_auto_compact = \"compact\".".to_owned(),
+        GiveUp::TooManyRestarts => "the context was full again and again within 2 minutes, so the client is not started any more. Make smaller what fills it from the start (files with directions, MCP servers, the dehydrated context), or set context.on_auto_compact = \"compact\".".to_owned(),
         GiveUp::TooManyFailures => format!(
             "the client {}, and failed {MAX_FAILURES} times within 10 minutes, so it is not started any more. Its own words above say why; run it without `substrate run` to see more.",
             ended(end)

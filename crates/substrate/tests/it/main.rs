@@ -7,6 +7,8 @@ mod bypass;
 #[cfg(test)]
 mod callers;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod custom_hooks;

@@ -123,18 +123,20 @@ fn messages(stage: &mut Stage, kind: &str) -> Vec<String> {
 fn what_a_person_was_asked_is_kept_with_the_answer() {
     let mut stage = two();
     brainstorm(&mut stage);
-    let input = json!({
-        "questions": [{"question": "Which one?", "options": []}, {"question": "And why?\nReally?"}],
-        "answers": {"Which one?": "Alpha"},
-    });
-    let asked = ToolCall { input: input.to_string(), ..call("AskUserQuestion", ToolClass::Other) };
+    let question = |text: &str, answer: Option<&str>| substrate_core::Question {
+        text: text.to_owned(),
+        answer: answer.map(str::to_owned),
+    };
+    let questions =
+        vec![question("Which one?", Some("Alpha")), question("And why?\nReally?", None)];
+    let asked = ToolCall { questions, ..call("ask", ToolClass::Other) };
     after(&mut stage, LION, asked.clone());
     assert_eq!(
         messages(&mut stage, "dialogue"),
         ["NobleLion: Q: Which one?\nA: Alpha\nQ: And why? Really?\nA: (no answer)"]
     );
     after(&mut stage, OTTER, asked.clone());
-    after(&mut stage, LION, ToolCall { input: "{".to_owned(), ..asked });
+    after(&mut stage, LION, ToolCall { questions: Vec::new(), ..asked });
     assert_eq!(messages(&mut stage, "dialogue").len(), 1);
 }
 

@@ -36,8 +36,7 @@ fn expanded(stage: &Stage, who: One, name: &str, id: Option<&str>) -> Event {
 }
 
 fn tool_used(stage: &Stage, who: One, name: &str, id: Option<&str>) -> Event {
-    let input = json!({"skill": name, "args": "the door"}).to_string();
-    let call = ToolCall { input, ..call("Skill", ToolClass::Skill) };
+    let call = ToolCall { skill: Some(name.to_owned()), ..call("Skill", ToolClass::Skill) };
     let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
     let prompt_id = id.map(str::to_owned);
     Event { prompt_id, ..event(stage, who, EventKind::PostToolUse, detail) }

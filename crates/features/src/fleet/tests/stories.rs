@@ -37,7 +37,7 @@ fn a_turn_from_its_prompt_to_its_end() {
     assert_eq!(fleet(&mut stage), ["CalmOtter done"]);
     let all = call(&mut stage, &["fleet", "list"], json!({"all": true})).unwrap().text;
     assert!(all.contains("closed     NobleLion"), "{all}");
-    assert!(all.contains("`cd /repo && claude-code --again lion`"), "{all}");
+    assert!(all.contains("`cd /repo && claude --resume lion`"), "{all}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn tool(stage: &Stage, who: One, name: &str, class: ToolClass, input: &Value) ->
         files: input["file_path"].as_str().map(str::to_owned).into_iter().collect(),
         command: input["command"].as_str().map(str::to_owned),
         input: input.to_string(),
+        ..ToolCall::default()
     };
     Event {
         actor,

@@ -292,8 +292,11 @@ fn crowded(n: usize, when: &str, command: &str) -> (Vec<String>, usize) {
     let rules: String = (0..n).map(|i| rule(&format!("r{i}"), when, 500)).collect();
     let project = Layer::read(Scope::Project, "project.toml", &rules, &keys);
     let set = set::of(&Settings::resolve(&keys, &[&user, &project]));
-    let event =
-        crate::guards::prove::sample(&crate::guards::rule::Rule::default_for_shell(), command);
+    let event = crate::guards::prove::sample(
+        &substrate_clients::DIALECTS,
+        &crate::guards::rule::Rule::default_for_shell(),
+        command,
+    );
     let (_, judged) = crate::guards::prove::judge_all(&set, &event);
     let is_failed = |said: &Judged| matches!(said, Judged::Fails(_));
     let n_failed = judged.iter().filter(|(_, said)| is_failed(said)).count();

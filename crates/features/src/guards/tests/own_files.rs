@@ -1,16 +1,19 @@
 //! Our own files and the client's settings: an agent that would change them is asked about.
 
 use rstest::rstest;
+use substrate_core::Dialect;
 
 use super::*;
 
 const SETTINGS: &[&str] =
     &["$CONFIG/settings.json", "$CONFIG/hooks/", "$PROJECT/.client/settings.json", "/etc/client/"];
 
+const OF_CLIENT: Dialect = Dialect { settings_files: SETTINGS, ..Dialect::UNKNOWN };
+
 fn of_client(event: Event) -> Event {
     Event {
         config_dir: Some("/home/dev/.client".to_owned()),
-        settings_files: SETTINGS,
+        dialect: &OF_CLIENT,
         cwd: "/repo".to_owned(),
         ..event
     }

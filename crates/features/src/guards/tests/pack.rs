@@ -36,7 +36,8 @@ fn defaults() -> Settings {
 /// The verdict, and the rules that fired; panics at a rule that can't be judged.
 fn verdict(command: &str) -> (Option<Action>, Vec<String>) {
     let set = set::of(&defaults());
-    let (_, judged) = judge_all(&set, &sample(&Rule::default_for_shell(), command));
+    let (_, judged) =
+        judge_all(&set, &sample(&substrate_clients::DIALECTS, &Rule::default_for_shell(), command));
     let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
     let names = fired.map(|(entry, _)| entry.rule.name.clone()).collect();
     for (entry, said) in &judged {
@@ -93,7 +94,7 @@ fn the_packs_are_small_proved_and_used_by_the_table() {
     assert!(set.entries.len() <= 45 && set.entries.len() >= 30, "{}", set.entries.len());
     let tables = tables();
     for entry in &set.entries {
-        let found = prove(&set, entry);
+        let found = prove(&substrate_clients::DIALECTS, &set, entry);
         assert!(
             found.problems.is_empty() && found.warnings.is_empty(),
             "{}: {found:?}",

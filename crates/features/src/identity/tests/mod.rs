@@ -78,6 +78,7 @@ fn bash(use_id: &str, command: &str) -> ToolCall {
         files: Vec::new(),
         command: Some(command.to_owned()),
         input: json!({"command": command}).to_string(),
+        ..ToolCall::default()
     }
 }
 

@@ -256,6 +256,7 @@ fn each_phase_and_the_end_of_a_subagent_is_one_line() {
         files: Vec::new(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let works = subagent(EventKind::PreToolUse, Detail::ToolBefore { call }, &stage);
     stage.told(&works);

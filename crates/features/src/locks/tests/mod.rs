@@ -77,6 +77,7 @@ fn call(name: &str, class: ToolClass) -> ToolCall {
         files: vec![],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 

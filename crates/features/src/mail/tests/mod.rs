@@ -72,6 +72,7 @@ fn tool(stage: &Stage, kind: EventKind, session: &str) -> Event {
         files: vec![],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let detail = match kind {
         EventKind::PostToolUse => {

@@ -43,6 +43,7 @@ fn works(stage: &mut Stage, event: &Event) {
         files: Vec::new(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let kind = EventKind::PreToolUse;
     let (name, detail) = (kind.name().to_owned(), Detail::ToolBefore { call });

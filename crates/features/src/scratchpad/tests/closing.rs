@@ -85,6 +85,7 @@ fn the_answer_is_asked_for_once() {
         files: Vec::new(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let event = story.event(EventKind::PreToolUse, sub("a1", "x"));
     story.happen(&Event { detail: Detail::ToolBefore { call }, ..event });

@@ -105,7 +105,7 @@ fn where_nothing_can_be_written_down_it_is_held_once() {
 #[test]
 fn who_only_plans_is_neither_asked_nor_held() {
     let mut story = Story::new(ON);
-    let plan = |event: Event| Event { permission_mode: Some("plan".to_owned()), ..event };
+    let plan = |event: Event| Event { is_planning: true, ..event };
     let event = plan(story.event(EventKind::SubagentStart, sub("a1", "x")));
     assert_eq!(super::section(&story.happen(&event).verdict), None);
     let event = plan(story.event(EventKind::SubagentStop, sub("a1", "x")));

@@ -61,6 +61,7 @@ fn in_its_own_shell_a_subagent_has_its_own_type_and_its_days() {
         files: Vec::new(),
         command: Some("substrate scratchpad path".to_owned()),
         input: json!({"command": "substrate scratchpad path"}).to_string(),
+        ..ToolCall::default()
     };
     let event = Event {
         detail: Detail::ToolBefore { call },

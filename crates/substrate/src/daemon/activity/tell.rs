@@ -148,6 +148,7 @@ fn event(observed: Observed) -> Event {
         client_pid: Some(pid),
         config_dir: Some(config_dir.into()),
         detail: Detail::Activity { now, since },
+        dialect: client.dialect,
         ..Event::bare(client.name, EventKind::Activity, clock::now())
     }
 }

@@ -90,7 +90,7 @@ mod tests {
         let session = SafeId::new("s1").unwrap();
         let transcript = path.display().to_string();
         let turn = Turn { session, pid: 1, cwd: "/repo".to_owned(), transcript };
-        let look = substrate_clients::claude_code::CLIENT.was_interrupted;
+        let look = substrate_clients::DEFAULT.was_interrupted;
         let mut all = Transcripts::default();
         write(LINE);
         all.begin(turn.clone());

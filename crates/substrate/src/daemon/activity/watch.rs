@@ -265,7 +265,7 @@ fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
 mod tests {
     use std::io::Write as _;
 
-    use substrate_clients::claude_code::CLIENT;
+    use substrate_clients::DEFAULT as CLIENT;
     use substrate_testkit::write_file;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -289,7 +289,7 @@ mod tests {
         let (out, heard) = unbounded_channel();
         let config_dir = folder.path().to_str().unwrap().into();
         let watched = Watched::default();
-        let task = Task { client: &CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
+        let task = Task { client: CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
         let watch = Watch::new(task).unwrap();
         Rig { folder, watch, said, bell, heard }
     }

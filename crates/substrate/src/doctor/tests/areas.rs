@@ -220,7 +220,8 @@ fn remnants() {
             f.remnants = Some(Remnants { guards, ..Remnants::default() });
         }),
         ("left-status-line", Warning, |f| {
-            let status_lines = vec![PathBuf::from("/home/dev/settings.json")];
+            let status_lines =
+                vec![(substrate_clients::DEFAULT, PathBuf::from("/home/dev/settings.json"))];
             f.remnants = Some(Remnants { status_lines, ..Remnants::default() });
         }),
         ("left-files", Warning, |f| {

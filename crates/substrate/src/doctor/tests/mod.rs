@@ -69,11 +69,13 @@ fn healthy() -> Facts {
         unread_rules: vec![],
         unwritten: None,
         client: Client {
+            kind: substrate_clients::DEFAULT,
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             is_here: true,
             cap: None,
         },
         scopes: Scopes {
+            client: substrate_clients::DEFAULT,
             plan: vec!["Stop", "Stop", "PreToolUse"],
             all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
         },

@@ -40,6 +40,8 @@ const LINES: SettingsFormat = SettingsFormat {
         });
         each.collect()
     },
+    rules: |_| Vec::new(),
+    hooks_off: |_| None,
 };
 
 /// A user's settings file of that text.
@@ -83,7 +85,7 @@ fn registration() {
         }),
         ("hooks-disabled", Error, |f| {
             let Content::Read(read) = &mut f.scopes.all[0].content else { return };
-            read.disables_hooks = true;
+            read.hooks_off = Some("disableAllHooks");
         }),
     ]);
 }

@@ -2,19 +2,11 @@
 
 use serde::Deserialize;
 use substrate_core::Timestamp;
-
-/// What the latest answer of the model cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Latest {
-    pub(super) used: i64,
-    pub(super) model: String,
-    /// When it was written, if the line says so.
-    pub(super) at: Option<Timestamp>,
-}
+use substrate_core::dialect::LatestAnswer;
 
 /// The latest answer after the latest compaction; `None` where the end of the file has none. The main thread's file may
 /// hold lines of subagents, which have a window of their own; a subagent's file (`is_sub`) is all its own.
-pub(super) fn latest(tail: &str, is_sub: bool) -> Option<Latest> {
+pub(super) fn latest(tail: &str, is_sub: bool) -> Option<LatestAnswer> {
     for line in tail.lines().rev() {
         // Most lines are long and of no use here: only those that may be are read as JSON.
         if !line.contains("\"assistant\"") && !line.contains("compact_boundary") {
@@ -38,7 +30,7 @@ pub(super) fn latest(tail: &str, is_sub: bool) -> Option<Latest> {
             }
             let at = line.timestamp.and_then(|text| text.parse::<jiff::Timestamp>().ok());
             let at = at.map(|at| Timestamp(at.as_millisecond()));
-            return Some(Latest { used: usage.total(), model, at });
+            return Some(LatestAnswer { used: usage.total(), model, at });
         }
     }
     None
