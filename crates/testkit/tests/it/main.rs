@@ -2,6 +2,7 @@
 //!
 //! Everything that runs the client is in a module named `real_client…`, so that nextest can group
 //! it.
+mod contract;
 mod model_server;
 mod real_client_print;
 mod real_client_tui;
