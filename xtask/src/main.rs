@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod client_names;
 mod demo;
 mod dist;
 mod docs;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::args::Args;
+use crate::client_names;
 use crate::dist::workspace;
 use crate::say::say;
 
@@ -22,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("clients", &["core"]),
     ("features", &["core"]),
     ("substrate", &["hook", "core", "store", "clients", "features"]),
-    ("testkit", &[]),
+    ("testkit", &["clients", "core"]),
     ("fuzz", &["hook", "core", "clients", "features"]),
 ];
 
@@ -45,6 +46,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     out.extend(documents(root)?);
     out.extend(reasons(root)?);
     out.extend(promises(root)?);
+    out.extend(client_names::problems(root)?);
     Ok(out)
 }
 
