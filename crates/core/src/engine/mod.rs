@@ -174,7 +174,8 @@ fn considered(
     for feature in around.features {
         let begun = (around.micros)();
         if let Some(identify) = feature.identify {
-            match contained(around, db, event, &known, |cx| identify(cx, Asking::Event(event))) {
+            match contained(around, db, event, &mut known, |cx| identify(cx, Asking::Event(event)))
+            {
                 Ok((who, effects)) => {
                     known.who = who;
                     out.effects.extend(effects);
@@ -187,7 +188,7 @@ fn considered(
             }
         }
         let Some(consider) = feature.consider else { continue };
-        let considered = contained(around, db, event, &known, |cx| {
+        let considered = contained(around, db, event, &mut known, |cx| {
             let wishes = consider(cx, event)?;
             Ok((wishes, std::mem::take(&mut cx.troubles), cx.missing.take()))
         });
@@ -218,7 +219,7 @@ fn considered(
     out.spent_us = (around.micros)().saturating_sub(around.begun_us);
     for feature in around.features {
         let Some(record) = feature.record else { continue };
-        let recorded = contained(around, db, event, &known, |cx| {
+        let recorded = contained(around, db, event, &mut known, |cx| {
             record(cx, event, &out).map(|()| std::mem::take(&mut cx.troubles))
         });
         match recorded {
@@ -229,7 +230,8 @@ fn considered(
             Err(failure) => {
                 out.failures.push(Failure { feature: feature.name, ..failure });
                 let instead = feature.if_unrecorded.and_then(|instead| {
-                    let said = contained(around, db, event, &known, |cx| Ok(instead(cx, event)));
+                    let said =
+                        contained(around, db, event, &mut known, |cx| Ok(instead(cx, event)));
                     said.ok().and_then(|(wish, _)| wish)
                 });
                 if withdraw(&mut out, feature.name, instead) {
@@ -337,12 +339,13 @@ pub fn explain(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Map
     let mut out = Map::new();
     for feature in around.features {
         if let Some(identify) = feature.identify {
-            let who = contained(around, db, event, &known, |cx| identify(cx, Asking::Event(event)));
+            let who =
+                contained(around, db, event, &mut known, |cx| identify(cx, Asking::Event(event)));
             known.who = who.ok().and_then(|(who, _)| who);
         }
         let Some(explain) = feature.explain else { continue };
         if let Ok((Value::Object(said), _)) =
-            contained(around, db, event, &known, |cx| explain(cx, event))
+            contained(around, db, event, &mut known, |cx| explain(cx, event))
         {
             out.extend(said);
         }
@@ -392,14 +395,15 @@ fn contained<T>(
     around: &Surroundings<'_>,
     db: &mut dyn Db,
     event: &Event,
-    known: &Known,
+    known: &mut Known,
     body: impl FnOnce(&mut Cx<'_>) -> Result<T, FeatureError>,
 ) -> Result<(T, Vec<Effect>), Failure> {
     let mut part = Contained::new(db);
     let mut cx = Cx {
         facts: around.facts,
         world: around.world,
-        who: known.who.clone(),
+        // Lent, because a copy for every feature costs more than most of them.
+        who: known.who.take(),
         n_held: known.n_held,
         ..Cx::new(event.at, &mut part, around.settings)
     };
@@ -408,6 +412,7 @@ fn contained<T>(
         Ok(Err(error)) => Err(Failure::of_error(&error)),
         Err(payload) => Err(Failure::of_panic(payload.as_ref())),
     };
+    known.who = cx.who.take();
     part.end(result.is_ok()).map_err(|error| Failure::of_error(&error))?;
     result
 }

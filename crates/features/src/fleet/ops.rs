@@ -1,6 +1,6 @@
 //! The tables and the SQL of the fleet. An event looks up one row by its primary key.
 
-use substrate_core::{Db, DbError, Migration, Pane, Row, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Migration, Pane, Row, Timestamp};
 
 use super::limits::{Limit, LimitHit};
 use super::status::{Status, StatusBefore, StatusChange};
@@ -107,12 +107,15 @@ pub(super) const IN_ATTENTION: &str = concat!(
 const ASKING: &str =
     "select 1 from fleet_status where session = $1 and status = 'attention' and asks <> '' limit 1";
 
+const STATUS: Memorable = Memorable { name: "fleet status", tables: &["fleet_status"] };
+
 pub(super) fn one(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
 ) -> Result<Option<StatusRow>, DbError> {
-    db.first(ONE, &[session.into(), actor.into()], kept)
+    let read = |db: &mut (dyn Db + '_)| db.first(ONE, &[session.into(), actor.into()], kept);
+    Ok((*db.remembered(STATUS, [session, actor], read)?).clone())
 }
 
 /// All actors whose client runs in a pane, or did.

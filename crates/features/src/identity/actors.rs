@@ -1,6 +1,6 @@
 //! The SQL of subagents and of shell calls.
 
-use substrate_core::{Db, DbError, Row, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Row, SafeId, Timestamp};
 
 /// How long a call may run before it counts as lost. The client reports no end when a person presses Esc.
 const OPEN_MS: i64 = 60 * 60_000;
@@ -16,14 +16,21 @@ pub(super) struct Subagent {
     pub(super) has_ended: bool,
 }
 
+const SUBAGENT: Memorable = Memorable { name: "identity subagent", tables: &["agent_actors"] };
+
 pub(super) fn one(
     db: &mut dyn Db,
     session: &SafeId,
     actor: &str,
 ) -> Result<Option<Subagent>, DbError> {
+    let key = [session.as_str(), actor];
+    Ok((*db.remembered(SUBAGENT, key, |db| read_one(db, key))?).clone())
+}
+
+fn read_one(db: &mut dyn Db, [session, actor]: [&str; 2]) -> Result<Option<Subagent>, DbError> {
     db.first(
         "select name, last_ms, ended_ms from agent_actors where session = $1 and actor = $2",
-        &[session.as_str().into(), actor.into()],
+        &[session.into(), actor.into()],
         sub,
     )
 }

@@ -1,6 +1,6 @@
 //! The SQL of agents and their sessions.
 
-use substrate_core::{Db, DbError, Param, Row, SafeId, Timestamp, World};
+use substrate_core::{Db, DbError, Memorable, Param, Row, SafeId, Timestamp, World};
 
 use super::presence::{self, Process, SessionPresence, Status};
 use super::{names, processes};
@@ -18,7 +18,15 @@ pub(super) struct KnownSession {
     pub(super) turn: Option<Timestamp>,
 }
 
+const SESSION: Memorable =
+    Memorable { name: "identity session", tables: &["agent_sessions", "agents"] };
+
 pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<KnownSession>, DbError> {
+    let known = db.remembered(SESSION, [session.as_str(), ""], |db| read_session(db, session))?;
+    Ok((*known).clone())
+}
+
+fn read_session(db: &mut dyn Db, session: &SafeId) -> Result<Option<KnownSession>, DbError> {
     db.first(
         "select s.agent, a.name, s.last_ms, s.stopped_ms, s.ended_ms, s.client_pid, s.turn_ms
          from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
