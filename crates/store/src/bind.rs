@@ -89,16 +89,23 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
 /// Binds each placeholder to the value of its number: to SQLite `$2` is a name, and its place is that of its first use. The
 /// text is read here, because asking SQLite for the name of each place costs more than binding it.
 fn bind(statement: &mut Statement<'_>, sql: &str, params: &[Param<'_>]) -> Result<(), DbError> {
-    let (mut seen, mut place) = (Numbers::default(), 0);
+    let (mut seen, mut place, mut highest) = (Numbers::default(), 0, 0);
     for number in placeholders(sql) {
         if !seen.insert(number) {
             continue;
         }
-        place += 1;
+        (place, highest) = (place + 1, highest.max(number));
         let Some(param) = params.get(number - 1) else { return Err(missing(number)) };
         statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
     }
-    if place == statement.parameter_count() { Ok(()) } else { Err(missing(place + 1)) }
+    if place != statement.parameter_count() {
+        return Err(missing(place + 1));
+    }
+    if highest != params.len() {
+        let detail = format!("{} values for {highest} parameters", params.len());
+        return Err(DbError::Other { detail });
+    }
+    Ok(())
 }
 
 fn missing(number: usize) -> DbError {
