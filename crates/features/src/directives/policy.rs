@@ -1,4 +1,4 @@
-//! When directions are looked for, which of them are told, and what counts as known.
+//! When directions are looked for, which ones are told, and which count as known.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,20 @@ use substrate_core::{
 use super::{NAME, ops};
 use crate::efforts;
 
-/// How many are told at once; the next ones with the next file.
+/// How many are told at once. The rest come with the next file.
 const MAX_TOLD: usize = 8;
 
-/// How many files of a call are looked at.
+/// How many of a call's files count.
 const MAX_TOUCHED: usize = 4;
 
-/// Bytes of a file, and of all together; the rest is there to be read.
+/// The bytes of one file, and of all together. The agent can read the rest itself.
 const MAX_FILE: usize = 8 << 10;
 const MAX_ALL: usize = 5_000;
 
-/// How long it is remembered what was told.
+/// How long told directions are remembered.
 const KEPT_MS: i64 = 90 * 86_400_000;
 
-/// Rows removed in one go.
-const STEP: i64 = 200;
-
-/// The actor under which it is noted what the client itself has loaded.
+/// The actor that stands for the client, which loads files itself.
 const CLIENT: &str = "(client)";
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
@@ -64,7 +61,6 @@ pub(super) fn record(
         (EventKind::InstructionsLoaded, Detail::Path { path, .. }) => {
             ops::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
         }
-        // Whoever begins anew knows nothing; what the client loads then, it says again.
         (EventKind::PostToolUse, _) => {
             let own = if own(event).is_empty() { Vec::new() } else { news(cx, event)?.1 };
             let mut learnt = outcome
@@ -85,13 +81,11 @@ pub(super) fn record(
     Ok(())
 }
 
-/// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    ops::TOLD.tick(cx, KEPT_MS)
 }
 
-/// The files that a call has read or edited. Searches name folders, and say nothing about what is going to be touched.
+/// The files that a call read or edited. Searches name folders, and don't tell what will be touched.
 fn touched(event: &Event) -> impl Iterator<Item = &String> {
     let call = event.tool().filter(|call| {
         event.kind == EventKind::PostToolUse
@@ -109,7 +103,7 @@ fn need(event: &Event, file: &str) -> Need {
     }
 }
 
-/// Directions that the actor itself has just read or written, as it named them.
+/// Directions that the actor has just read or written itself, as it named them.
 fn own(event: &Event) -> Vec<&String> {
     let is_one = |file: &&String| {
         let name = file.rsplit('/').next().unwrap_or_default();
@@ -118,7 +112,7 @@ fn own(event: &Event) -> Vec<&String> {
     touched(event).filter(is_one).collect()
 }
 
-/// The directions along the touched files that the actor does not know: those to tell, and those that it has just seen.
+/// The directions along the touched files that are new to the actor: those to tell, and those it has just seen itself.
 fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), DbError> {
     let mut found: Vec<String> = Vec::new();
     for file in touched(event) {
@@ -144,7 +138,7 @@ fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), Db
     let (mut new, own): (Vec<String>, Vec<String>) =
         found.into_iter().partition(|path| !is_own(path));
     if new.len() > MAX_TOLD {
-        // Those with the names that everybody knows come before the rest.
+        // `AGENTS.md` and `CLAUDE.md` come first.
         new.sort_by_key(|path| path.contains("/.directives/"));
         new.truncate(MAX_TOLD);
     }
@@ -158,7 +152,7 @@ fn absolute(event: &Event, file: &str) -> String {
     format!("{}/{}", event.cwd.trim_end_matches('/'), file.trim_start_matches("./"))
 }
 
-/// The effort that the session works on, or else the session: an effort is told once, however many sessions it takes.
+/// The session's effort, or else the session. An effort is told once, however many sessions it takes.
 fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
     if !cx.settings.on("efforts.on") {
         return Ok(session.to_owned());
@@ -167,7 +161,7 @@ fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
     Ok(effort.map_or_else(|| session.to_owned(), |effort| super::scope(effort.id)))
 }
 
-/// What a client reads by itself, wherever it is: that is never told twice.
+/// Whether the client loads such a file by itself, in every folder.
 fn loads_itself(client: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     match client {
@@ -176,27 +170,27 @@ fn loads_itself(client: &str, path: &str) -> bool {
     }
 }
 
-/// The directions, each a part of its own.
+/// The wish that tells the directions, each as a part of its own.
 fn told(cx: &Cx<'_>, event: &Event, paths: Vec<String>) -> Option<Wish> {
     if paths.is_empty() {
         return None;
     }
     let touched = touched(event).next().map(|file| one_line(file, 200)).unwrap_or_default();
-    let mut out = format!("Directions of the project for `{touched}` and what lies beside it:");
+    let mut out = format!("Directions of the project for `{touched}` and the files beside it:");
     let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
         let _infallible = write!(out, "\nFrom `{}`:", one_line(&path, 300));
         let text = cx.real_file(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
         match text {
             Some(text) => quote(&mut out, &redacted(text, MAX_FILE, false)),
-            None => out.push_str(" (nothing that can be read)"),
+            None => out.push_str(" (empty or unreadable)"),
         }
         parts.push(Part { what: path.into(), id: 0, end: out.len() });
     }
     Some(Wish::Context { text: out, more: None, parts })
 }
 
-/// As much of a file as there is room for.
+/// Appends as much of a file as fits.
 fn quote(out: &mut String, text: &str) {
     let kept = cut(text.trim(), MAX_ALL.saturating_sub(out.len()));
     out.push_str(&quoted(kept));

@@ -5,6 +5,7 @@ use substrate_core::{Cx, Db, DbError, Event, EventKind, Outcome, Part, Timestamp
 
 use super::owner::Owner;
 use super::{ops, ops_globs};
+use crate::retention::Expiring;
 
 /// How many are told at once.
 const MAX_TOLD: i64 = 3;
@@ -98,15 +99,6 @@ pub(super) fn forget_glob(db: &mut dyn Db, holder: &Owner, id: i64) -> Result<()
     Ok(())
 }
 
-/// Forgets what is older than that, at most `limit` rows. How many there were.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from lease_notes where (session, actor, path) in
-           (select session, actor, path from lease_notes where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Notes that were never told.
+pub(super) const OLD: Expiring =
+    Expiring { table: "lease_notes", key: "session, actor, path", when: "at_ms < $1" };

@@ -36,7 +36,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let (old, older) = (cx.now.plus_ms(-DAY_MS), cx.now.plus_ms(-HISTORY_MS));
     let n_forgotten = ops_history::forget(cx.db, older, old, STEP)?;
     let n_calls = lending::forget(cx.db, old, STEP)?;
-    let n_notes = notes::forget_older(cx.db, old, STEP)?;
+    let n_notes = notes::OLD.delete(cx.db, old, full)?;
     Ok(late.len() >= full || n_forgotten.max(n_calls).max(n_notes) >= full)
 }
 

@@ -9,8 +9,7 @@ use super::message::Priority;
 use super::ops::Mailbox;
 use super::words::{Count, MAX_COUNT};
 
-/// A claim that nobody confirmed counts for so long.
-pub(super) const CLAIM_MS: i64 = 10_000;
+pub(super) use substrate_core::wish::CLAIM_MS;
 
 /// A row of a mailbox.
 #[derive(Clone, Debug)]

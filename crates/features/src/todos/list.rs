@@ -1,5 +1,5 @@
-//! A task list as the client wrote it, and what of it is unfinished. Anything odd is skipped: a list that can't be
-//! read is no reason to hold anybody.
+//! The unfinished entries of the client's task list. Anything odd is skipped, because an unreadable list must not hold an
+//! agent.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use substrate_core::text::one_line;
 
-/// How many entries are kept of a list.
+/// How many entries of a list are kept.
 const MAX_KEPT: usize = 50;
 
 /// How many entries the reason names.
@@ -32,7 +32,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// `None` for whatever needs no more work: completed, deleted, and all that we don't know.
+    /// `None` for an entry that needs no more work: completed, deleted, or of unknown status.
     fn read(entry: &Value) -> Option<Self> {
         match entry.get("status")?.as_str()? {
             "pending" => Some(Self::Pending),
@@ -49,7 +49,7 @@ impl Status {
     }
 }
 
-/// What is unfinished: how many, and the first of them.
+/// The number of unfinished entries, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unfinished {
     pub(super) n: usize,
@@ -63,7 +63,7 @@ impl Unfinished {
         Self { n, first: all }
     }
 
-    /// From the client's task files: name and text of each.
+    /// Reads the client's task files, given by name and text.
     pub(super) fn in_files(files: &[(String, String)]) -> Self {
         let mut all: Vec<Todo> =
             files.iter().filter_map(|(name, text)| in_file(name, text)).collect();
@@ -71,7 +71,7 @@ impl Unfinished {
         Self::of(all)
     }
 
-    /// From the input of a `TodoWrite` call, whose entries have no ids but their place.
+    /// Reads the input of a `TodoWrite` call. Its entries have no ids, so their position counts.
     pub(super) fn in_todo_write(input: &str) -> Option<Self> {
         let input: Value = serde_json::from_str(input).ok()?;
         let entries = input.get("todos")?.as_array()?.iter().enumerate();
@@ -82,7 +82,7 @@ impl Unfinished {
         Some(Self::of(entries.filter_map(read).collect()))
     }
 
-    /// Why the agent may not stop; `None` when all is done.
+    /// Why the agent may not stop; `None` if everything is done.
     pub(super) fn reason(&self) -> Option<String> {
         let list = self.told(MAX_TOLD)?;
         Some(format!(
@@ -91,7 +91,7 @@ impl Unfinished {
         ))
     }
 
-    /// What the agent is reminded of; `None` when all is done.
+    /// What the agent is reminded of; `None` if everything is done.
     pub(super) fn briefing(&self) -> Option<String> {
         let list = self.told(MAX_BRIEFED)?;
         Some(format!("{} unfinished task(s): {list}", self.n))
@@ -135,13 +135,13 @@ fn in_file(name: &str, text: &str) -> Option<Todo> {
     })
 }
 
-/// Whether an id can stand in a sentence of ours.
+/// Whether an id is safe in a sentence of ours.
 fn is_plain(id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=20).contains(&id.len()) && id.bytes().all(plain)
 }
 
-/// Somebody's words, harmless between our quotation marks.
+/// Foreign words, made safe between our quotation marks.
 fn words(text: Option<&Value>) -> String {
     one_line(text.and_then(Value::as_str).unwrap_or_default(), 60).replace('"', "'")
 }

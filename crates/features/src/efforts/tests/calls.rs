@@ -1,7 +1,7 @@
 //! Tool calls between log entries, and the context that fills up.
 
 use super::*;
-use crate::efforts::calls::{Answer, Late, MAX_DENIALS, MAX_TRIES, Why, is_ours, judge};
+use crate::efforts::heartbeat::{Answer, Late, MAX_DENIALS, MAX_TRIES, Why, is_ours, judge};
 use rstest::rstest;
 use substrate_core::Need;
 use substrate_core::facts::Found;

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::efforts::offer::{Adopt, adopt};
+use crate::efforts::begin::{Adopt, adopt};
 
 const AUTO: &str = "[efforts]\non = true\nadopt = \"auto\"\n";
 const OFF: &str = "[efforts]\non = true\nadopt = \"off\"\n";

@@ -5,7 +5,7 @@ use substrate_core::Need;
 use substrate_core::facts::{Found, SkillFolder};
 
 use super::*;
-use crate::efforts::skill_use::{Decision, Seen, Use, decide, of};
+use crate::efforts::start::{Decision, Seen, Use, decide, of};
 
 const PLAIN: &str = "---\nname: fix\ndescription: Mends things.\n---\n";
 const FRONT: &str = "---\nname: fix\neffort-phases: look, mend\n---\n";
@@ -266,7 +266,7 @@ fn what_can_not_begin_is_said_with_the_reason() {
 
 #[test]
 fn nothing_is_looked_up_for_any_other_event_or_where_efforts_are_off() {
-    use crate::efforts::skill_use::gather;
+    use crate::efforts::start::gather;
     let stage = two();
     let off = with("");
     let plain = typed(&stage, LION, "fix it", None);
