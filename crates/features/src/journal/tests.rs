@@ -15,7 +15,8 @@ use substrate_core::{
 };
 use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
 
-use super::{ops, tick};
+use super::ops;
+use super::record::tick;
 
 const DAY: i64 = 86_400_000;
 
@@ -193,9 +194,9 @@ fn what_is_too_old_goes_and_its_sessions_with_it() {
     for n in 0..20 {
         place.happen(&event(EventKind::Stop, &format!("s{n}"), n * DAY));
     }
-    let more = place.with(20 * DAY, tick::tick).unwrap();
+    let more = place.with(20 * DAY, tick).unwrap();
     assert!(more, "something was removed");
-    assert!(!place.with(20 * DAY, tick::tick).unwrap(), "and then nothing");
+    assert!(!place.with(20 * DAY, tick).unwrap(), "and then nothing");
     let left = place.rows(&["journal", "list"], NO_FILTER.clone(), 20 * DAY);
     assert_eq!(left.as_array().unwrap().len(), 7);
     assert_eq!(left[0]["session"], "s13");
@@ -215,7 +216,7 @@ fn what_is_too_much_goes_oldest_first() {
     }
     let size = |cx: &mut Cx<'_>| cx.db.size_bytes().unwrap();
     assert!(place.with(0, size) > 1 << 20);
-    while place.with(1_000, tick::tick).unwrap() {}
+    while place.with(1_000, tick).unwrap() {}
     assert!(place.with(0, size) <= 1 << 20);
 }
 

@@ -160,7 +160,8 @@ fn cleaned(text: &str) -> String {
 }
 
 /// For the main thread, when its turn ends. Short, like the others: every agent that stops pays for it.
-const REFLECT: &str = "Before you stop, a short look back (a reminder; you decide what applies):
+pub(super) const REFLECT: &str =
+    "Before you stop, a short look back (a reminder; you decide what applies):
 - every task is done, or what is left is written down
 - artifacts are where they belong
 - no uncommitted changes, or you said which and why
@@ -168,7 +169,7 @@ const REFLECT: &str = "Before you stop, a short look back (a reminder; you decid
 If you learned something worth keeping, invoke `/reflect`. If nothing is open, finish.";
 
 /// For a subagent that wants to end.
-const VALIDATE: &str =
+pub(super) const VALIDATE: &str =
     "Before you finish, check your own work (a reminder; you decide what applies):
 - the acceptance criteria are met
 - artifacts follow their schema
@@ -178,7 +179,7 @@ const VALIDATE: &str =
 Fix what falls short, or say what you could not fix.";
 
 /// For a subagent that wants to end after that.
-const REFLEXION: &str =
+pub(super) const REFLEXION: &str =
     "One more question (a reminder; you decide): did you learn something that will matter again?
 - an error that took debugging
 - a wrong assumption that had to be corrected

@@ -208,17 +208,17 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
 }
 
 /// Said instead of a compaction. People see it too.
-const REASON: &str = "Not compacted: this session ends now and continues in a fresh one (context.on_auto_compact = \"restart\").";
+pub(super) const REASON: &str = "Not compacted: this session ends now and continues in a fresh one (context.on_auto_compact = \"restart\").";
 
 /// Told at the start of the fresh session. Its command line may contain the first prompt again, because that can't be taken
 /// out of a wrapper's arguments, and print mode needs one.
-fn go_on(effort: i64) -> String {
+pub(super) fn go_on(effort: i64) -> String {
     format!(
         "Your previous context window was full, so this session was started in its place. Continue effort {effort} where the last session left it: `substrate effort show {effort}` shows where that is. If this session started with a prompt, it is the one the first session was given."
     )
 }
 
 /// Starts the first turn of a session that was told `go_on`.
-fn begin(effort: i64) -> String {
+pub(super) fn begin(effort: i64) -> String {
     format!("Continue with effort {effort} now, as this session was told at its start.")
 }

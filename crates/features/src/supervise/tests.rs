@@ -2,12 +2,12 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use substrate_core::wish::CLAIM_MS;
 use substrate_core::{
     Actor, Caller, Detail, Effect, Event, EventKind, Outcome, SafeId, StartSource, VerbError,
 };
 
-use super::policy::{CLAIM_MS, PATIENCE_MS, SETTLE_MS, WHY};
-use super::words::{self, REASON};
+use super::policy::{PATIENCE_MS, REASON, SETTLE_MS, WHY, begin, go_on};
 use crate::stage::Stage;
 
 const SUPERVISOR: u32 = 100;
@@ -275,7 +275,7 @@ fn where_nobody_says_who_is_above_the_started_process_is_the_client() {
 fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
     let (mut stage, effort) = restarted();
     let told = start(&mut stage, FRESH);
-    assert_eq!(n_told(&told, &words::go_on(effort)), 1, "{told:?}");
+    assert_eq!(n_told(&told, &go_on(effort)), 1, "{told:?}");
     let mut beside = waiter(&stage, FRESH);
     let outcome = stage.told(&beside);
     // A prompt of the client's own comes first.
@@ -283,7 +283,7 @@ fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
     stage.pass(SETTLE_MS);
     beside.at = stage.now;
     let outcome = stage.told(&beside);
-    assert_eq!(outcome.verdict.block, Some(words::begin(effort)));
+    assert_eq!(outcome.verdict.block, Some(begin(effort)));
     // The turn has begun; nothing is said again.
     for _ in 0..2 {
         assert_eq!(n_told(&prompt(&mut stage, FRESH), "Continue"), 0);
@@ -297,7 +297,7 @@ fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
 #[test]
 fn a_client_that_has_a_prompt_begins_by_itself() {
     let (mut stage, effort) = restarted();
-    assert_eq!(n_told(&start(&mut stage, FRESH), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&start(&mut stage, FRESH), &go_on(effort)), 1);
     assert_eq!(n_told(&prompt(&mut stage, FRESH), "Continue effort"), 0, "once");
     stage.pass(10 * SETTLE_MS);
     let beside = waiter(&stage, FRESH);
@@ -320,7 +320,7 @@ fn words_that_were_lost_are_told_with_the_prompt_or_by_the_waiter() {
         assert_eq!(stage.happen(&beside).verdict.block, None, "an answer is on its way");
         stage.printed(lost.request, false);
         let told = if by_prompt { prompt(&mut stage, FRESH) } else { stage.told(&beside) };
-        assert_eq!(n_told(&told, &words::go_on(effort)), 1, "{told:?}");
+        assert_eq!(n_told(&told, &go_on(effort)), 1, "{told:?}");
         stage.pass(CLAIM_MS);
         let beside = waiter(&stage, FRESH);
         assert_eq!(stage.told(&beside).verdict.block, None, "once");
@@ -332,7 +332,7 @@ fn words_that_were_lost_are_told_with_the_prompt_or_by_the_waiter() {
 fn where_nobody_watches_the_waiter_leaves_at_once() {
     let (mut stage, effort) = restarted();
     let event = Event { attended: Some(false), ..started(&stage, FRESH, StartSource::Startup) };
-    assert_eq!(n_told(&stage.told(&event), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&stage.told(&event), &go_on(effort)), 1);
     let beside = Event { attended: Some(false), ..waiter(&stage, FRESH) };
     let outcome = stage.told(&beside);
     assert_eq!((outcome.verdict.block, outcome.verdict.wait), (None, None));
@@ -354,7 +354,7 @@ fn a_wrapper_that_brings_the_full_conversation_back_has_it_compacted() {
 fn a_client_inside_the_fresh_one_is_told_nothing() {
     let (mut stage, effort) = restarted();
     stage.machine.parents.insert(NESTED, FRESH);
-    assert_eq!(n_told(&start(&mut stage, FRESH), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&start(&mut stage, FRESH), &go_on(effort)), 1);
     assert_eq!(n_told(&start(&mut stage, NESTED), "Continue effort"), 0);
     stage.pass(10 * SETTLE_MS);
     let beside = waiter(&stage, NESTED);

@@ -1,15 +1,15 @@
 //! Stories of efforts on a real database with all features and simulated time.
 
+mod begin;
 mod briefings;
-mod calls;
 mod commands;
+mod heartbeat;
 mod hooks;
 mod offer;
 mod pending;
 mod plans;
-mod skill_use;
 mod skills;
-mod wanted;
+mod start;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
@@ -23,7 +23,7 @@ use crate::stage::Stage;
 const ON: &str = "[efforts]\non = true\n";
 const SECOND: i64 = 1_000;
 
-/// Somebody: a session, and the subagent in it.
+/// An actor: a session, and a subagent in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct One(&'static str, Option<&'static str>);
 

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::efforts::begin::{Adopt, adopt};
+use crate::efforts::begin::{Adoption, adoption};
 
 const AUTO: &str = "[efforts]\non = true\nadopt = \"auto\"\n";
 const OFF: &str = "[efforts]\non = true\nadopt = \"off\"\n";
@@ -54,22 +54,22 @@ fn after_a_call(stage: &mut Stage, session: &str) -> String {
 const OFFER: &str = "Unfinished here: effort 1 of skill `brainstorm` (phase `explore`) in `tasks/login`, which NobleLion left 2h ago. If the user wants to go on with it, `substrate effort resume 1` takes it, and you are told what it left.";
 
 #[rstest]
-#[case::offered("offer", StartSource::Startup, None, None, Adopt::Offer)]
-#[case::taken("auto", StartSource::Startup, None, None, Adopt::Auto)]
-#[case::off("off", StartSource::Startup, None, None, Adopt::Off)]
-#[case::not_said_how("offer", StartSource::Other, None, None, Adopt::Offer)]
-#[case::resumed("offer", StartSource::Resume, None, None, Adopt::Off)]
-#[case::cleared("auto", StartSource::Clear, None, None, Adopt::Off)]
-#[case::compacted("auto", StartSource::Compact, None, None, Adopt::Off)]
-#[case::forked("auto", StartSource::Fork, None, None, Adopt::Off)]
-#[case::somebody("auto", StartSource::Startup, Some("NobleLion"), None, Adopt::Off)]
-#[case::for_something("auto", StartSource::Startup, None, Some(7), Adopt::Off)]
+#[case::offered("offer", StartSource::Startup, None, None, Adoption::Offer)]
+#[case::taken("auto", StartSource::Startup, None, None, Adoption::Auto)]
+#[case::off("off", StartSource::Startup, None, None, Adoption::Off)]
+#[case::not_said_how("offer", StartSource::Other, None, None, Adoption::Offer)]
+#[case::resumed("offer", StartSource::Resume, None, None, Adoption::Off)]
+#[case::cleared("auto", StartSource::Clear, None, None, Adoption::Off)]
+#[case::compacted("auto", StartSource::Compact, None, None, Adoption::Off)]
+#[case::forked("auto", StartSource::Fork, None, None, Adoption::Off)]
+#[case::somebody("auto", StartSource::Startup, Some("NobleLion"), None, Adoption::Off)]
+#[case::for_something("auto", StartSource::Startup, None, Some(7), Adoption::Off)]
 fn a_session_adopts(
     #[case] word: &str,
     #[case] source: StartSource,
     #[case] agent: Option<&str>,
     #[case] effort: Option<i64>,
-    #[case] expected: Adopt,
+    #[case] expected: Adoption,
 ) {
     let stage = two();
     let event = Event {
@@ -77,7 +77,7 @@ fn a_session_adopts(
         wanted_effort: effort,
         ..plain(&stage, NEW, 30, source)
     };
-    assert_eq!(adopt(word, &event, source), expected);
+    assert_eq!(adoption(word, &event, source), expected);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! What the statements of an event touch: rows by their keys, however many efforts and windows there are.
 
 use super::*;
-use crate::efforts::{messages, ops, windows};
+use crate::efforts::ops::{self, messages, windows};
 use rstest::rstest;
 use substrate_core::Param;
 
 #[rstest]
-#[case::standing(windows::OPEN, &["w USING INDEX windows_open (session=? AND actor=?)", "m USING INDEX windows_open (session=? AND actor=?)", "e USING INTEGER PRIMARY KEY (rowid=?)"])]
+#[case::open_window(windows::OPEN, &["w USING INDEX windows_open (session=? AND actor=?)", "m USING INDEX windows_open (session=? AND actor=?)", "e USING INTEGER PRIMARY KEY (rowid=?)"])]
 #[case::active(ops::ACTIVE, &["efforts USING INDEX efforts_active (agent=? AND project=?)"])]
 #[case::unfinished(ops::UNFINISHED, &["efforts USING INDEX efforts_unfinished (project=?)"])]
 #[case::open(messages::OPEN, &["effort_pending USING INDEX effort_pending_open (effort=?)"])]

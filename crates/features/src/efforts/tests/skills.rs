@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::efforts::config::{Found, find};
+use crate::efforts::config::{SkillSpec, find};
 use rstest::rstest;
 use substrate_core::Local;
 use substrate_core::facts::Place;
@@ -32,14 +32,14 @@ impl Local for Files {
     }
 }
 
-fn found(files: &[(&str, &str)]) -> Result<Found, VerbError> {
+fn found(files: &[(&str, &str)]) -> Result<SkillSpec, VerbError> {
     linked(files, &[])
 }
 
 fn linked(
     files: &[(&str, &str)],
     links: &'static [(&'static str, &'static str)],
-) -> Result<Found, VerbError> {
+) -> Result<SkillSpec, VerbError> {
     let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     find("fix", "/repo", &mut Files { texts: texts.collect(), links })
 }
@@ -65,7 +65,7 @@ fn a_projects_skill_brings_nothing_from_elsewhere(
         ("/home/dev/.aws/fix/hosts.yml", SECRET),
         ("/home/dev/.aws/fix/effort.toml", toml),
     ];
-    let Found { config, templates } = linked(&files, links).unwrap();
+    let SkillSpec { config, templates } = linked(&files, links).unwrap();
     assert!(config.preload.iter().all(|path| path.starts_with("/repo/")), "{config:?}");
     assert!(!templates.values().any(|text| text.contains(SECRET)), "{templates:?}");
 }
@@ -80,7 +80,7 @@ fn the_users_own_skill_may_be_anywhere_and_secrets_in_a_template_are_taken_out()
         ("/home/dev/dots/secret.md", SECRET),
         ("/home/dev/dots/fix/plan.md", "api_key = sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAA\n"),
     ];
-    let Found { config, templates } = linked(&files, links).unwrap();
+    let SkillSpec { config, templates } = linked(&files, links).unwrap();
     assert_eq!(config.preload, ["/home/dev/dots/fix/notes.md"]);
     assert_eq!(config.folder, "/home/dev/dots/fix");
     assert!(!templates["PLAN"].contains("sk-ant"), "{templates:?}");
@@ -113,7 +113,7 @@ when = "command.contains('push')"
     ];
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-    let Found { config, templates } = found(&files).unwrap();
+    let SkillSpec { config, templates } = found(&files).unwrap();
     assert_eq!(config.phases, ["look", "mend"]);
     assert_eq!(
         config.preload,
@@ -156,7 +156,7 @@ fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
     ];
     assert_eq!(found(&both).unwrap().config.phases, ["project"]);
     assert_eq!(found(&both[1..]).unwrap().config.phases, ["user"]);
-    assert_eq!(found(&[]).unwrap(), Found::default());
+    assert_eq!(found(&[]).unwrap(), SkillSpec::default());
 }
 
 #[rstest]

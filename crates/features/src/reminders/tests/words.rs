@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::reminders::face::ANSWER;
-use crate::reminders::words::{REFLECT, REFLEXION, VALIDATE};
+use crate::reminders::source::{REFLECT, REFLEXION, VALIDATE};
 
 fn said(stage: &mut Stage, event: &Event) -> String {
     works(stage, event);

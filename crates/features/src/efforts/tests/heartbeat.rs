@@ -1,7 +1,9 @@
 //! Tool calls between log entries, and the context that fills up.
 
 use super::*;
-use crate::efforts::heartbeat::{Answer, Late, MAX_DENIALS, MAX_TRIES, Why, is_ours, judge};
+use crate::efforts::heartbeat::{
+    CantLog, LateActor, LateAnswer, MAX_DENIALS, MAX_TRIES, is_ours, judge,
+};
 use rstest::rstest;
 use substrate_core::Need;
 use substrate_core::facts::Found;
@@ -109,23 +111,23 @@ fn the_calls_of_one_message_are_refused_together_and_that_counts_once() {
     assert_eq!(denial(&tool(&mut stage, LION)), None, "whoever never logs is let go all the same");
 }
 
-const LATE: Late =
-    Late { has_shell: false, is_refused: false, n_tried: 0, n_denied: 0, is_beside: false };
-const COUNTED: Answer = Answer::Refused { is_counted: true };
+const LATE: LateActor =
+    LateActor { has_shell: false, is_refused: false, n_tried: 0, n_denied: 0, is_beside: false };
+const COUNTED: LateAnswer = LateAnswer::Refuse { is_counted: true };
 
 #[rstest]
 #[case::the_first_time(LATE, COUNTED)]
-#[case::with_a_shell(Late { has_shell: true, ..LATE }, COUNTED)]
-#[case::beside_another(Late { is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
-#[case::almost(Late { n_denied: MAX_DENIALS - 1, ..LATE }, COUNTED)]
-#[case::without_a_shell(Late { n_denied: MAX_DENIALS, ..LATE }, Answer::Goes(Why::NoShell))]
-#[case::with_one_for_ever(Late { n_denied: 1_000, has_shell: true, ..LATE }, COUNTED)]
-#[case::the_last_of_one_message(Late { n_denied: MAX_DENIALS, is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
-#[case::not_permitted(Late { is_refused: true, has_shell: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
-#[case::tried(Late { n_tried: MAX_TRIES - 1, has_shell: true, ..LATE }, COUNTED)]
-#[case::tried_in_vain(Late { n_tried: MAX_TRIES, has_shell: true, ..LATE }, Answer::Goes(Why::InVain))]
-#[case::refused_beside_another(Late { is_refused: true, is_beside: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
-fn whoever_has_to_log(#[case] late: Late, #[case] expected: Answer) {
+#[case::with_a_shell(LateActor { has_shell: true, ..LATE }, COUNTED)]
+#[case::beside_another(LateActor { is_beside: true, ..LATE }, LateAnswer::Refuse { is_counted: false })]
+#[case::almost(LateActor { n_denied: MAX_DENIALS - 1, ..LATE }, COUNTED)]
+#[case::without_a_shell(LateActor { n_denied: MAX_DENIALS, ..LATE }, LateAnswer::LetGo(CantLog::NoShell))]
+#[case::with_one_for_ever(LateActor { n_denied: 1_000, has_shell: true, ..LATE }, COUNTED)]
+#[case::the_last_of_one_message(LateActor { n_denied: MAX_DENIALS, is_beside: true, ..LATE }, LateAnswer::Refuse { is_counted: false })]
+#[case::not_permitted(LateActor { is_refused: true, has_shell: true, ..LATE }, LateAnswer::LetGo(CantLog::NotPermitted))]
+#[case::tried(LateActor { n_tried: MAX_TRIES - 1, has_shell: true, ..LATE }, COUNTED)]
+#[case::tried_in_vain(LateActor { n_tried: MAX_TRIES, has_shell: true, ..LATE }, LateAnswer::LetGo(CantLog::InVain))]
+#[case::refused_beside_another(LateActor { is_refused: true, is_beside: true, ..LATE }, LateAnswer::LetGo(CantLog::NotPermitted))]
+fn whoever_has_to_log(#[case] late: LateActor, #[case] expected: LateAnswer) {
     assert_eq!(judge(&late), expected);
 }
 

@@ -5,7 +5,7 @@ use substrate_core::Need;
 use substrate_core::facts::{Found, SkillFolder};
 
 use super::*;
-use crate::efforts::start::{Decision, Seen, Use, decide, of};
+use crate::efforts::start::{Decision, SkillUse, UseFacts, decide, skill_use};
 
 const PLAIN: &str = "---\nname: fix\ndescription: Mends things.\n---\n";
 const FRONT: &str = "---\nname: fix\neffort-phases: look, mend\n---\n";
@@ -49,22 +49,22 @@ fn by_prompt(stage: &Stage, who: One, name: &str, id: Option<&str>) -> Event {
     typed(stage, who, &format!("/{name} the door"), id)
 }
 
-const NONE: Seen =
-    Seen { is_listed: false, says_so: false, is_there: false, is_known: false, open: None };
+const NONE: UseFacts =
+    UseFacts { is_listed: false, says_so: false, is_there: false, is_known: false, open: None };
 
 #[rstest]
 #[case::nothing_is_known(NONE, Decision::Nothing)]
-#[case::any_skill(Seen { is_there: true, ..NONE }, Decision::Nothing)]
-#[case::a_listed_name_that_is_no_skill(Seen { is_listed: true, ..NONE }, Decision::Nothing)]
-#[case::listed(Seen { is_listed: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::it_says_so(Seen { says_so: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::both(Seen { is_listed: true, says_so: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::the_same_use(Seen { says_so: true, is_there: true, is_known: true, ..NONE }, Decision::Nothing)]
-#[case::open(Seen { says_so: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
-#[case::open_and_listed(Seen { is_listed: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
-#[case::told_already(Seen { says_so: true, is_there: true, is_known: true, open: Some(3), ..NONE }, Decision::Nothing)]
-#[case::open_but_no_skill(Seen { is_there: true, open: Some(3), ..NONE }, Decision::Nothing)]
-fn what_comes_of_a_use(#[case] seen: Seen, #[case] expected: Decision) {
+#[case::any_skill(UseFacts { is_there: true, ..NONE }, Decision::Nothing)]
+#[case::a_listed_name_that_is_no_skill(UseFacts { is_listed: true, ..NONE }, Decision::Nothing)]
+#[case::listed(UseFacts { is_listed: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::it_says_so(UseFacts { says_so: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::both(UseFacts { is_listed: true, says_so: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::the_same_use(UseFacts { says_so: true, is_there: true, is_known: true, ..NONE }, Decision::Nothing)]
+#[case::open(UseFacts { says_so: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
+#[case::open_and_listed(UseFacts { is_listed: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
+#[case::told_already(UseFacts { says_so: true, is_there: true, is_known: true, open: Some(3), ..NONE }, Decision::Nothing)]
+#[case::open_but_no_skill(UseFacts { is_there: true, open: Some(3), ..NONE }, Decision::Nothing)]
+fn what_comes_of_a_use(#[case] seen: UseFacts, #[case] expected: Decision) {
     assert_eq!(decide(&seen), expected);
 }
 
@@ -82,8 +82,8 @@ fn what_comes_of_a_use(#[case] seen: Seen, #[case] expected: Decision) {
 #[case::hidden("/-fix", None)]
 fn a_prompt_names(#[case] text: &str, #[case] expected: Option<&str>) {
     let stage = two();
-    let found = of(&typed(&stage, LION, text, Some("p1")), stage.settings());
-    let expected = expected.map(|skill| Use {
+    let found = skill_use(&typed(&stage, LION, text, Some("p1")), stage.settings());
+    let expected = expected.map(|skill| SkillUse {
         skill: skill.to_owned(),
         prompt: "p1".to_owned(),
         is_run: false,
