@@ -1,4 +1,4 @@
-//! The tables of persistence.
+//! The tables of modes and plans.
 
 use rstest::rstest;
 use substrate_core::{Detail, Event, EventKind, Timestamp};

@@ -1,4 +1,4 @@
-//! Supervised clients: which one is exchanged for a fresh one, which is left alone, and what the fresh one is told.
+//! Supervised clients: which is replaced, which is left alone, and what a fresh one is told.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const SUPERVISOR: u32 = 100;
 const WRAPPER: u32 = 150;
 const CLIENT: u32 = 200;
 const FRESH: u32 = 300;
-/// Below a client: another one that its shell has started.
+/// A client that another client's shell started.
 const NESTED: u32 = 400;
 const RESTART: &str = "efforts.on = true\n[context]\non_auto_compact = \"restart\"\n";
 
@@ -63,7 +63,7 @@ fn started(stage: &Stage, pid: u32, source: StartSource) -> Event {
     event(stage, pid, EventKind::SessionStart, Detail::SessionStart { source, model: None })
 }
 
-/// A session begins in that process. Its agent.
+/// A session begins in that process. Returns its agent.
 fn start(stage: &mut Stage, pid: u32) -> Outcome {
     let event = started(stage, pid, StartSource::Startup);
     stage.told(&event)
@@ -102,7 +102,7 @@ fn waiter(stage: &Stage, pid: u32) -> Event {
     event(stage, pid, EventKind::Waiter, detail)
 }
 
-/// A supervised client with a full context, and the effort that it works on.
+/// A supervised client with a full context, and its effort.
 fn full() -> (Stage, i64) {
     let mut stage = stage(RESTART);
     note_child(&mut stage, WRAPPER);
@@ -113,7 +113,7 @@ fn full() -> (Stage, i64) {
     (stage, effort)
 }
 
-/// The same after its restart: the fresh client has not begun.
+/// The same after a restart, before the fresh client begins.
 fn restarted() -> (Stage, i64) {
     let (mut stage, effort) = full();
     let detail = Detail::Because { word: "other".to_owned() };
@@ -134,7 +134,7 @@ fn n_told(outcome: &Outcome, text: &str) -> usize {
 #[test]
 fn a_full_context_is_not_compacted_but_its_supervisor_is_woken_and_told_once() {
     let mut stage = stage(RESTART);
-    // The client may be heard of before its supervisor has said which process it started.
+    // The client may be heard of before its supervisor reports the started process.
     start(&mut stage, CLIENT);
     note_child(&mut stage, WRAPPER);
     let agent = agent(&mut stage);
@@ -261,7 +261,7 @@ fn a_client_that_is_not_the_first_below_its_supervisor_takes_the_place_of_one_th
 }
 
 #[test]
-fn where_nobody_says_who_is_above_the_started_process_is_the_client() {
+fn without_process_ancestry_the_started_process_is_the_client() {
     let mut stage = stage(RESTART);
     stage.machine.parents.clear();
     note_child(&mut stage, CLIENT);
@@ -284,7 +284,7 @@ fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
     beside.at = stage.now;
     let outcome = stage.told(&beside);
     assert_eq!(outcome.verdict.block, Some(begin(effort)));
-    // The turn has begun; nothing is said again.
+    // The turn has begun, so nothing is told again.
     for _ in 0..2 {
         assert_eq!(n_told(&prompt(&mut stage, FRESH), "Continue"), 0);
         stage.pass(CLAIM_MS);
@@ -329,7 +329,7 @@ fn words_that_were_lost_are_told_with_the_prompt_or_by_the_waiter() {
 }
 
 #[test]
-fn where_nobody_watches_the_waiter_leaves_at_once() {
+fn without_a_person_the_waiter_leaves_at_once() {
     let (mut stage, effort) = restarted();
     let event = Event { attended: Some(false), ..started(&stage, FRESH, StartSource::Startup) };
     assert_eq!(n_told(&stage.told(&event), &go_on(effort)), 1);
@@ -371,7 +371,7 @@ fn without_a_writable_database_it_compacts() {
 }
 
 #[test]
-fn whoever_ended_without_a_word_is_forgotten() {
+fn a_supervisor_that_ended_silently_is_forgotten() {
     let mut stage = stage("");
     note_child(&mut stage, WRAPPER);
     start(&mut stage, CLIENT);

@@ -1,4 +1,4 @@
-//! What the statements of an event touch: rows by their keys, however many efforts and windows there are.
+//! The statements of an event touch rows by their keys, however many efforts and windows there are.
 
 use super::*;
 use crate::efforts::ops::{self, messages, windows};

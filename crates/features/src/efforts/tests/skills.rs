@@ -1,4 +1,4 @@
-//! What a skill's folder says.
+//! What a skill's folder configures.
 
 use std::collections::HashMap;
 
@@ -89,7 +89,7 @@ fn the_users_own_skill_may_be_anywhere_and_secrets_in_a_template_are_taken_out()
 const FOLDER: &str = "/repo/.claude/skills/fix";
 
 #[test]
-fn effort_toml_says_all_of_it() {
+fn effort_toml_configures_everything() {
     let toml = r#"
 phases = ["look", "mend"]
 preload = ["notes.md", "docs/guide.md", "/etc/passwd", "../../../../etc/passwd"]
@@ -135,7 +135,7 @@ when = "command.contains('push')"
 #[case::none("---\nname: fix\n---\neffort-phases: look", &[], None)]
 #[case::no_front_matter("effort-phases: look", &[], None)]
 #[case::no_number("---\neffort-block-at: many\n---\n", &[], None)]
-fn front_matter_says_some(
+fn front_matter_configures_phases_files_and_limits(
     #[case] text: &str,
     #[case] phases: &[&str],
     #[case] block_at: Option<i64>,
@@ -148,7 +148,7 @@ fn front_matter_says_some(
 }
 
 #[test]
-fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
+fn the_projects_skill_wins_over_the_users_and_a_missing_one_is_fine() {
     let own = format!("{FOLDER}/SKILL.md");
     let both = [
         (own.as_str(), "---\neffort-phases: project\n---\n"),
@@ -164,7 +164,7 @@ fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
 #[case::unknown("phases = []\nphase = 1\n", "line 2: unknown field `phase`")]
 #[case::kind("\n\nblock_at = \"x\"\n", "line 3")]
 #[case::negative("block_at = -1\n", "line 1")]
-fn a_mistake_is_told_with_its_line(#[case] toml: &str, #[case] expected: &str) {
+fn a_mistake_is_reported_with_its_line(#[case] toml: &str, #[case] expected: &str) {
     let path = format!("{FOLDER}/effort.toml");
     let told = match found(&[(&path, toml)]) {
         Err(VerbError::User { message, hint }) => format!("{message}\n{hint}"),

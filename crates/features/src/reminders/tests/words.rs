@@ -1,4 +1,4 @@
-//! What is said: a team's words, or our own.
+//! The words: a team's or our own.
 
 use super::*;
 use crate::reminders::face::ANSWER;
