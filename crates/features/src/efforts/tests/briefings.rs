@@ -107,7 +107,7 @@ fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
         assert!((70..100).contains(&n_whole), "{window}: {n_whole} lines of 120");
         assert!(told.contains("(cut: `cat '/repo/b b.md'` shows all of it)"), "{window}: {told}");
         assert!(
-            told.contains("there is no room for it here; `cat /repo/c.md` shows it."),
+            told.contains("no room for it here; `cat /repo/c.md` shows it."),
             "{window}: {told}"
         );
     }

@@ -84,7 +84,7 @@ fn a_file_is_shown_now_and_at_every_start() {
     let binary = format!("\u{7f}ELF\0{}", "\u{fffd}".repeat(400));
     stage.machine.texts.insert("/repo/plan.md".to_owned(), binary);
     let told = said(&start(&mut stage, LION, StartSource::Clear));
-    assert!(told.contains("File `/repo/plan.md`: it can't be shown"), "{told}");
+    assert!(told.contains("File `/repo/plan.md`: can't be shown"), "{told}");
     let gone = error(run(&mut stage, LION, "preload", json!({"files": ["/repo/gone.md"]})));
     assert!(gone.contains("there is no file"), "{gone}");
 }

@@ -187,8 +187,9 @@ struct TaskFolder {
 }
 
 impl TaskFolder {
-    fn complete(&mut self, local: &mut dyn Local) {
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         self.root = working_tree(local);
+        Ok(())
     }
 
     /// The task of the folder, however the folder is written.
@@ -224,8 +225,7 @@ impl VerbArgs for ShowTask {
     const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        self.folder.complete(local);
-        Ok(())
+        self.folder.complete(local)
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
@@ -255,8 +255,7 @@ impl VerbArgs for SetTask {
     const FOR: Audience = Audience::Both;
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
-        self.folder.complete(local);
-        Ok(())
+        self.folder.complete(local)
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {

@@ -292,7 +292,7 @@ fn each_phase_and_the_end_of_a_subagent_is_one_line() {
         assert_eq!(of_file.clone().unwrap_or("held".to_owned()), phase, "{timeline}");
         phases.extend(of_file);
     }
-    assert_eq!(phases, ["validation", "reflexion", "end"], "what held it besides is no phase");
+    assert_eq!(phases, ["validation", "reflexion", "end"], "other blocks are not phases");
 }
 
 #[test]
