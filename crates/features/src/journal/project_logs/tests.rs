@@ -416,7 +416,7 @@ fn what_the_journal_forgets_is_not_counted() {
     let begun = Event { actor: sub("a1", "x"), ..stage.event(EventKind::SubagentStart, "s1") };
     stage.happen(&begun);
     stage.pass(15 * 86_400_000);
-    stage.with(|cx| super::super::tick::tick(cx).unwrap());
+    stage.with(|cx| super::super::record::tick(cx).unwrap());
     let n = stage.with(|cx| super::ops::n_agents(cx.db, "s1").unwrap());
     assert_eq!(n, 0);
 }
