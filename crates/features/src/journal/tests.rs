@@ -142,7 +142,7 @@ fn every_filter_finds_its_rows() {
 #[case("event", "Stpo", "the journal has no event `Stpo`", "try `Stop`")]
 #[case("tool", "Bsh", "the journal has no tool `Bsh`", "try `Bash`")]
 #[case("verdict", "denied", "the journal has no verdict `denied`", "try `deny`")]
-#[case("session", "nobody", "no session whose id starts with `nobody`", "")]
+#[case("session", "absent", "no session whose id starts with `absent`", "")]
 fn an_unknown_filter_word_is_an_error(
     #[case] filter: &str,
     #[case] value: &str,

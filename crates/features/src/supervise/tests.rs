@@ -189,9 +189,9 @@ enum But {
 #[case::a_client_inside_the_client(But::Nested)]
 #[case::a_subagent(But::ASubagent)]
 #[case::a_client_elsewhere(But::NotBelow)]
-#[case::nobody_would_start_it(But::SupervisorGone)]
+#[case::not_supervised(But::SupervisorGone)]
 #[case::nor_who_has_its_number(But::SupervisorReplaced)]
-#[case::nobody_listens(But::SupervisorDeaf)]
+#[case::the_supervisor_does_not_react(But::SupervisorDeaf)]
 fn it_compacts_as_always(#[case] but: But) {
     let settings = match but {
         But::Settings(toml) => toml,

@@ -60,7 +60,7 @@ fn coordinator_and_ego_are_not_delegates_but_write_scratchpads(#[case] kind: &st
 
 #[rstest]
 #[case::watched(Some(true), false)]
-#[case::nobody_watches(Some(false), true)]
+#[case::unattended(Some(false), true)]
 #[case::who_knows(None, false)]
 fn its_answer_is_asked_for_again_where_only_the_last_message_counts(
     #[case] attended: Option<bool>,
