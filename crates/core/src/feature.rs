@@ -11,12 +11,11 @@ use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
-use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
 use crate::who::{Asking, Standing, Who};
-use crate::wish::{Wish, Wished};
+use crate::wish::{Receipt, Wish, Wished};
 use crate::world::{Nowhere, World};
 
 /// One feature. `features::ALL` lists them in the order in which they run.
@@ -53,7 +52,7 @@ pub struct Feature {
 }
 
 pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureError>;
-pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
+pub type Printed = fn(&mut Cx<'_>, Receipt) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
 pub type IfUnrecorded = fn(&mut Cx<'_>, &Event) -> Option<Wish>;

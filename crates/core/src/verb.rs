@@ -26,6 +26,8 @@ pub struct Verb {
     pub audience: Audience,
     /// Whether the group's name alone means this verb: `substrate journal` is `substrate journal list`.
     pub default: bool,
+    /// Plumbing that other programs call: left out of help and the reference.
+    pub hidden: bool,
     /// Adds the verb's flags to a command.
     pub augment: fn(Command) -> Command,
     /// The parsed flags as the JSON body of the API.
@@ -99,6 +101,7 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     const ACCESS: Access;
     const FOR: Audience;
     const DEFAULT: bool = false;
+    const HIDDEN: bool = false;
 
     /// Fills in what only the caller's own process can: files, standard input.
     fn complete(&mut self, _local: &mut dyn Local) -> Result<(), VerbError> {
@@ -128,6 +131,7 @@ impl Verb {
             access: A::ACCESS,
             audience: A::FOR,
             default: A::DEFAULT,
+            hidden: A::HIDDEN,
             augment: A::augment_args,
             body: |matches, local| {
                 let mut args = A::from_arg_matches(matches)

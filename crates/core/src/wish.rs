@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::ids::RequestId;
 use crate::text;
 use crate::time::Timestamp;
 
@@ -32,6 +33,31 @@ pub enum Wish {
     Wait { key: String, until: Timestamp },
     /// Tell the feature whether the answer reached the client (`Feature::printed`).
     Receipt,
+}
+
+/// What became of an answer that a `Wish::Receipt` went with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    pub request: RequestId,
+    /// The answer was written to the client's pipe.
+    pub reached: bool,
+}
+
+/// How long an answer without a receipt keeps its parts to itself. After that they may be told again.
+pub const CLAIM_MS: i64 = 10_000;
+
+/// Whether an answer that claimed a part then still keeps it to itself.
+///
+/// ```
+/// use substrate_core::Timestamp;
+/// use substrate_core::wish::is_claimed;
+///
+/// assert!(is_claimed(Some(Timestamp(0)), Timestamp(9_999)));
+/// assert!(!is_claimed(Some(Timestamp(0)), Timestamp(10_000)));
+/// assert!(!is_claimed(None, Timestamp(0)));
+/// ```
+pub fn is_claimed(at: Option<Timestamp>, now: Timestamp) -> bool {
+    at.is_some_and(|at| now.since(at) < CLAIM_MS)
 }
 
 /// Why an actor may not stop yet.

@@ -13,6 +13,7 @@ pub mod fuzz;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;
+mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
@@ -27,6 +28,7 @@ mod profiles;
 #[cfg(test)]
 mod quoting;
 pub(crate) mod reminders;
+mod retention;
 pub mod scratchpad;
 pub(crate) mod shell;
 mod skills;

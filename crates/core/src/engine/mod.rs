@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 use crate::verb::Caller;
 use crate::verdict::{DeliveryTable, Verdict};
 use crate::who::{Asking, Who};
-use crate::wish::{Fate, Part, Wish, Wished};
+use crate::wish::{Fate, Part, Receipt, Wish, Wished};
 use crate::world::World;
 
 mod contain;
@@ -314,7 +314,7 @@ pub fn printed(
     reached: bool,
 ) -> Result<(), FeatureError> {
     for printed in features.iter().filter_map(|feature| feature.printed) {
-        printed(cx, request, reached)?;
+        printed(cx, Receipt { request, reached })?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The journal for people.
+//! Renders the journal for people.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
 use substrate_core::time::Took;
 
-use super::ops::Shown;
+use super::ops::JournalRow;
 
 /// One line per row.
-pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
+pub(super) fn lines(rows: &[JournalRow], tz_offset_s: i32) -> String {
     let mut out = String::new();
     for row in rows {
         let session = row.session.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
@@ -39,7 +39,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
 }
 
 /// Everything about one row.
-pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
+pub(super) fn whole(row: &JournalRow, tz_offset_s: i32) -> String {
     let mut out = String::new();
     let none = "-".to_owned();
     let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
@@ -89,8 +89,8 @@ pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
     out
 }
 
-impl Shown {
-    /// The strongest words that the client was told.
+impl JournalRow {
+    /// The most important words that the client was told.
     fn answer_words(&self) -> Option<String> {
         let answer = self.answer.as_ref()?;
         ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
@@ -99,7 +99,7 @@ impl Shown {
     }
 }
 
-/// What each feature took: `mail 120µs, locks 40µs`.
+/// The time each feature took, e.g. `mail 120µs, locks 40µs`.
 fn costs(costs: &serde_json::Value) -> String {
     let one = |cost: &serde_json::Value| {
         format!("{} {}", cost[0].as_str().unwrap_or("?"), Took(cost[1].as_i64().unwrap_or(0)))

@@ -1,9 +1,8 @@
 //! When mail is shown, and how we know that it arrived.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Block, Cause, Insists, Receipt};
 use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, Part, RequestId, StartSource,
-    Who, Wish,
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, Part, StartSource, Who, Wish,
 };
 
 use super::NAME;
@@ -101,16 +100,12 @@ fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbErro
 }
 
 /// Whether an answer reached the client's pipe.
-pub(super) fn printed(
-    cx: &mut Cx<'_>,
-    request: RequestId,
-    reached: bool,
-) -> Result<(), FeatureError> {
-    if reached {
-        ledger::injected(cx.db, request, cx.now)?;
+pub(super) fn printed(cx: &mut Cx<'_>, receipt: Receipt) -> Result<(), FeatureError> {
+    if receipt.reached {
+        ledger::injected(cx.db, receipt.request, cx.now)?;
         return Ok(());
     }
-    for agent in ledger::release(cx.db, request)? {
+    for agent in ledger::release(cx.db, receipt.request)? {
         cx.wake(agent);
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A task list as the client wrote it, and what of it is unfinished. Anything odd is skipped: a list that can't be
-//! read is no reason to hold anybody.
+//! The unfinished entries of the client's task list. Anything odd is skipped, because an unreadable list must not hold an
+//! agent.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use substrate_core::text::one_line;
 use substrate_core::{Dialect, TodoItem};
 
-/// How many entries are kept of a list.
+/// How many entries of a list are kept.
 const MAX_KEPT: usize = 50;
 
 /// How many entries the reason names.
@@ -52,7 +52,7 @@ impl Status {
     }
 }
 
-/// What is unfinished: how many, and the first of them.
+/// The number of unfinished entries, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unfinished {
     pub(super) n: usize,
@@ -82,7 +82,7 @@ impl Unfinished {
         Self::of(items.iter().map(|item| Todo::of(item, "")).collect())
     }
 
-    /// Why the agent may not stop; `None` when all is done.
+    /// Why the agent may not stop; `None` if everything is done.
     pub(super) fn reason(&self) -> Option<String> {
         let list = self.told(MAX_TOLD)?;
         Some(format!(
@@ -91,7 +91,7 @@ impl Unfinished {
         ))
     }
 
-    /// What the agent is reminded of; `None` when all is done.
+    /// What the agent is reminded of; `None` if everything is done.
     pub(super) fn briefing(&self) -> Option<String> {
         let list = self.told(MAX_BRIEFED)?;
         Some(format!("{} unfinished task(s): {list}", self.n))
@@ -118,13 +118,13 @@ impl Unfinished {
     }
 }
 
-/// Whether an id can stand in a sentence of ours.
+/// Whether an id is safe in a sentence of ours.
 fn is_plain(id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=20).contains(&id.len()) && id.bytes().all(plain)
 }
 
-/// The client's words, harmless between our quotation marks.
+/// Foreign words, made safe between our quotation marks.
 fn words(text: &str) -> String {
     one_line(text, 60).replace('"', "'")
 }

@@ -43,22 +43,29 @@ pub(super) fn add(mut root: Command) -> Command {
                 let all: Vec<&str> = members().map(|verb| verb.path[1]).collect();
                 format!("{}: {}", capital(name), all.join(", "))
             };
-            let mut group = Command::new(name).about(about).args_conflicts_with_subcommands(true);
+            let mut group = Command::new(name)
+                .about(about)
+                .hide(members().all(|verb| verb.hidden))
+                .args_conflicts_with_subcommands(true);
             group = match members().find(|verb| verb.default) {
                 Some(verb) => (verb.augment)(group),
                 None => group.subcommand_required(true).arg_required_else_help(true),
             };
             for verb in members() {
-                group =
-                    group.subcommand((verb.augment)(Command::new(verb.path[1]).about(verb.about)));
+                group = group.subcommand(leaf(verb, verb.path[1]));
             }
             root = root.subcommand(group);
         }
         for verb in feature.verbs.iter().filter(|verb| verb.path.len() == 1) {
-            root = root.subcommand((verb.augment)(Command::new(verb.path[0]).about(verb.about)));
+            root = root.subcommand(leaf(verb, verb.path[0]));
         }
     }
     root
+}
+
+/// The command of one verb.
+fn leaf(verb: &Verb, name: &'static str) -> Command {
+    (verb.augment)(Command::new(name).about(verb.about).hide(verb.hidden))
 }
 
 fn capital(name: &str) -> String {

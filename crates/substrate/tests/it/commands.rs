@@ -72,10 +72,10 @@ fn what_goes_wrong_is_told_with_a_hint_and_an_exit_code() {
     let missing = env.substrate(["journal", "show", "7"]).code(1);
     assert_eq!(
         missing.stderr,
-        "error: there is no entry 7\nhint: `substrate journal list` shows the newest\n"
+        "error: there is no entry 7\nhint: `substrate journal list` shows the newest entries\n"
     );
     let wrong = env.substrate(["journal", "list", "--since", "soon"]).code(1);
-    assert!(wrong.stderr.contains("`soon` is no duration"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("`soon` is not a duration"), "{}", wrong.stderr);
     let usage = env.substrate(["jurnal"]).code(2);
     assert!(usage.stderr.contains("journal"), "a near miss is suggested: {}", usage.stderr);
     env.substrate(["journal", "list", "--limit", "0"]).code(2);

@@ -273,8 +273,8 @@ fn a_session_that_was_started_for_an_effort_works_on_it() {
         env.hook_with("SessionStart", body, &[("SUBSTRATE_EFFORT", id)]).success()
     };
     let told = start("s3", "1");
-    assert!(told.contains("You work on effort 1: skill `brainstorm`"), "{told}");
+    assert!(told.contains("You are working on effort 1: skill `brainstorm`"), "{told}");
     let told = start("s4", "1");
-    assert!(told.contains("is there and works on effort 1"), "{told}");
+    assert!(told.contains("is running and works on effort 1"), "{told}");
     assert!(!start("s5", "one; rm").contains("effort"));
 }

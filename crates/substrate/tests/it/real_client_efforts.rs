@@ -61,7 +61,7 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
         model.main_requests()[0].texts()
     };
     let second = first_request();
-    assert!(second.contains("You work on effort 1: skill `fix`"), "{second}");
+    assert!(second.contains("You are working on effort 1: skill `fix`"), "{second}");
     assert_eq!(second.matches("> Goal: mend the door.\n> Next: the hinge.").count(), 1, "{second}");
     assert!(second.contains("> Doors before windows."), "{second}");
     let third = first_request();
@@ -254,7 +254,7 @@ fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compact
     assert_eq!(client.print("begin", &[]).result(), "went on");
     let requests = model.main_requests();
     let told = |text: &str| requests.iter().filter(|one| one.news().contains(text)).count();
-    assert_eq!(told("Your context is at 84 % of where the client compacts it"), 1);
+    assert_eq!(told("Your context is at 84 % of the point where the client compacts it"), 1);
     assert_eq!(told("Overflow: your context is at 93 %"), 1);
     assert_eq!(told("> Goal: mend the door."), 1, "after the compaction, once");
     let summary = model

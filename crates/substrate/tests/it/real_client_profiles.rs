@@ -99,7 +99,7 @@ fn with_all_profiles_every_promise_is_kept_once_and_none_contradicts_another() {
     for (text, at) in [
         ("Your scratchpad is ", vec![0]),
         ("[SubagentStart] session=", vec![0]),
-        ("You help with effort 1", vec![0]),
+        ("You are helping with effort 1", vec![0]),
         ("> Doors before windows.", vec![0]),
         ("Scratchpad missing or incomplete", vec![2]),
         ("check your own work", vec![2]),

@@ -88,7 +88,7 @@ fn a_client_whose_context_is_full_goes_on_with_a_fresh_one(
     assert!(!old.iter().any(|one| is_fresh(one)), "not the old one");
     let first = fresh[0].texts();
     assert_eq!((first.matches(GO_ON).count(), first.matches(BEGIN).count()), (1, 1), "{first}");
-    assert!(first.contains("You work on effort 1: skill `fix`"), "{first}");
+    assert!(first.contains("You are working on effort 1: skill `fix`"), "{first}");
     assert!(!first.contains("the door"), "nothing of the old conversation: {first}");
     let second = fresh[1];
     let result = second.tool_results()[0].text.clone();

@@ -149,7 +149,7 @@ fn what_is_no_readable_file_holds_nobody() {
     let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
     std::fs::create_dir_all(&path).unwrap();
     let held = answer(&env, "SubagentStop", &writer);
-    assert!(held["reason"].as_str().unwrap().contains("A folder is in its place"), "{held}");
+    assert!(held["reason"].as_str().unwrap().contains("A folder stands in its place"), "{held}");
     std::fs::remove_dir(&path).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);

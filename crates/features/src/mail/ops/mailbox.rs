@@ -9,8 +9,7 @@ use super::Mailbox;
 use crate::mail::message::Priority;
 use crate::mail::words::{Count, MAX_COUNT};
 
-/// An unconfirmed claim counts this long.
-pub(in crate::mail) const CLAIM_MS: i64 = 10_000;
+pub(in crate::mail) use substrate_core::wish::CLAIM_MS;
 
 /// A row of a mailbox.
 #[derive(Clone, Debug)]

@@ -27,8 +27,8 @@ fn ask(story: &mut Story, caller: &Caller, agent: Option<&str>) -> Output {
 }
 
 #[rstest]
-#[case::nobody(None, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
-#[case::somebody(Some("spec-writer"), "/repo/.claude/scratchpad/spec-writer/2026-02-08.md\n")]
+#[case::no_type(None, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
+#[case::a_type(Some("spec-writer"), "/repo/.claude/scratchpad/spec-writer/2026-02-08.md\n")]
 #[case::blank(Some("  "), "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
 fn a_person_is_told_where_it_is(#[case] agent: Option<&str>, #[case] expected: &str) {
     let mut story = Story::new("");

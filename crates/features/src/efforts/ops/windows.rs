@@ -1,78 +1,79 @@
-//! The SQL of context windows.
+//! The SQL of context windows, and of the files that each has read or changed.
 
 use substrate_core::{Db, DbError, Row, Timestamp};
 
 use crate::identity::book::MAIN;
+use crate::retention::Expiring;
 
-/// An actor's open window, and the effort of its session, if there is one.
+/// An actor's open window, with the effort of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) window: i64,
+pub(crate) struct OpenWindow {
+    pub(crate) id: i64,
     /// Tool calls since the last log entry.
-    pub(super) n_calls: i64,
-    /// How often it was refused a call since then.
-    pub(super) n_denied: i64,
-    /// Which warning about its context it has had.
-    pub(super) level: i64,
-    /// The way out was put before a person, and nothing came of it yet.
-    pub(super) is_refused: bool,
+    pub(crate) n_calls: i64,
+    /// Calls refused since then.
+    pub(crate) n_denied: i64,
+    /// The latest warning about its context.
+    pub(crate) level: i64,
+    /// Its log command was put before a person who has not allowed it.
+    pub(crate) is_refused: bool,
     /// It has used a shell, so it can log.
-    pub(super) has_shell: bool,
-    /// How often it has tried to log since it was refused a call, and nothing was logged.
-    pub(super) n_tried: i64,
-    /// It goes on without a log entry.
-    pub(super) is_let_go: bool,
-    /// The teammates that have nothing to do, a line each; it was not told yet.
-    pub(super) idle: String,
-    pub(super) effort: Option<Current>,
+    pub(crate) has_shell: bool,
+    /// Attempts to log since a call was refused, none of which logged anything.
+    pub(crate) n_tried: i64,
+    /// It may go on without a log entry.
+    pub(crate) is_let_go: bool,
+    /// Idle teammates it has not been told about, one per line.
+    pub(crate) idle: String,
+    pub(crate) effort: Option<ActiveEffort>,
 }
 
-/// What a tool call must know of an effort.
+/// What a tool call must know about an effort.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Current {
-    pub(super) id: i64,
-    pub(super) skill: String,
-    pub(super) phase: String,
-    pub(super) warn_at: i64,
-    pub(super) block_at: i64,
-    /// Something waits to be told: an injection, a file, or what an earlier window left.
-    pub(super) has_news: bool,
-    /// The rules of its skill, as JSON; empty where it has none.
-    pub(super) guards: String,
+pub(crate) struct ActiveEffort {
+    pub(crate) id: i64,
+    pub(crate) skill: String,
+    pub(crate) phase: String,
+    pub(crate) warn_at: i64,
+    pub(crate) block_at: i64,
+    /// Something waits to be told: an injection, a file, or an earlier window's payload.
+    pub(crate) has_news: bool,
+    /// The skill's guard rules as JSON; empty if it has none.
+    pub(crate) guards: String,
 }
 
-/// A window as lists show it.
+/// A window, as lists show it.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub(super) id: i64,
-    pub(super) session: String,
-    pub(super) actor: String,
-    pub(super) kind: String,
-    pub(super) agent: i64,
-    pub(super) effort: Option<i64>,
-    pub(super) prev: Option<i64>,
-    pub(super) parent: Option<i64>,
-    pub(super) n_calls: i64,
-    pub(super) context_used: Option<i64>,
-    pub(super) started: Timestamp,
-    pub(super) ended: Option<Timestamp>,
-    pub(super) ended_why: Option<String>,
+pub(crate) struct Window {
+    pub(crate) id: i64,
+    pub(crate) session: String,
+    pub(crate) actor: String,
+    pub(crate) kind: String,
+    pub(crate) agent: i64,
+    pub(crate) effort: Option<i64>,
+    pub(crate) prev: Option<i64>,
+    pub(crate) parent: Option<i64>,
+    pub(crate) n_calls: i64,
+    pub(crate) context_used: Option<i64>,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Option<Timestamp>,
+    pub(crate) ended_why: Option<String>,
 }
 
-/// A window that is going to begin.
+/// A window that is about to begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct New<'a> {
-    pub(super) session: &'a str,
-    pub(super) actor: &'a str,
-    pub(super) kind: &'a str,
-    pub(super) agent: i64,
-    pub(super) project: &'a str,
-    pub(super) effort: Option<i64>,
-    pub(super) parent: Option<i64>,
+pub(crate) struct NewWindow<'a> {
+    pub(crate) session: &'a str,
+    pub(crate) actor: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) agent: i64,
+    pub(crate) project: &'a str,
+    pub(crate) effort: Option<i64>,
+    pub(crate) parent: Option<i64>,
 }
 
 /// An effort counts only for the agent that started or resumed it last.
-pub(super) const STANDING: &str =
+pub(crate) const OPEN: &str =
     "select w.id, w.n_calls, w.n_denied, w.level, w.refused_ms, e.id, e.skill, e.phase, e.warn_at, e.block_at,
        case when e.n_pending > 0
          or (e.payload is not null and e.payload_told_ms is null and e.payload_by <> w.id) then 1 else 0 end,
@@ -82,15 +83,15 @@ pub(super) const STANDING: &str =
      left join efforts e on e.id = m.effort and e.agent = m.agent and e.finished_ms is null
      where w.session = $1 and w.actor = $2 and w.ended_ms is null";
 
-pub(super) fn standing(
+pub(crate) fn open(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
-) -> Result<Option<Standing>, DbError> {
-    db.first(STANDING, &[session.into(), actor.into()], |row| {
+) -> Result<Option<OpenWindow>, DbError> {
+    db.first(OPEN, &[session.into(), actor.into()], |row| {
         let effort = match row.opt_int(5)? {
             None => None,
-            Some(id) => Some(Current {
+            Some(id) => Some(ActiveEffort {
                 id,
                 skill: row.text(6)?,
                 phase: row.text(7)?,
@@ -100,8 +101,8 @@ pub(super) fn standing(
                 guards: row.text(11)?,
             }),
         };
-        Ok(Standing {
-            window: row.int(0)?,
+        Ok(OpenWindow {
+            id: row.int(0)?,
             n_calls: row.int(1)?,
             n_denied: row.int(2)?,
             level: row.int(3)?,
@@ -115,8 +116,8 @@ pub(super) fn standing(
     })
 }
 
-/// Begins a window after the one before it: the latest of its effort, or else of its session.
-pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i64, DbError> {
+/// Begins a window. It follows the latest window of its effort, or else of its session.
+pub(crate) fn begin(db: &mut dyn Db, new: &NewWindow<'_>, now: Timestamp) -> Result<i64, DbError> {
     let prev = if new.actor == MAIN {
         let of_effort = match new.effort {
             Some(effort) => db.first(
@@ -157,7 +158,7 @@ pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i6
     id.ok_or_else(|| DbError::Other { detail: "a window was not made".to_owned() })
 }
 
-pub(super) fn end(
+pub(crate) fn end(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
@@ -172,7 +173,7 @@ pub(super) fn end(
 }
 
 /// Ends all windows of a session.
-pub(super) fn end_all(
+pub(crate) fn end_all(
     db: &mut dyn Db,
     session: &str,
     why: &str,
@@ -185,8 +186,8 @@ pub(super) fn end_all(
     Ok(())
 }
 
-/// An agent begins a session: whatever it had open elsewhere is over, for an agent is never in two places.
-pub(super) fn end_elsewhere(
+/// Ends an agent's windows in other sessions. An agent is never in two places.
+pub(crate) fn end_elsewhere(
     db: &mut dyn Db,
     agent: i64,
     session: &str,
@@ -200,8 +201,8 @@ pub(super) fn end_elsewhere(
     Ok(())
 }
 
-/// A session's main thread works on that effort from now on, or on none; the counting begins anew.
-pub(super) fn work_on(db: &mut dyn Db, session: &str, effort: Option<i64>) -> Result<(), DbError> {
+/// Sets the effort of a session's main thread, and resets its counters.
+pub(crate) fn work_on(db: &mut dyn Db, session: &str, effort: Option<i64>) -> Result<(), DbError> {
     db.execute(
         "update windows set effort = $2, n_calls = 0, n_denied = 0, level = 0, refused_ms = null, n_tried = 0, let_go = 0
          where session = $1 and actor = 'main' and ended_ms is null",
@@ -212,24 +213,25 @@ pub(super) fn work_on(db: &mut dyn Db, session: &str, effort: Option<i64>) -> Re
 
 /// The skill that a session's main thread ran last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SkillUse {
-    pub(super) skill: String,
-    pub(super) prompt: String,
-    pub(super) at: Timestamp,
+pub(crate) struct LastSkill {
+    pub(crate) skill: String,
+    pub(crate) prompt: String,
+    pub(crate) at: Timestamp,
 }
 
-pub(super) fn skill_use(db: &mut dyn Db, session: &str) -> Result<Option<SkillUse>, DbError> {
+pub(crate) fn last_skill(db: &mut dyn Db, session: &str) -> Result<Option<LastSkill>, DbError> {
     let found = db.first(
         "select skill, skill_prompt, skill_ms from windows
          where session = $1 and actor = 'main' and ended_ms is null",
         &[session.into()],
         |row| Ok((row.text(0)?, row.text(1)?, row.opt_int(2)?)),
     )?;
-    Ok(found
-        .and_then(|(skill, prompt, at)| at.map(|at| SkillUse { skill, prompt, at: Timestamp(at) })))
+    Ok(found.and_then(|(skill, prompt, at)| {
+        at.map(|at| LastSkill { skill, prompt, at: Timestamp(at) })
+    }))
 }
 
-pub(super) fn used_skill(
+pub(crate) fn used_skill(
     db: &mut dyn Db,
     session: &str,
     skill: &str,
@@ -244,11 +246,11 @@ pub(super) fn used_skill(
     Ok(())
 }
 
-/// How many teammates are noted for a main thread.
+/// The longest list of idle teammates, in characters.
 const MAX_IDLE: i64 = 1_000;
 
-/// A teammate has nothing to do: the main thread is told at its next event.
-pub(super) fn idle(db: &mut dyn Db, session: &str, name: &str) -> Result<(), DbError> {
+/// Notes an idle teammate. The main thread is told at its next event.
+pub(crate) fn idle(db: &mut dyn Db, session: &str, name: &str) -> Result<(), DbError> {
     db.execute(
         "update windows set idle = idle || $2 || char(10)
          where session = $1 and actor = 'main' and ended_ms is null and length(idle) < $3
@@ -259,13 +261,13 @@ pub(super) fn idle(db: &mut dyn Db, session: &str, name: &str) -> Result<(), DbE
 }
 
 /// The main thread was told.
-pub(super) fn idle_told(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+pub(crate) fn idle_told(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
     db.execute("update windows set idle = '' where id = $1", &[window.into()])?;
     Ok(())
 }
 
-/// What a tool call changes.
-pub(super) fn counted(
+/// Counts a tool call.
+pub(crate) fn counted(
     db: &mut dyn Db,
     window: i64,
     (n_calls, n_denied, level): (i64, i64, i64),
@@ -279,8 +281,8 @@ pub(super) fn counted(
     Ok(())
 }
 
-/// When a refusal was counted last.
-pub(super) fn denied(db: &mut dyn Db, window: i64) -> Result<Option<Timestamp>, DbError> {
+/// When a refusal was last counted.
+pub(crate) fn denied(db: &mut dyn Db, window: i64) -> Result<Option<Timestamp>, DbError> {
     let found =
         db.first("select denied_ms from windows where id = $1", &[window.into()], |row| {
             row.opt_int(0)
@@ -288,8 +290,8 @@ pub(super) fn denied(db: &mut dyn Db, window: i64) -> Result<Option<Timestamp>, 
     Ok(found.flatten().map(Timestamp))
 }
 
-/// A call was refused.
-pub(super) fn deny(db: &mut dyn Db, window: i64, now: Timestamp) -> Result<(), DbError> {
+/// Counts a refused call.
+pub(crate) fn deny(db: &mut dyn Db, window: i64, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update windows set n_denied = n_denied + 1, denied_ms = $2 where id = $1",
         &[window.into(), now.0.into()],
@@ -297,26 +299,26 @@ pub(super) fn deny(db: &mut dyn Db, window: i64, now: Timestamp) -> Result<(), D
     Ok(())
 }
 
-/// It has used a shell.
-pub(super) fn has_shell(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+/// The actor has used a shell.
+pub(crate) fn has_shell(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
     db.execute("update windows set has_shell = 1 where id = $1", &[window.into()])?;
     Ok(())
 }
 
-/// It is about to log, after it was refused a call.
-pub(super) fn tries(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+/// The actor is about to log, after a call was refused.
+pub(crate) fn tries(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
     db.execute("update windows set n_tried = n_tried + 1 where id = $1", &[window.into()])?;
     Ok(())
 }
 
-/// It goes on without an entry.
-pub(super) fn let_go(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
+/// The actor may go on without an entry.
+pub(crate) fn let_go(db: &mut dyn Db, window: i64) -> Result<(), DbError> {
     db.execute("update windows set let_go = 1 where id = $1", &[window.into()])?;
     Ok(())
 }
 
-/// A log entry: the counting begins anew.
-pub(super) fn logged(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), DbError> {
+/// Resets the counters after a log entry.
+pub(crate) fn logged(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), DbError> {
     db.execute(
         "update windows set n_calls = 0, n_denied = 0, refused_ms = null, n_tried = 0, let_go = 0
          where session = $1 and actor = $2 and ended_ms is null",
@@ -325,8 +327,8 @@ pub(super) fn logged(db: &mut dyn Db, session: &str, actor: &str) -> Result<(), 
     Ok(())
 }
 
-/// The way out of a refusal was put before a person, or (`None`) there is a new prompt.
-pub(super) fn set_refused(
+/// The log command was put before a person, or, with `None`, a new prompt came.
+pub(crate) fn set_refused(
     db: &mut dyn Db,
     window: i64,
     at: Option<Timestamp>,
@@ -344,8 +346,8 @@ macro_rules! columns {
     };
 }
 
-/// The newest windows: of a project or of all.
-pub(super) fn list(
+/// The newest windows, of one project or of all.
+pub(crate) fn list(
     db: &mut dyn Db,
     project: Option<&str>,
     only_open: bool,
@@ -360,15 +362,15 @@ pub(super) fn list(
     db.rows(sql, &[project.into(), i64::from(only_open).into(), limit.into()], window)
 }
 
-/// The windows of a session, in their order.
-pub(super) fn of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Window>, DbError> {
+/// The windows of a session, in order.
+pub(crate) fn of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Window>, DbError> {
     let sql =
         concat!("select ", columns!(), " from windows where session = $1 order by id limit 500");
     db.rows(sql, &[session.into()], window)
 }
 
 /// The latest window of an actor, open or not.
-pub(super) fn latest(
+pub(crate) fn latest(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
@@ -381,25 +383,19 @@ pub(super) fn latest(
     db.first(sql, &[session.into(), actor.into()], window)
 }
 
-/// The windows of an effort, in their order.
-pub(super) fn of_effort(db: &mut dyn Db, effort: i64) -> Result<Vec<Window>, DbError> {
+/// The windows of an effort, in order.
+pub(crate) fn of_effort(db: &mut dyn Db, effort: i64) -> Result<Vec<Window>, DbError> {
     let sql =
         concat!("select ", columns!(), " from windows where effort = $1 order by id limit 500");
     db.rows(sql, &[effort.into()], window)
 }
 
-/// Forgets windows without an effort that ended before then. How many.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from windows where id in (select id from windows
-           where effort is null and ended_ms is not null and ended_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Windows that worked on no effort. Those of an effort are kept with it.
+pub(crate) const ENDED: Expiring = Expiring {
+    table: "windows",
+    key: "id",
+    when: "effort is null and ended_ms is not null and ended_ms < $1",
+};
 
 fn window(row: &dyn Row) -> Result<Window, DbError> {
     Ok(Window {
@@ -417,4 +413,72 @@ fn window(row: &dyn Row) -> Result<Window, DbError> {
         ended: row.opt_int(11)?.map(Timestamp),
         ended_why: row.opt_text(12)?,
     })
+}
+
+/// The files that are remembered for one window.
+const MAX_FILES: i64 = 500;
+
+/// Notes a file in one statement. A known file is not written again.
+pub(crate) fn add_file(
+    db: &mut dyn Db,
+    window: i64,
+    path: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into window_files (window_id, path, at_ms) select $1, $2, $3
+         where (select count(*) from window_files where window_id = $1) < $4
+         on conflict (window_id, path) do nothing",
+        &[window.into(), path.into(), now.0.into(), MAX_FILES.into()],
+    )?;
+    Ok(())
+}
+
+/// Copies the files of an actor's open window to the window around it.
+pub(crate) fn give_files_to_parent(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into window_files (window_id, path, at_ms)
+         select w.parent, f.path, f.at_ms from windows w join window_files f on f.window_id = w.id
+         where w.session = $1 and w.actor = $2 and w.ended_ms is null and w.parent is not null
+         on conflict (window_id, path) do nothing",
+        &[session.into(), actor.into()],
+    )?;
+    Ok(())
+}
+
+/// The files of an effort's main windows, the latest first.
+pub(crate) fn files_of_effort(
+    db: &mut dyn Db,
+    effort: i64,
+    max: i64,
+) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select f.path from windows w join window_files f on f.window_id = w.id
+         where w.effort = $1 and w.parent is null group by f.path order by max(f.at_ms) desc, f.path limit $2",
+        &[effort.into(), max.into()],
+        |row| row.text(0),
+    )
+}
+
+/// The files of one window, the latest first.
+pub(crate) fn files_of_window(
+    db: &mut dyn Db,
+    window: i64,
+    max: i64,
+) -> Result<Vec<String>, DbError> {
+    db.rows(
+        "select path from window_files where window_id = $1 order by at_ms desc, path limit $2",
+        &[window.into(), max.into()],
+        |row| row.text(0),
+    )
+}
+
+/// Forgets the files of windows that no longer exist.
+pub(crate) fn forget_files(db: &mut dyn Db) -> Result<(), DbError> {
+    db.execute("delete from window_files where window_id not in (select id from windows)", &[])?;
+    Ok(())
 }

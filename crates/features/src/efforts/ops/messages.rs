@@ -1,20 +1,18 @@
-//! The SQL of what an effort is going to be told, what a window left for the next, and what was said.
+//! The SQL of what waits for an effort, what a window left for the next one, and what was said.
 
+use substrate_core::wish::CLAIM_MS;
 use substrate_core::{Db, DbError, RequestId, Timestamp};
 
-/// How long an answer that was not confirmed keeps what is in it for itself.
-pub(super) const CLAIM_MS: i64 = 10_000;
-
-/// What waits to be told.
+/// The kind of thing that waits to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// Somebody's words.
+pub(crate) enum PendingKind {
+    /// A message.
     Inject,
     /// A file, by its path.
     Preload,
 }
 
-impl What {
+impl PendingKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Inject => "inject",
@@ -24,27 +22,27 @@ impl What {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) id: i64,
-    pub(super) what: What,
-    pub(super) body: String,
-    pub(super) who: String,
+pub(crate) struct Pending {
+    pub(crate) id: i64,
+    pub(crate) kind: PendingKind,
+    pub(crate) body: String,
+    pub(crate) who: String,
 }
 
-/// What was said about an effort.
+/// Something that was said about an effort.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) who: String,
-    pub(super) kind: String,
-    pub(super) body: String,
-    pub(super) at: Timestamp,
+pub(crate) struct Message {
+    pub(crate) who: String,
+    pub(crate) kind: String,
+    pub(crate) body: String,
+    pub(crate) at: Timestamp,
 }
 
-pub(super) const OPEN: &str = "select id, kind, body, who from effort_pending
+pub(crate) const OPEN: &str = "select id, kind, body, who from effort_pending
      where effort = $1 and told_ms is null and (claimed_ms is null or claimed_ms <= $2) order by id limit $3";
 
-/// What waits for an effort, the oldest first; what is in an answer on its way is left out.
-pub(super) fn open(
+/// What waits for an effort, the oldest first, without what an answer has claimed.
+pub(crate) fn open(
     db: &mut dyn Db,
     effort: i64,
     now: Timestamp,
@@ -52,28 +50,31 @@ pub(super) fn open(
 ) -> Result<Vec<Pending>, DbError> {
     let free = now.plus_ms(-CLAIM_MS).0;
     db.rows(OPEN, &[effort.into(), free.into(), limit.into()], |row| {
-        let what = if row.text(1)? == "preload" { What::Preload } else { What::Inject };
-        Ok(Pending { id: row.int(0)?, what, body: row.text(2)?, who: row.text(3)? })
+        let kind = match row.text(1)?.as_str() {
+            "preload" => PendingKind::Preload,
+            _ => PendingKind::Inject,
+        };
+        Ok(Pending { id: row.int(0)?, kind, body: row.text(2)?, who: row.text(3)? })
     })
 }
 
-pub(super) fn add(
+pub(crate) fn add(
     db: &mut dyn Db,
     effort: i64,
-    what: What,
+    kind: PendingKind,
     body: &str,
     who: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
     db.execute(
         "insert into effort_pending (effort, kind, body, who, made_ms) values ($1, $2, $3, $4, $5)",
-        &[effort.into(), what.name().into(), body.into(), who.into(), now.0.into()],
+        &[effort.into(), kind.name().into(), body.into(), who.into(), now.0.into()],
     )?;
     recount(db, effort)
 }
 
-/// How many wait for an effort.
-pub(super) fn n_open(db: &mut dyn Db, effort: i64) -> Result<i64, DbError> {
+/// How many messages wait for an effort.
+pub(crate) fn n_open(db: &mut dyn Db, effort: i64) -> Result<i64, DbError> {
     let sql = "select count(*) from effort_pending where effort = $1 and told_ms is null";
     Ok(db.first(sql, &[effort.into()], |row| row.int(0))?.unwrap_or(0))
 }
@@ -88,8 +89,8 @@ fn recount(db: &mut dyn Db, effort: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-/// It is in the answer to this request.
-pub(super) fn claim(
+/// Claims a message for the answer to this request.
+pub(crate) fn claim(
     db: &mut dyn Db,
     id: i64,
     request: RequestId,
@@ -102,8 +103,8 @@ pub(super) fn claim(
     Ok(())
 }
 
-/// The same for what a window left.
-pub(super) fn claim_payload(
+/// The same for a window's payload.
+pub(crate) fn claim_payload(
     db: &mut dyn Db,
     effort: i64,
     request: RequestId,
@@ -116,8 +117,8 @@ pub(super) fn claim_payload(
     Ok(())
 }
 
-/// The answer reached the client: never again.
-pub(super) fn told(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
+/// The answer reached the client, so what it claimed counts as told.
+pub(crate) fn told(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Result<(), DbError> {
     let claim = request.to_string();
     let mut efforts = db.rows(
         "update effort_pending set told_ms = $2 where claim = $1 and claim is not null and told_ms is null
@@ -137,8 +138,8 @@ pub(super) fn told(db: &mut dyn Db, request: RequestId, now: Timestamp) -> Resul
     Ok(())
 }
 
-/// It did not: all of it is free at once.
-pub(super) fn released(db: &mut dyn Db, request: RequestId) -> Result<(), DbError> {
+/// The answer was lost, so what it claimed is free at once.
+pub(crate) fn released(db: &mut dyn Db, request: RequestId) -> Result<(), DbError> {
     let claim = request.to_string();
     db.execute(
         "update effort_pending set claimed_ms = null
@@ -153,8 +154,8 @@ pub(super) fn released(db: &mut dyn Db, request: RequestId) -> Result<(), DbErro
     Ok(())
 }
 
-/// What a window leaves for the next one of its effort.
-pub(super) fn leave(
+/// Leaves a payload for the effort's next window.
+pub(crate) fn leave(
     db: &mut dyn Db,
     effort: i64,
     payload: &str,
@@ -170,8 +171,8 @@ pub(super) fn leave(
     Ok(())
 }
 
-/// Another agent goes on with the effort: it has not been told what was left.
-pub(super) fn tell_again(db: &mut dyn Db, effort: i64) -> Result<(), DbError> {
+/// Makes the payload due again, for another agent that goes on with the effort.
+pub(crate) fn tell_again(db: &mut dyn Db, effort: i64) -> Result<(), DbError> {
     db.execute(
         "update efforts set payload_claim = null, payload_claimed_ms = null, payload_told_ms = null where id = $1",
         &[effort.into()],
@@ -179,7 +180,7 @@ pub(super) fn tell_again(db: &mut dyn Db, effort: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-pub(super) fn say(
+pub(crate) fn say(
     db: &mut dyn Db,
     effort: i64,
     who: &str,
@@ -194,8 +195,8 @@ pub(super) fn say(
     Ok(())
 }
 
-/// The latest of what was said, the oldest of them first. `kind` empty: of every kind.
-pub(super) fn said(
+/// The latest messages, the oldest of them first. An empty `kind` means every kind.
+pub(crate) fn said(
     db: &mut dyn Db,
     effort: i64,
     kind: &str,

@@ -1,16 +1,16 @@
-//! A skill is run: its effort begins, or the model is told of the one that is open.
+//! A skill is run: its effort begins, or the model is told about the open one.
 
 use rstest::rstest;
 use substrate_core::Need;
 use substrate_core::facts::{Found, SkillFolder};
 
 use super::*;
-use crate::efforts::skill_use::{Decision, Seen, Use, decide, of};
+use crate::efforts::start::{Decision, SkillUse, UseFacts, decide, skill_use};
 
 const PLAIN: &str = "---\nname: fix\ndescription: Mends things.\n---\n";
 const FRONT: &str = "---\nname: fix\neffort-phases: look, mend\n---\n";
 
-/// There is such a skill, with these files.
+/// Provides a skill with these files.
 fn there(stage: &mut Stage, name: &str, files: &[(&str, &str)]) {
     let need = Need::SkillFolder { name: name.to_owned(), dir: "/repo".to_owned(), own: None };
     let file = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
@@ -48,22 +48,22 @@ fn by_prompt(stage: &Stage, who: One, name: &str, id: Option<&str>) -> Event {
     typed(stage, who, &format!("/{name} the door"), id)
 }
 
-const NONE: Seen =
-    Seen { is_listed: false, says_so: false, is_there: false, is_known: false, open: None };
+const NONE: UseFacts =
+    UseFacts { is_listed: false, says_so: false, is_there: false, is_known: false, open: None };
 
 #[rstest]
 #[case::nothing_is_known(NONE, Decision::Nothing)]
-#[case::any_skill(Seen { is_there: true, ..NONE }, Decision::Nothing)]
-#[case::a_listed_name_that_is_no_skill(Seen { is_listed: true, ..NONE }, Decision::Nothing)]
-#[case::listed(Seen { is_listed: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::it_says_so(Seen { says_so: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::both(Seen { is_listed: true, says_so: true, is_there: true, ..NONE }, Decision::Begins)]
-#[case::the_same_use(Seen { says_so: true, is_there: true, is_known: true, ..NONE }, Decision::Nothing)]
-#[case::open(Seen { says_so: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
-#[case::open_and_listed(Seen { is_listed: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
-#[case::told_already(Seen { says_so: true, is_there: true, is_known: true, open: Some(3), ..NONE }, Decision::Nothing)]
-#[case::open_but_no_skill(Seen { is_there: true, open: Some(3), ..NONE }, Decision::Nothing)]
-fn what_comes_of_a_use(#[case] seen: Seen, #[case] expected: Decision) {
+#[case::any_skill(UseFacts { is_there: true, ..NONE }, Decision::Nothing)]
+#[case::a_listed_name_that_is_no_skill(UseFacts { is_listed: true, ..NONE }, Decision::Nothing)]
+#[case::listed(UseFacts { is_listed: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::it_says_so(UseFacts { says_so: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::both(UseFacts { is_listed: true, says_so: true, is_there: true, ..NONE }, Decision::Begins)]
+#[case::the_same_use(UseFacts { says_so: true, is_there: true, is_known: true, ..NONE }, Decision::Nothing)]
+#[case::open(UseFacts { says_so: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
+#[case::open_and_listed(UseFacts { is_listed: true, is_there: true, open: Some(3), ..NONE }, Decision::IsOpen(3))]
+#[case::told_already(UseFacts { says_so: true, is_there: true, is_known: true, open: Some(3), ..NONE }, Decision::Nothing)]
+#[case::open_but_no_skill(UseFacts { is_there: true, open: Some(3), ..NONE }, Decision::Nothing)]
+fn a_skill_use_begins_an_effort_or_not(#[case] seen: UseFacts, #[case] expected: Decision) {
     assert_eq!(decide(&seen), expected);
 }
 
@@ -81,8 +81,8 @@ fn what_comes_of_a_use(#[case] seen: Seen, #[case] expected: Decision) {
 #[case::hidden("/-fix", None)]
 fn a_prompt_names(#[case] text: &str, #[case] expected: Option<&str>) {
     let stage = two();
-    let found = of(&typed(&stage, LION, text, Some("p1")), stage.settings());
-    let expected = expected.map(|skill| Use {
+    let found = skill_use(&typed(&stage, LION, text, Some("p1")), stage.settings());
+    let expected = expected.map(|skill| SkillUse {
         skill: skill.to_owned(),
         prompt: "p1".to_owned(),
         is_run: false,
@@ -94,7 +94,7 @@ fn a_prompt_names(#[case] text: &str, #[case] expected: Option<&str>) {
 #[case::prompt(by_prompt)]
 #[case::expansion(expanded)]
 #[case::tool(tool_used)]
-fn it_begins_an_effort_and_one_line_says_so(#[case] way: Way) {
+fn running_a_skill_begins_an_effort_and_says_so(#[case] way: Way) {
     let mut stage = two();
     let toml = "phases = [\"look\", \"mend\"]\npreload = [\"docs/guide.md\"]\nblock_at = 5\n[templates]\nplan = \"plan.md\"\nlog = \"log.md\"\n";
     let files = [("effort.toml", toml), ("plan.md", "# Plan\n"), ("log.md", "## What, why\n")];
@@ -123,7 +123,11 @@ fn it_begins_an_effort_and_one_line_says_so(#[case] way: Way) {
 #[case::front_matter("mend", &[("SKILL.md", FRONT)], true)]
 #[case::plain("mend", &[("SKILL.md", PLAIN)], false)]
 #[case::listed_and_missing("fix", &[], false)]
-fn which_skills_do(#[case] name: &str, #[case] files: &[(&str, &str)], #[case] expected: bool) {
+fn only_listed_or_configured_skills_begin_efforts(
+    #[case] name: &str,
+    #[case] files: &[(&str, &str)],
+    #[case] expected: bool,
+) {
     let mut stage = two();
     there(&mut stage, name, files);
     let event = by_prompt(&stage, LION, name, Some("p1"));
@@ -154,7 +158,7 @@ fn a_prompt_and_what_follows_from_it_are_one_use(#[case] then: Way) {
 }
 
 #[test]
-fn a_client_that_numbers_no_prompts_is_understood_by_the_time() {
+fn without_prompt_ids_the_time_tells_one_use_from_another() {
     let mut stage = two();
     there(&mut stage, "fix", &[("SKILL.md", PLAIN)]);
     let event = by_prompt(&stage, LION, "fix", None);
@@ -176,7 +180,7 @@ fn the_same_skill_again_is_the_users_to_decide() {
     let event = expanded(&stage, LION, "fix", Some("p2"));
     assert_eq!(
         said(&stage.told(&event)),
-        "Effort 1 of skill `fix` in `tasks/2027-01-15-fix` is open, last used 2h ago. Ask the user whether to go on with it (`substrate effort resume 1`) or to start a new one (`substrate effort start fix`), and run that command first."
+        "Effort 1 of skill `fix` in `tasks/2027-01-15-fix` is open, last used 2h ago. Ask the user whether to continue it (`substrate effort resume 1`) or start a new one (`substrate effort start fix`), and run that command first."
     );
     assert_eq!(
         stage.call(&person(), &["effort", "list"], json!({})).unwrap().json["efforts"]
@@ -206,7 +210,7 @@ fn another_skill_begins_its_own_and_the_first_stays_open() {
 }
 
 #[test]
-fn somebody_elses_effort_of_the_same_skill_is_no_matter_while_they_are_there() {
+fn a_running_agents_effort_of_the_same_skill_does_not_matter() {
     let mut stage = two();
     there(&mut stage, "fix", &[("SKILL.md", PLAIN)]);
     for (who, expected) in [(LION, "Effort 1 has begun"), (OTTER, "Effort 2 has begun")] {
@@ -238,7 +242,7 @@ fn a_prompt_that_is_refused_begins_nothing() {
 
 #[rstest]
 #[case::a_subagent(SCOUT)]
-fn a_subagent_begins_none(#[case] who: One) {
+fn a_subagent_begins_no_effort(#[case] who: One) {
     let mut stage = two();
     there(&mut stage, "fix", &[("SKILL.md", PLAIN)]);
     let event = tool_used(&stage, who, "fix", Some("p1"));
@@ -246,7 +250,7 @@ fn a_subagent_begins_none(#[case] who: One) {
 }
 
 #[test]
-fn what_can_not_begin_is_said_with_the_reason() {
+fn an_effort_that_cannot_begin_is_reported_with_the_reason() {
     let mut stage = two();
     there(&mut stage, "mend", &[("effort.toml", "phases = 7")]);
     let event = expanded(&stage, LION, "mend", Some("p1"));
@@ -265,7 +269,7 @@ fn what_can_not_begin_is_said_with_the_reason() {
 
 #[test]
 fn nothing_is_looked_up_for_any_other_event_or_where_efforts_are_off() {
-    use crate::efforts::skill_use::gather;
+    use crate::efforts::start::gather;
     let stage = two();
     let off = with("");
     let plain = typed(&stage, LION, "fix it", None);

@@ -3,7 +3,7 @@
 use super::*;
 use rstest::rstest;
 
-/// A session that its surroundings want to work on that effort.
+/// A session whose environment names the effort.
 fn started_for(stage: &mut Stage, who: One, effort: i64, source: StartSource) -> Outcome {
     let detail = Detail::SessionStart { source, model: None };
     let event =
@@ -20,7 +20,7 @@ fn fix(stage: &mut Stage) -> i64 {
     must(stage, LION, "start", body).json["effort"]["id"].as_i64().unwrap()
 }
 
-/// What the latest window of a session works on.
+/// The effort of a session's latest window.
 fn effort_of(stage: &mut Stage, who: One) -> Value {
     windows(stage, who).last().map_or(Value::Null, |window| window["effort"].clone())
 }
@@ -28,22 +28,22 @@ fn effort_of(stage: &mut Stage, who: One) -> Value {
 const AGAIN: One = One("lion2", None);
 
 #[test]
-fn it_goes_on_with_the_wanted_effort_and_not_with_the_latest() {
+fn a_session_continues_the_effort_it_was_started_for_not_the_latest() {
     let mut stage = two();
     let older = brainstorm(&mut stage);
     fix(&mut stage);
     end(&mut stage, LION);
     let told = said(&started_for(&mut stage, AGAIN, older, StartSource::Startup));
-    assert!(told.starts_with("You work on effort 1: skill `brainstorm`"), "{told}");
+    assert!(told.starts_with("You are working on effort 1: skill `brainstorm`"), "{told}");
     assert_eq!(effort_of(&mut stage, AGAIN), 1);
-    // The conversation goes on, and its agent has begun something else since.
+    // The conversation goes on, and its agent has begun another effort since.
     must(&mut stage, AGAIN, "resume", json!({"id": 2}));
     started_for(&mut stage, AGAIN, older, StartSource::Compact);
     assert_eq!(effort_of(&mut stage, AGAIN), 2);
 }
 
 #[test]
-fn whoever_comes_takes_over_from_an_agent_that_is_gone_with_all_that_it_left() {
+fn a_session_takes_over_from_an_agent_that_is_gone_with_all_it_left() {
     let mut stage = two();
     let effort = brainstorm(&mut stage);
     must(&mut stage, LION, "dehydrate", json!({"text": "Goal: the left door."}));
@@ -84,8 +84,12 @@ enum But {
 #[case::unknown(But::None, 9, "there is no effort 9")]
 #[case::finished(But::Finished, 1, "effort 1 is finished")]
 #[case::elsewhere(But::AnotherProject, 1, "effort 1 belongs to another project")]
-#[case::held(But::OwnerIsThere, 1, "NobleLion is there and works on effort 1")]
-fn what_it_cannot_have_it_is_told(#[case] but: But, #[case] effort: i64, #[case] why: &str) {
+#[case::held(But::OwnerIsThere, 1, "NobleLion is running and works on effort 1")]
+fn a_session_is_told_why_it_cannot_have_an_effort(
+    #[case] but: But,
+    #[case] effort: i64,
+    #[case] why: &str,
+) {
     let mut stage = two();
     brainstorm(&mut stage);
     match but {
@@ -116,7 +120,7 @@ fn a_compaction_that_a_supervisor_turns_into_a_restart_ends_no_window() {
     let outcome = happen(&mut stage, LION, EventKind::PreCompact, auto);
     assert!(outcome.verdict.block.is_some());
     assert_eq!(windows(&mut stage, LION)[0]["ended_ms"], Value::Null, "it was not compacted");
-    // The client is ended, and started anew as the same agent.
+    // The client ends, and restarts as the same agent.
     end(&mut stage, LION);
     let told = said(&started_for(&mut stage, AGAIN, 1, StartSource::Startup));
     assert_eq!(told.matches("> Goal: the left door.").count(), 1, "{told}");
@@ -128,14 +132,14 @@ fn a_compaction_that_a_supervisor_turns_into_a_restart_ends_no_window() {
 }
 
 #[test]
-fn a_new_session_without_anything_left_is_told_what_to_read() {
+fn a_new_session_without_a_payload_is_told_what_to_read() {
     let mut stage = two();
     brainstorm(&mut stage);
     log(&mut stage, LION, "two doors");
     end(&mut stage, LION);
     let told = said(&started_for(&mut stage, AGAIN, 1, StartSource::Startup));
     assert!(
-        told.contains("left no dehydrated context: read `tasks/login/1_BRAINSTORM_LOG.md`"),
+        told.contains("left no dehydrated context. Read `tasks/login/1_BRAINSTORM_LOG.md`"),
         "{told}"
     );
     assert!(told.contains("two doors"), "{told}");

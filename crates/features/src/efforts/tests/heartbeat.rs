@@ -1,7 +1,9 @@
-//! Tool calls between log entries, and the context that fills up.
+//! Tool calls between log entries, and a context that fills up.
 
 use super::*;
-use crate::efforts::calls::{Answer, Late, MAX_DENIALS, MAX_TRIES, Why, is_ours, judge};
+use crate::efforts::heartbeat::{
+    CantLog, LateActor, LateAnswer, MAX_DENIALS, MAX_TRIES, is_ours, judge,
+};
 use rstest::rstest;
 use substrate_core::Need;
 use substrate_core::facts::Found;
@@ -28,7 +30,7 @@ fn the_tenth_call_without_an_entry_is_refused_and_an_entry_opens_the_way() {
 }
 
 #[test]
-fn nobody_is_counted_by_somebody_elses_effort() {
+fn an_agent_is_never_counted_for_anothers_effort() {
     let mut stage = two();
     brainstorm(&mut stage);
     for _ in 0..20 {
@@ -55,7 +57,7 @@ fn subagents_count_for_themselves_and_never_end_their_parent() {
     tool(&mut stage, LION);
     for who in [SCOUT, TESTER] {
         let told = happen(&mut stage, who, EventKind::SubagentStart, Detail::Plain);
-        assert!(said(&told).contains("You help with effort 1"), "{}", said(&told));
+        assert!(said(&told).contains("You are helping with effort 1"), "{}", said(&told));
     }
     for _ in 0..9 {
         assert_eq!(denial(&tool(&mut stage, SCOUT)), None);
@@ -76,7 +78,7 @@ fn subagents_count_for_themselves_and_never_end_their_parent() {
 }
 
 #[test]
-fn whoever_cannot_log_is_let_go_after_a_few_refusals() {
+fn an_actor_that_cannot_log_is_let_go_after_a_few_refusals() {
     let mut stage = two();
     brainstorm(&mut stage);
     happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
@@ -89,11 +91,11 @@ fn whoever_cannot_log_is_let_go_after_a_few_refusals() {
     };
     assert_eq!(refusals(&mut stage), 5);
     log(&mut stage, SCOUT, "now I can");
-    assert_eq!(refusals(&mut stage), 5, "an entry begins the count anew");
+    assert_eq!(refusals(&mut stage), 5, "an entry resets the count");
 }
 
 #[test]
-fn the_calls_of_one_message_are_refused_together_and_that_counts_once() {
+fn parallel_calls_are_refused_together_and_count_once() {
     let mut stage = two();
     brainstorm(&mut stage);
     for _ in 0..9 {
@@ -106,26 +108,30 @@ fn the_calls_of_one_message_are_refused_together_and_that_counts_once() {
         }
         stage.pass(2 * SECOND);
     }
-    assert_eq!(denial(&tool(&mut stage, LION)), None, "whoever never logs is let go all the same");
+    assert_eq!(
+        denial(&tool(&mut stage, LION)),
+        None,
+        "an agent that never logs is let go all the same"
+    );
 }
 
-const LATE: Late =
-    Late { has_shell: false, is_refused: false, n_tried: 0, n_denied: 0, is_beside: false };
-const COUNTED: Answer = Answer::Refused { is_counted: true };
+const LATE: LateActor =
+    LateActor { has_shell: false, is_refused: false, n_tried: 0, n_denied: 0, is_beside: false };
+const COUNTED: LateAnswer = LateAnswer::Refuse { is_counted: true };
 
 #[rstest]
 #[case::the_first_time(LATE, COUNTED)]
-#[case::with_a_shell(Late { has_shell: true, ..LATE }, COUNTED)]
-#[case::beside_another(Late { is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
-#[case::almost(Late { n_denied: MAX_DENIALS - 1, ..LATE }, COUNTED)]
-#[case::without_a_shell(Late { n_denied: MAX_DENIALS, ..LATE }, Answer::Goes(Why::NoShell))]
-#[case::with_one_for_ever(Late { n_denied: 1_000, has_shell: true, ..LATE }, COUNTED)]
-#[case::the_last_of_one_message(Late { n_denied: MAX_DENIALS, is_beside: true, ..LATE }, Answer::Refused { is_counted: false })]
-#[case::not_permitted(Late { is_refused: true, has_shell: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
-#[case::tried(Late { n_tried: MAX_TRIES - 1, has_shell: true, ..LATE }, COUNTED)]
-#[case::tried_in_vain(Late { n_tried: MAX_TRIES, has_shell: true, ..LATE }, Answer::Goes(Why::InVain))]
-#[case::refused_beside_another(Late { is_refused: true, is_beside: true, ..LATE }, Answer::Goes(Why::NotPermitted))]
-fn whoever_has_to_log(#[case] late: Late, #[case] expected: Answer) {
+#[case::with_a_shell(LateActor { has_shell: true, ..LATE }, COUNTED)]
+#[case::beside_another(LateActor { is_beside: true, ..LATE }, LateAnswer::Refuse { is_counted: false })]
+#[case::almost(LateActor { n_denied: MAX_DENIALS - 1, ..LATE }, COUNTED)]
+#[case::without_a_shell(LateActor { n_denied: MAX_DENIALS, ..LATE }, LateAnswer::LetGo(CantLog::NoShell))]
+#[case::with_one_for_ever(LateActor { n_denied: 1_000, has_shell: true, ..LATE }, COUNTED)]
+#[case::the_last_of_one_message(LateActor { n_denied: MAX_DENIALS, is_beside: true, ..LATE }, LateAnswer::Refuse { is_counted: false })]
+#[case::not_permitted(LateActor { is_refused: true, has_shell: true, ..LATE }, LateAnswer::LetGo(CantLog::NotPermitted))]
+#[case::tried(LateActor { n_tried: MAX_TRIES - 1, has_shell: true, ..LATE }, COUNTED)]
+#[case::tried_in_vain(LateActor { n_tried: MAX_TRIES, has_shell: true, ..LATE }, LateAnswer::LetGo(CantLog::InVain))]
+#[case::refused_beside_another(LateActor { is_refused: true, is_beside: true, ..LATE }, LateAnswer::LetGo(CantLog::NotPermitted))]
+fn a_late_actor_is_refused_or_let_go(#[case] late: LateActor, #[case] expected: LateAnswer) {
     assert_eq!(judge(&late), expected);
 }
 
@@ -146,7 +152,7 @@ fn an_actor_with_a_shell_is_refused_until_it_logs() {
         log(&mut stage, who, "found it");
         assert_eq!(denial(&tool(&mut stage, who)), None);
     }
-    // What it can do it can also do in its next window.
+    // An actor with a shell still has it in its next window.
     start(&mut stage, LION, StartSource::Compact);
     let refused = |stage: &mut Stage| {
         stage.pass(2 * SECOND);
@@ -155,7 +161,7 @@ fn an_actor_with_a_shell_is_refused_until_it_logs() {
     assert_eq!((0..40).filter(|_| refused(&mut stage)).count(), 31);
 }
 
-/// What was noted when an actor was let go.
+/// The notes about actors that were let go.
 fn let_go(stage: &mut Stage) -> Vec<String> {
     let shown = must(stage, LION, "show", json!({"messages": true})).json;
     let all = shown["messages"].as_array().unwrap().iter();
@@ -164,7 +170,7 @@ fn let_go(stage: &mut Stage) -> Vec<String> {
 }
 
 #[test]
-fn whoever_is_let_go_is_noted_once_and_a_person_is_told() {
+fn letting_an_actor_go_is_noted_once_and_a_person_is_told() {
     let mut stage = two();
     brainstorm(&mut stage);
     happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain);
@@ -181,7 +187,7 @@ fn whoever_is_let_go_is_noted_once_and_a_person_is_told() {
 }
 
 #[test]
-fn a_log_entry_that_never_comes_about_is_no_reason_to_wait_for_ever() {
+fn an_actor_whose_log_command_always_fails_is_let_go() {
     let mut stage = two();
     brainstorm(&mut stage);
     for _ in 0..9 {
@@ -190,7 +196,7 @@ fn a_log_entry_that_never_comes_about_is_no_reason_to_wait_for_ever() {
     for n in 0..3 {
         stage.pass(2 * SECOND);
         assert!(denial(&tool(&mut stage, LION)).is_some(), "{n}");
-        // A rule of the client refuses it, or it fails: nothing is logged.
+        // The command fails, or a rule of the client refuses it, so nothing is logged.
         assert_eq!(denial(&before(&mut stage, LION, shell("substrate effort log 'x'"))), None);
     }
     stage.pass(2 * SECOND);
@@ -279,7 +285,7 @@ fn our_own_commands_pass(#[case] command: &str, #[case] expected: bool) {
 #[rstest]
 #[case::never("[efforts]\non = true\nwarn_at = 0\nblock_at = 0\n", 40, 0, 0)]
 #[case::early("[efforts]\non = true\nwarn_at = 2\nblock_at = 4\n", 4, 1, 1)]
-fn settings_say_when(
+fn settings_decide_when_a_call_is_refused(
     #[case] toml: &str,
     #[case] n: usize,
     #[case] n_warned: usize,
@@ -310,7 +316,7 @@ fn tool_at(stage: &mut Stage, who: One, used: i64) -> Outcome {
 }
 
 #[test]
-fn a_context_that_fills_up_is_told_once_per_level_and_window() {
+fn a_full_context_is_reported_once_per_level_and_window() {
     let mut stage = with("[efforts]\non = true\nblock_at = 0\nwarn_at = 0\n");
     brainstorm(&mut stage);
     let told = |stage: &mut Stage, used: i64| said(&tool_at(stage, LION, used));
@@ -329,7 +335,7 @@ fn a_context_that_fills_up_is_told_once_per_level_and_window() {
     start(&mut stage, LION, StartSource::Compact);
     assert!(
         told(&mut stage, 150_000).starts_with("Overflow"),
-        "a new window is told anew, and the worst at once"
+        "a new window is warned again, at the highest level"
     );
     assert_eq!(said(&tool_at(&mut stage, SCOUT, 160_000)), "", "a subagent leaves its answer");
 }

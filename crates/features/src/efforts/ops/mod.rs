@@ -1,59 +1,62 @@
 //! The SQL of efforts and tasks.
 
+pub(crate) mod messages;
+pub(crate) mod windows;
+
 use substrate_core::{Db, DbError, Row, Timestamp};
 
 use super::config::Config;
 
 /// One use of a skill.
 #[derive(Clone, Debug)]
-pub(super) struct Effort {
-    pub(super) id: i64,
-    pub(super) task: Task,
-    pub(super) project: String,
-    pub(super) agent: i64,
-    pub(super) skill: String,
-    pub(super) mode: String,
-    pub(super) ordinal: i64,
-    pub(super) phase: String,
-    pub(super) config: Config,
-    pub(super) block_at: i64,
-    /// What a window left for the next, and which window that was.
-    pub(super) payload: Option<String>,
-    pub(super) payload_by: Option<i64>,
-    pub(super) payload_at: Option<Timestamp>,
-    pub(super) payload_claimed: Option<Timestamp>,
-    pub(super) payload_told: Option<Timestamp>,
-    pub(super) started: Timestamp,
-    /// When its agent last logged something, or went on with it.
-    pub(super) used: Timestamp,
-    pub(super) finished: Option<Timestamp>,
+pub(crate) struct Effort {
+    pub(crate) id: i64,
+    pub(crate) task: Task,
+    pub(crate) project: String,
+    pub(crate) agent: i64,
+    pub(crate) skill: String,
+    pub(crate) mode: String,
+    pub(crate) ordinal: i64,
+    pub(crate) phase: String,
+    pub(crate) config: Config,
+    pub(crate) block_at: i64,
+    /// What a window left for the next one, and which window left it.
+    pub(crate) payload: Option<String>,
+    pub(crate) payload_by: Option<i64>,
+    pub(crate) payload_at: Option<Timestamp>,
+    pub(crate) payload_claimed: Option<Timestamp>,
+    pub(crate) payload_told: Option<Timestamp>,
+    pub(crate) started: Timestamp,
+    /// When its agent last logged something or went on with it.
+    pub(crate) used: Timestamp,
+    pub(crate) finished: Option<Timestamp>,
 }
 
-/// A folder in which efforts leave their artifacts.
+/// A folder that holds the artifacts of efforts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(crate) struct Task {
     /// The whole path.
-    pub(super) dir: String,
+    pub(crate) dir: String,
     /// The working tree, and the path below it.
-    pub(super) root: String,
-    pub(super) relative: String,
-    pub(super) title: String,
-    pub(super) keywords: String,
-    pub(super) made: Timestamp,
+    pub(crate) root: String,
+    pub(crate) relative: String,
+    pub(crate) title: String,
+    pub(crate) keywords: String,
+    pub(crate) made: Timestamp,
 }
 
-/// An effort that is going to begin.
+/// An effort that is about to begin.
 #[derive(Debug)]
-pub(super) struct New<'a> {
-    pub(super) task: &'a str,
-    pub(super) project: &'a str,
-    pub(super) agent: i64,
-    pub(super) skill: &'a str,
-    pub(super) mode: &'a str,
-    pub(super) phase: &'a str,
-    pub(super) config: &'a Config,
-    pub(super) warn_at: i64,
-    pub(super) block_at: i64,
+pub(crate) struct NewEffort<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) project: &'a str,
+    pub(crate) agent: i64,
+    pub(crate) skill: &'a str,
+    pub(crate) mode: &'a str,
+    pub(crate) phase: &'a str,
+    pub(crate) config: &'a Config,
+    pub(crate) warn_at: i64,
+    pub(crate) block_at: i64,
 }
 
 macro_rules! columns {
@@ -64,11 +67,11 @@ macro_rules! columns {
     };
 }
 
-/// Begins an effort; its number.
-pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i64, DbError> {
+/// Begins an effort and returns its number.
+pub(crate) fn begin(db: &mut dyn Db, new: &NewEffort<'_>, now: Timestamp) -> Result<i64, DbError> {
     let metadata = serde_json::to_string(new.config)
         .map_err(|error| DbError::Other { detail: format!("an effort's metadata: {error}") })?;
-    // Apart, since every tool call looks at them.
+    // In a column of their own, because every tool call reads them.
     let guards = match new.config.guards.as_slice() {
         [] => String::new(),
         guards => serde_json::to_string(guards)
@@ -98,7 +101,7 @@ pub(super) fn begin(db: &mut dyn Db, new: &New<'_>, now: Timestamp) -> Result<i6
     id.ok_or_else(|| DbError::Other { detail: "an effort was not made".to_owned() })
 }
 
-pub(super) fn one(db: &mut dyn Db, id: i64) -> Result<Option<Effort>, DbError> {
+pub(crate) fn one(db: &mut dyn Db, id: i64) -> Result<Option<Effort>, DbError> {
     let sql = concat!(
         "select ",
         columns!(),
@@ -107,21 +110,21 @@ pub(super) fn one(db: &mut dyn Db, id: i64) -> Result<Option<Effort>, DbError> {
     db.first(sql, &[id.into()], effort)
 }
 
-pub(super) const ACTIVE: &str =
+pub(crate) const ACTIVE: &str =
     "select id from efforts where agent = $1 and project = $2 and finished_ms is null
      order by used_ms desc limit 1";
 
-/// The effort that an agent worked on last in a project, and has not finished.
-pub(super) fn active(db: &mut dyn Db, agent: i64, project: &str) -> Result<Option<i64>, DbError> {
+/// The unfinished effort that an agent worked on last in a project.
+pub(crate) fn active(db: &mut dyn Db, agent: i64, project: &str) -> Result<Option<i64>, DbError> {
     db.first(ACTIVE, &[agent.into(), project.into()], |row| row.int(0))
 }
 
-pub(super) const UNFINISHED: &str =
+pub(crate) const UNFINISHED: &str =
     "select id, agent from efforts where project = $1 and finished_ms is null and ($2 is null or skill = $2)
      order by used_ms desc limit 50";
 
-/// The efforts of a project that are not finished (of one skill, or of all) with their agents, the one used last first.
-pub(super) fn unfinished(
+/// A project's unfinished efforts with their agents, the most recently used first. Of one skill, or of all.
+pub(crate) fn unfinished(
     db: &mut dyn Db,
     project: &str,
     skill: Option<&str>,
@@ -130,19 +133,19 @@ pub(super) fn unfinished(
 }
 
 /// Whether an agent has an effort, finished or not.
-pub(super) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
+pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
     let sql = "select 1 from efforts where agent = $1 limit 1";
     Ok(db.first(sql, &[agent.into()], |row| row.int(0))?.is_some())
 }
 
 /// The number of the effort that begins next.
-pub(super) fn next_id(db: &mut dyn Db) -> Result<i64, DbError> {
+pub(crate) fn next_id(db: &mut dyn Db) -> Result<i64, DbError> {
     let found = db.first("select coalesce(max(id), 0) + 1 from efforts", &[], |row| row.int(0))?;
     Ok(found.unwrap_or(1))
 }
 
-/// The newest efforts: of a project or of all, finished ones too or not.
-pub(super) fn list(
+/// The newest efforts, of one project or of all.
+pub(crate) fn list(
     db: &mut dyn Db,
     project: Option<&str>,
     with_finished: bool,
@@ -158,8 +161,8 @@ pub(super) fn list(
     db.rows(sql, &[project.into(), i64::from(with_finished).into(), limit.into()], effort)
 }
 
-/// The efforts of a task, in their order.
-pub(super) fn of_task(db: &mut dyn Db, dir: &str) -> Result<Vec<Effort>, DbError> {
+/// The efforts of a task, in order.
+pub(crate) fn of_task(db: &mut dyn Db, dir: &str) -> Result<Vec<Effort>, DbError> {
     let sql = concat!(
         "select ",
         columns!(),
@@ -168,12 +171,12 @@ pub(super) fn of_task(db: &mut dyn Db, dir: &str) -> Result<Vec<Effort>, DbError
     db.rows(sql, &[dir.into()], effort)
 }
 
-pub(super) fn set_phase(db: &mut dyn Db, id: i64, phase: &str) -> Result<(), DbError> {
+pub(crate) fn set_phase(db: &mut dyn Db, id: i64, phase: &str) -> Result<(), DbError> {
     db.execute("update efforts set phase = $2 where id = $1", &[id.into(), phase.into()])?;
     Ok(())
 }
 
-pub(super) fn set_config(db: &mut dyn Db, id: i64, config: &Config) -> Result<(), DbError> {
+pub(crate) fn set_config(db: &mut dyn Db, id: i64, config: &Config) -> Result<(), DbError> {
     let metadata = serde_json::to_string(config)
         .map_err(|error| DbError::Other { detail: format!("an effort's metadata: {error}") })?;
     db.execute(
@@ -183,8 +186,8 @@ pub(super) fn set_config(db: &mut dyn Db, id: i64, config: &Config) -> Result<()
     Ok(())
 }
 
-/// The agent goes on with it.
-pub(super) fn used(db: &mut dyn Db, id: i64, agent: i64, now: Timestamp) -> Result<(), DbError> {
+/// The agent goes on with the effort, or takes it over.
+pub(crate) fn used(db: &mut dyn Db, id: i64, agent: i64, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update efforts set agent = $2, used_ms = $3 where id = $1",
         &[id.into(), agent.into(), now.0.into()],
@@ -192,7 +195,7 @@ pub(super) fn used(db: &mut dyn Db, id: i64, agent: i64, now: Timestamp) -> Resu
     Ok(())
 }
 
-pub(super) fn finish(db: &mut dyn Db, id: i64, now: Timestamp) -> Result<(), DbError> {
+pub(crate) fn finish(db: &mut dyn Db, id: i64, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update efforts set finished_ms = $2, n_pending = 0 where id = $1",
         &[id.into(), now.0.into()],
@@ -201,8 +204,8 @@ pub(super) fn finish(db: &mut dyn Db, id: i64, now: Timestamp) -> Result<(), DbE
     Ok(())
 }
 
-/// Makes the task of a folder, if there is none.
-pub(super) fn ensure_task(db: &mut dyn Db, task: &Task, project: &str) -> Result<(), DbError> {
+/// Makes the task of a folder, unless it exists.
+pub(crate) fn ensure_task(db: &mut dyn Db, task: &Task, project: &str) -> Result<(), DbError> {
     db.execute(
         "insert into tasks (dir, project, root, relative, title, keywords, made_ms)
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (dir) do nothing",
@@ -219,7 +222,7 @@ pub(super) fn ensure_task(db: &mut dyn Db, task: &Task, project: &str) -> Result
     Ok(())
 }
 
-pub(super) fn task(db: &mut dyn Db, dir: &str) -> Result<Option<Task>, DbError> {
+pub(crate) fn task(db: &mut dyn Db, dir: &str) -> Result<Option<Task>, DbError> {
     db.first(
         "select dir, root, relative, title, keywords, made_ms from tasks where dir = $1",
         &[dir.into()],
@@ -227,8 +230,8 @@ pub(super) fn task(db: &mut dyn Db, dir: &str) -> Result<Option<Task>, DbError> 
     )
 }
 
-/// The newest tasks, each with how many efforts it has and how many are active.
-pub(super) fn tasks(
+/// The newest tasks, each with the number of its efforts and of its unfinished ones.
+pub(crate) fn tasks(
     db: &mut dyn Db,
     project: Option<&str>,
     limit: i64,
@@ -243,8 +246,8 @@ pub(super) fn tasks(
     )
 }
 
-/// Changes what is given.
-pub(super) fn set_task(
+/// Changes the values that are given.
+pub(crate) fn set_task(
     db: &mut dyn Db,
     dir: &str,
     title: Option<&str>,
