@@ -7,7 +7,7 @@ use substrate_clients::claude_code::install::SETTINGS;
 use substrate_core::{Db, DbError};
 use substrate_store::Readers;
 
-use crate::cli::guard;
+use crate::cli::commit_hook;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::fsx;
@@ -43,7 +43,7 @@ pub(crate) fn look(env: &Env, home: &Home, dir: &Path) -> Remnants {
     let projects = read(home, |db| substrate_features::projects(db, MAX_PROJECTS));
     Remnants {
         tmux: sockets,
-        guards: guard::installed(home, env, &projects),
+        guards: commit_hook::installed(home, env, &projects),
         status_lines: settings_files(env, home, dir)
             .into_iter()
             .filter(|file| matches!(without_status_line(file), Ok(Some(_))))

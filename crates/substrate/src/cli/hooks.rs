@@ -10,7 +10,7 @@ use substrate_clients::claude_code::install::plan;
 use substrate_clients::install::{Entry, What};
 use substrate_core::Format;
 
-use super::standing::{self, Fits};
+use super::audience::{self, Fits};
 use super::{Context, ask, call, say};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Change, Manifest, Plan, Profiles, Request, Scope, State};
@@ -135,7 +135,7 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
 
 /// The permission rules for what agents may run.
 pub(super) fn rules() -> Vec<String> {
-    let all = standing::for_agents(&super::command());
+    let all = audience::for_agents(&super::command());
     all.iter().map(|(words, fits)| plan::rule(words, *fits == Fits::Beginning)).collect()
 }
 

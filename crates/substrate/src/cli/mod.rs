@@ -3,13 +3,11 @@
 mod ask;
 mod call;
 mod config;
-mod config_set;
 mod daemon;
 mod db;
 mod doctor;
-mod explain;
-mod explained;
-pub(crate) mod guard;
+mod hook;
+pub(crate) mod commit_hook;
 mod hooks;
 mod lines;
 mod local;
@@ -20,7 +18,7 @@ mod scratchpad;
 #[cfg(test)]
 mod seeds;
 mod setup;
-mod standing;
+mod audience;
 mod tmux;
 mod verbs;
 
@@ -75,7 +73,7 @@ fn dispatch(matches: &ArgMatches) -> Result<ExitCode> {
         return Err(AppError::new(Kind::User, format!("there is no folder `{dir}`"))
             .hint("`--project-dir` takes the folder of a project"));
     }
-    standing::admit(&context, matches)?;
+    audience::admit(&context, matches)?;
     match matches.subcommand() {
         Some(("run", inner)) => run::run(context, inner),
         _ => one(context, matches).map(|()| ExitCode::SUCCESS),
@@ -106,12 +104,12 @@ fn one(context: Context, matches: &ArgMatches) -> Result<()> {
         Some(("daemon", matches)) => daemon::run(context, matches),
         Some(("db", matches)) => db::run(&context, matches),
         Some(("config", matches)) => config::run(&context, matches),
-        Some(("hook", matches)) => explain::run(&context, matches),
+        Some(("hook", matches)) => hook::run(&context, matches),
         Some(("hooks", matches)) => hooks::run(&context, matches),
         // The one command of the group that is about git's files and not about the database.
         Some(("locks", matches)) if matches.subcommand_name() == Some("guard") => {
             let inner = matches.subcommand_matches("guard").unwrap_or(matches);
-            guard::run(&context, inner)
+            commit_hook::run(&context, inner)
         }
         // These work on the project's files; where they are is the feature's own verb.
         Some(("scratchpad", matches)) if matches.subcommand_name() != Some("path") => {
@@ -154,7 +152,7 @@ pub(crate) fn command() -> Command {
         .subcommand(daemon::command())
         .subcommand(db::command())
         .subcommand(config::command())
-        .subcommand(explain::command())
+        .subcommand(hook::command())
         .subcommand(hooks::command())
         .subcommand(run::command())
         .subcommands(setup::commands())
@@ -167,7 +165,7 @@ pub(crate) fn command() -> Command {
         .subcommand(Command::new("version").about("Which version this is"))
         .subcommand(Command::new("__reference").hide(true));
     verbs::add(root)
-        .mut_subcommand("locks", |locks| locks.subcommand(guard::command()))
+        .mut_subcommand("locks", |locks| locks.subcommand(commit_hook::command()))
         .mut_subcommand("scratchpad", scratchpad::commands)
 }
 
@@ -226,7 +224,7 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
-        inside_client: standing::says_inside(env),
+        inside_client: audience::says_inside(env),
         // Whoever runs the verb knows its projects.
         project: String::new(),
         request: hex(proc::random_id()),

@@ -6,7 +6,7 @@ use clap::Command;
 use substrate_core::redact::{ABOUT, FORMS};
 use substrate_core::settings::Key;
 
-use super::standing;
+use super::audience;
 use crate::error::Kind;
 
 /// The variables that change what Substrate does.
@@ -76,7 +76,7 @@ fn commands(out: &mut String, command: &Command, path: &str) {
         let _infallible =
             writeln!(out, "### `substrate{path}`\n\n{}.\n", about.trim_end_matches('.'));
         let words: Vec<&str> = path.split_whitespace().collect();
-        if let Some(audience) = standing::audience(&words).filter(|_| !inner.has_subcommands()) {
+        if let Some(audience) = audience::audience(&words).filter(|_| !inner.has_subcommands()) {
             let _infallible = writeln!(out, "{}.\n", audience.words());
         }
         let flags: Vec<_> = inner

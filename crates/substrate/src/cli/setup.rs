@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
-use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, say, tmux};
+use super::{Context, ask, call, daemon, commit_hook, doctor, hooks as hooks_command, say, tmux};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
 use crate::{remnants, ui};
@@ -95,7 +95,7 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         note(tmux::leave(context, socket));
     }
     for hooks in &left.guards {
-        let done = guard::take_out(&context.home, hooks);
+        let done = commit_hook::take_out(&context.home, hooks);
         if done.is_ok() {
             ui::talk(&format!("{}: our git guard is gone\n", hooks.display()));
         }

@@ -383,7 +383,7 @@ fn no_hostile_repository_runs_a_program(#[values(0, 1, 2, 3, 4, 5)] part: usize)
         let status = answer("git", &dir, GitQuestion::Status, soon());
         let log = answer("git", &dir, GitQuestion::Log { n: 3 }, soon());
         assert!(!repo.has_run(), "{name}: {status:?} {log:?}");
-        let guard = crate::cli::guard::asks(&repo.asked);
+        let guard = crate::cli::commit_hook::asks(&repo.asked);
         assert!(!repo.has_run(), "{name}: the guard of commits: {guard:?}");
         repo.asked_plainly();
         assert_eq!(repo.has_run(), *plainly == Runs, "{name}: a plain git");

@@ -1,5 +1,7 @@
 //! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
 
+mod explained;
+
 use std::io::Read as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,7 +12,7 @@ use substrate_core::verdict::Permission;
 use substrate_core::{EventKind, Fate, Wished};
 use substrate_store::{Durability, Writer};
 
-use super::{Context, explained, say};
+use super::{Context, say};
 use crate::config::SettingsFiles;
 use crate::daemon::{self, Lock};
 use crate::error::{AppError, Kind, Result};

@@ -1,12 +1,14 @@
 //! `substrate config [list|check|get KEY|set KEY VALUE|edit]`
 
+mod set;
+
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value as Json, json};
 use substrate_core::settings::{Effective, Problem, Table, Value};
 
-use super::{Context, call, config_set, say};
+use super::{Context, call, say};
 use crate::config::SettingsFiles;
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
@@ -29,13 +31,13 @@ pub(super) fn command() -> Command {
         .subcommand(
             Command::new("check").about("What is wrong with the settings files, by file and line"),
         )
-        .subcommands(config_set::commands())
+        .subcommands(set::commands())
 }
 
 pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     match matches.subcommand() {
-        Some(("set", flags)) => return config_set::set(context, flags),
-        Some(("edit", flags)) => return config_set::edit(context, flags),
+        Some(("set", flags)) => return set::set(context, flags),
+        Some(("edit", flags)) => return set::edit(context, flags),
         _ => {}
     }
     let settings = SettingsFiles::new(context.home.config()).at(call::dir(context));

@@ -7,7 +7,7 @@ use serde_json::json;
 use substrate_core::settings::{Key, Kind as Shape, Layer, Scope};
 use substrate_core::text::nearest;
 
-use super::{Context, call, config, say};
+use super::super::{Context, call, say};
 use crate::config::root_of;
 use crate::error::{AppError, Kind, Result};
 use crate::{fsx, hooks, proc, ui};
@@ -150,7 +150,7 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let layer = Layer::read(scope, &name, &text, &substrate_features::keys());
     say::to_programs(
         context,
-        &json!({"file": path, "problems": config::problems(&layer.problems)}),
+        &json!({"file": path, "problems": super::problems(&layer.problems)}),
     );
     for problem in &layer.problems {
         ui::talk(&format!("{problem}\n  {}\n", problem.hint));
