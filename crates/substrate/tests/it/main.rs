@@ -13,6 +13,8 @@ mod custom_hooks;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod efforts;
@@ -100,6 +102,8 @@ mod session_logs;
 mod settings;
 #[cfg(test)]
 mod start;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]

@@ -3,91 +3,97 @@
 mod set;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use substrate_core::settings::{Effective, Problem, Table, Value};
+use substrate_core::{Audience, Settings};
 
-use super::{Context, call, say};
+use super::table::Definition;
+use super::{Context, call, print};
 use crate::config::SettingsFiles;
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
-pub(super) fn command() -> Command {
-    Command::new("config")
-        .about("The settings in force, and where each comes from")
-        .subcommand(
-            Command::new("list")
-                .about("Every key, its value, and where it comes from (the default)"),
-        )
-        .subcommand(
-            Command::new("get").about("One key's value").arg(
-                Arg::new("key")
-                    .required(true)
-                    .value_name("KEY")
-                    .help("Its name, e.g. `journal.max_age`"),
-            ),
-        )
-        .subcommand(
-            Command::new("check").about("What is wrong with the settings files, by file and line"),
-        )
-        .subcommands(set::commands())
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["config", "list"],
+        Audience::Both,
+        "List every setting, its value, and where it comes from",
+        list,
+    )
+    .by_default(),
+    Definition::new(&["config", "get"], Audience::Both, "Print the value of one setting", get)
+        .taking(|command| command.arg(set::key())),
+    Definition::new(
+        &["config", "check"],
+        Audience::Both,
+        "Report mistakes in the settings files by file and line",
+        check,
+    ),
+    Definition::new(
+        &["config", "set"],
+        Audience::User,
+        "Change one setting and leave the rest of the file as it is",
+        set::set,
+    )
+    .taking(set::set_flags),
+    Definition::new(
+        &["config", "edit"],
+        Audience::User,
+        "Open a settings file in your editor, then check it",
+        set::edit,
+    )
+    .taking(set::edit_flags),
+];
+
+fn settings(context: &Context) -> Arc<Settings> {
+    SettingsFiles::new(context.home.config()).at(call::dir(context))
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    match matches.subcommand() {
-        Some(("set", flags)) => return set::set(context, flags),
-        Some(("edit", flags)) => return set::edit(context, flags),
-        _ => {}
-    }
-    let settings = SettingsFiles::new(context.home.config()).at(call::dir(context));
-    match matches.subcommand() {
-        Some(("check", _)) => {
-            let problems = problems(&settings.problems);
-            let n = problems.len();
-            say::result(context, &json!({"problems": problems}), || {
-                let told = |problem: &Problem| format!("{problem}\n  {}\n", problem.hint);
-                settings.problems.iter().map(told).collect()
-            });
-            if n > 0 {
-                return Err(AppError::new(
-                    Kind::State,
-                    format!(
-                        "{n} problem{} in the settings; the rest is in force",
-                        if n == 1 { "" } else { "s" }
-                    ),
-                )
-                .hint("mend the lines named above; nothing has to be restarted"));
-            }
-            ui::talk("the settings are fine\n");
-            Ok(())
+fn list(context: &Context, _: &ArgMatches) -> Result<()> {
+    let settings = settings(context);
+    let all: Json = settings.iter().map(|(name, found)| as_json(name, found)).collect();
+    print::result(context, &all, || {
+        let wide = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let mut out = String::new();
+        for (name, found) in settings.iter() {
+            let origin = found.origin.as_deref().unwrap_or(found.scope.name());
+            let _infallible = writeln!(out, "{name:<wide$} = {:<24} # {origin}", text(name, found));
         }
-        Some(("get", flags)) => {
-            let key = flags.get_one::<String>("key").map_or("", String::as_str);
-            let found = settings.get(key).ok_or_else(|| {
-                AppError::new(Kind::User, format!("there is no setting `{key}`"))
-                    .hint("`substrate config` lists them all")
-            })?;
-            say::result(context, &as_json(key, found), || format!("{}\n", text(key, found)));
-            Ok(())
-        }
-        _ => {
-            let all: Json = settings.iter().map(|(name, found)| as_json(name, found)).collect();
-            say::result(context, &all, || {
-                let mut out = String::new();
-                for (name, found) in settings.iter() {
-                    let origin = found.origin.as_deref().unwrap_or(found.scope.name());
-                    let _infallible =
-                        writeln!(out, "{name:<22} = {:<24} # {origin}", text(name, found));
-                }
-                out
-            });
-            Ok(())
-        }
-    }
+        out
+    });
+    Ok(())
 }
 
-/// What is wrong with settings files, for programs.
+fn get(context: &Context, flags: &ArgMatches) -> Result<()> {
+    let settings = settings(context);
+    let key = flags.get_one::<String>("key").map_or("", String::as_str);
+    let found = settings.get(key).ok_or_else(|| set::unknown(key))?;
+    print::result(context, &as_json(key, found), || format!("{}\n", text(key, found)));
+    Ok(())
+}
+
+fn check(context: &Context, _: &ArgMatches) -> Result<()> {
+    let settings = settings(context);
+    let problems = problems(&settings.problems);
+    let n = problems.len();
+    print::result(context, &json!({"problems": problems}), || {
+        let told = |problem: &Problem| format!("{problem}\n  {}\n", problem.hint);
+        settings.problems.iter().map(told).collect()
+    });
+    if n > 0 {
+        let s = if n == 1 { "" } else { "s" };
+        let message = format!("{n} problem{s} in the settings; the rest is in force");
+        return Err(AppError::new(Kind::State, message)
+            .hint("fix the lines named above; nothing has to be restarted"));
+    }
+    ui::talk("the settings are fine\n");
+    Ok(())
+}
+
+/// Problems of settings files, for programs.
 pub(super) fn problems(all: &[Problem]) -> Vec<Json> {
     let one = |problem: &Problem| json!({"file": problem.file, "line": problem.line, "message": problem.message, "hint": problem.hint});
     all.iter().map(one).collect()
@@ -103,7 +109,7 @@ fn as_json(name: &str, found: &Effective) -> Json {
     };
     let mut json =
         json!({"key": name, "value": value, "scope": found.scope.name(), "origin": found.origin});
-    // Milliseconds or bytes; a settings file has them in other words.
+    // Milliseconds or bytes. A settings file writes them as `7d` or `10MB`.
     if let Value::Int(number) = found.value
         && let Some(text) = written(name, number)
     {
@@ -118,7 +124,7 @@ fn written(name: &str, number: i64) -> Option<String> {
     keys.iter().find(|key| key.name == name)?.kind.written(number)
 }
 
-/// As in a settings file.
+/// As a settings file has it.
 fn text(name: &str, found: &Effective) -> String {
     match &found.value {
         Value::Bool(on) => on.to_string(),
