@@ -84,7 +84,7 @@ fn one(name: &'static str, path: &[&'static str]) -> Command {
     let place = layout::places().iter().find(|place| place.path == path);
     let is_group = |place: &Place| place.path.len() > path.len() && place.path.starts_with(path);
     let is_group = layout::places().iter().any(is_group);
-    let shown = place.map_or(path, Place::shown);
+    let shown = place.map_or(path, |place| place.shown());
     let command = Command::new(name).hide(layout::is_hidden(path)).disable_help_subcommand(true);
     let command = with_examples(command, shown);
     if !is_group {
