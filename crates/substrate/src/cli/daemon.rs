@@ -86,12 +86,10 @@ pub(super) fn start(context: &Context) -> Result<Value> {
                 std::thread::sleep(Duration::from_millis(5));
             }
             _ => {
-                return Err(AppError::new(Kind::Daemon, "the daemon did not start").hint(
-                    format!(
-                        "its log is in `{}`; `substrate daemon run` shows what it says",
-                        context.home.logs().display()
-                    ),
-                ));
+                return Err(AppError::new(Kind::Daemon, "the daemon did not start").hint(format!(
+                    "its log is in `{}`; `substrate daemon run` shows what it says",
+                    context.home.logs().display()
+                )));
             }
         }
     };

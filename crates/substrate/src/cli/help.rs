@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
         .args(global_flags());
     let root = below(root, &[]);
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{HEADER}{GLOBAL}:{HEADER:#}\n{{options}}\n\n{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{HEADER}{GLOBAL}:{HEADER:#}\n{{options}}{{after-help}}",
         headings(&root)
     );
     root.help_template(template)
@@ -96,9 +96,9 @@ fn one(name: &'static str, path: &[&'static str]) -> Command {
             && place.path.split_last().is_some_and(|(_, group)| group == path)
     };
     let alone = place.or_else(|| layout::places().iter().find(is_default));
-    let command = command.about(layout::about(path)).args_conflicts_with_subcommands(true);
+    let command = command.about(layout::about(path));
     let command = match alone {
-        Some(place) => (place.definition.flags)(command),
+        Some(place) => (place.definition.flags)(command.args_conflicts_with_subcommands(true)),
         None => command.subcommand_required(true).arg_required_else_help(true),
     };
     below(command, path)
@@ -120,9 +120,15 @@ pub(super) fn global_flags() -> Vec<Arg> {
         flag("session-id", "ID", "Act for this session (default: $CLAUDE_SESSION_ID)"),
         flag("agent", "NAME", "Act as this agent (default: $AGENT_ID)"),
         flag("project-dir", "DIR", "Act in this project (default: the current folder's)"),
-        flag("format", "FORMAT", "Print text for people or JSON for programs")
-            .value_parser(clap::value_parser!(Format))
-            .default_value("text"),
+        flag(
+            "format",
+            "FORMAT",
+            "Print text (the default), json, context (for a model) or hook (for a client)",
+        )
+        .value_parser(clap::value_parser!(Format))
+        .default_value("text")
+        .hide_default_value(true)
+        .hide_possible_values(true),
         Arg::new("verbose")
             .short('v')
             .long("verbose")

@@ -252,12 +252,10 @@ fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(AppError::new(Kind::User, format!("{} exists already", place.path)).hint(
-                format!(
-                    "add to it; `substrate scratchpad check {}` says what it lacks",
-                    place.folder
-                ),
-            ))
+            Err(AppError::new(Kind::User, format!("{} exists already", place.path)).hint(format!(
+                "add to it; `substrate scratchpad check {}` says what it lacks",
+                place.folder
+            )))
         }
         Err(error) => Err(refused(path, &error)),
     }

@@ -100,9 +100,11 @@ mod tests {
             log.write(format!("2026-01-0{day}"), b"two\n").unwrap();
         }
         let entries = std::fs::read_dir(folder.path().join("logs")).unwrap().flatten();
-        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
-        let expected: Vec<String> = (3..=9).map(|day| format!("daemon.2026-01-0{day}.log")).collect();
+        let expected: Vec<String> =
+            (3..=9).map(|day| format!("daemon.2026-01-0{day}.log")).collect();
         assert_eq!(names, expected);
         let last = folder.path().join("logs").join(&expected[6]);
         assert_eq!(std::fs::read_to_string(last).unwrap(), "one\ntwo\n");

@@ -28,12 +28,12 @@ const STATES: &[(&str, &[&str])] = &[
             "blocked",
         ],
     ),
-    (YELLOW, &["ask", "warn", "warning", "waiting", "stale", "urgent", "note", "compacting"]),
+    (YELLOW, &["ask", "warn", "warning", "waiting", "stale", "urgent", "compacting"]),
     (
         GREEN,
         &["ok", "allow", "allowed", "working", "running", "active", "busy", "done", "on", "online"],
     ),
-    (CYAN, &["hint", "context", "notice", "mail", "claimed", "checked"]),
+    (CYAN, &["hint", "note", "context", "notice", "mail", "claimed", "checked"]),
     (DIM, &["gone", "offline", "idle", "ended", "off", "queued", "finished", "caused by"]),
 ];
 

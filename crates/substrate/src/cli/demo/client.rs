@@ -55,22 +55,22 @@ impl Event {
 }
 
 impl Call {
-    fn new(tool: &str, input: Value) -> Self {
+    fn new(tool: &str, input: &Value) -> Self {
         Self {
             fields: json!({"tool_name": tool, "tool_input": input, "tool_use_id": "toolu_demo"}),
         }
     }
 
     pub(super) fn edit(file: &Path) -> Self {
-        Self::new("Edit", json!({"file_path": file, "old_string": "a", "new_string": "b"}))
+        Self::new("Edit", &json!({"file_path": file, "old_string": "a", "new_string": "b"}))
     }
 
     pub(super) fn read(file: &Path) -> Self {
-        Self::new("Read", json!({"file_path": file}))
+        Self::new("Read", &json!({"file_path": file}))
     }
 
     pub(super) fn shell(command: &str) -> Self {
-        Self::new("Bash", json!({"command": command, "description": "demo"}))
+        Self::new("Bash", &json!({"command": command, "description": "demo"}))
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn play(teller: &Teller<'_>) -> Result<()> {
     mail(teller, &otter, &heron, &names)?;
     subagent(teller, &otter)?;
     woken(teller, &otter, &heron, &names)?;
-    fleet(teller)?;
+    fleet(teller, &heron)?;
     teller.tell(&otter, Event::SessionEnd, "leaves", json!({"reason": "prompt_input_exit"}))?;
     teller.tell(&heron, Event::SessionEnd, "leaves", json!({"reason": "other"}))?;
     teller.say("");
@@ -86,7 +86,8 @@ fn lease(teller: &Teller<'_>, otter: &Actor<'_>, heron: &Actor<'_>) -> Result<()
     expect(
         teller.tool(heron, &Call::edit(&parser), "wants to edit it too")?,
         "the lease did not hold",
-    )
+    )?;
+    teller.person(&["locks"])
 }
 
 fn guard(teller: &Teller<'_>, heron: &Actor<'_>) -> Result<()> {
@@ -121,7 +122,6 @@ fn subagent(teller: &Teller<'_>, otter: &Actor<'_>) -> Result<()> {
         "reads the change",
     )?;
     teller.shell(otter, &["agent", "discover"])?;
-    teller.person(&["agent", "list"])?;
     teller.tell(&reviewer, Event::SubagentStop, "is done", stopping(false, "Looks good."))?;
     Ok(())
 }
@@ -137,15 +137,13 @@ fn woken(teller: &Teller<'_>, otter: &Actor<'_>, heron: &Actor<'_>, names: &Name
     let waiter = teller.wait(otter, "is idle; its terminal is free for you")?;
     let begun = Instant::now();
     teller.shell(heron, &["send", &names.otter, "The docs are done. Please review them."])?;
-    teller.woken(waiter, begun)?;
-    teller.shell(otter, &["inbox"])?;
-    Ok(())
+    teller.woken(waiter, begun)
 }
 
-fn fleet(teller: &Teller<'_>) -> Result<()> {
+fn fleet(teller: &Teller<'_>, heron: &Actor<'_>) -> Result<()> {
     teller.scene("7. The fleet at a glance");
+    teller.tell(heron, Event::Stop, "ends its turn", stopping(false, "The docs are done."))?;
     teller.person(&["fleet"])?;
-    teller.person(&["locks"])?;
     teller.person(&["journal", "list", "--verdict", "deny"])
 }
 

@@ -16,6 +16,9 @@ use crate::ui;
 /// The width of the column that says who acts.
 const WHO: usize = 12;
 
+/// The longest line of prose.
+const WIDTH: usize = 100;
+
 pub(super) struct Teller<'a> {
     pub(super) sandbox: &'a Sandbox,
     /// Print while it happens.
@@ -208,10 +211,14 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Lines below the actor's.
+    /// Lines below the actor's, wrapped unless they are a table.
     fn quote(&self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            self.say(&format!("{:<WHO$}  {line}", ""));
+            let is_table = line.trim_start().contains("  ");
+            let width = if is_table { usize::MAX } else { WIDTH - WHO - 2 };
+            for line in wrapped(line, width) {
+                self.say(&format!("{:<WHO$}  {line}", ""));
+            }
         }
     }
 }
@@ -229,6 +236,21 @@ fn feed(process: &mut Child, payload: &[u8]) {
     }
 }
 
+/// The line in pieces of at most `width` characters, broken between words.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut out = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let last = out.last_mut().map_or(0, |last| last.chars().count());
+        if last > 0 && last.saturating_add(word.trim_end().chars().count()) > width {
+            out.push(String::new());
+        }
+        if let Some(last) = out.last_mut() {
+            last.push_str(word);
+        }
+    }
+    out.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
 /// As a person would type it.
 fn typed(args: &[&str]) -> String {
     let quoted = |arg: &&str| {
@@ -241,4 +263,21 @@ fn typed(args: &[&str]) -> String {
 fn went_wrong(what: &str) -> AppError {
     AppError::new(Kind::Internal, format!("the demo went wrong: {what}"))
         .hint("nothing of yours was touched; `substrate doctor` checks your installation")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("  averylongword x", 5), ["", "averylongword", "x"]);
+        assert_eq!(wrapped("a  b", usize::MAX), ["a  b"]);
+    }
+
+    #[test]
+    fn arguments_with_spaces_are_quoted() {
+        assert_eq!(typed(&["send", "A", "two words"]), "substrate send A \"two words\"");
+    }
 }
