@@ -3,7 +3,6 @@
 mod args;
 mod bench;
 mod client_names;
-mod demo;
 mod dist;
 mod docs;
 mod frames;
@@ -27,7 +26,6 @@ use say::say;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  demo                              a small fleet through the real hook, in a sandbox
   docs                              write docs/reference.md
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
@@ -51,7 +49,6 @@ fn main() -> ExitCode {
     let mut args = Args::of_this_process();
     let command = args.word();
     let done = match command.as_deref() {
-        Some("demo") => demo::run(args),
         Some("dist") => dist::run(args),
         Some("docs") => docs::run(args),
         Some("tidy") => tidy::run(args),

@@ -5,12 +5,30 @@ use std::fmt::Write as _;
 use jiff::tz::{Offset, TimeZone};
 use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
-use substrate_core::time::Took;
+use substrate_core::time::{Ago, Timestamp, Took};
 
 use super::ops::JournalRow;
 
+/// How times are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Times {
+    /// The caller's clock, by its offset from UTC in seconds.
+    Clock(i32),
+    /// How long before this moment.
+    Ago(Timestamp),
+}
+
+impl Times {
+    fn of(self, at_ms: i64) -> String {
+        match self {
+            Self::Clock(tz_offset_s) => time(at_ms, tz_offset_s),
+            Self::Ago(now) => format!("{:>4} ago", Ago(now.0 - at_ms).to_string()),
+        }
+    }
+}
+
 /// One line per row.
-pub(super) fn lines(rows: &[JournalRow], tz_offset_s: i32) -> String {
+pub(super) fn lines(rows: &[JournalRow], times: Times) -> String {
     let mut out = String::new();
     for row in rows {
         let session = row.session.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
@@ -29,7 +47,7 @@ pub(super) fn lines(rows: &[JournalRow], tz_offset_s: i32) -> String {
             out,
             "{:>6}  {}  {agent:<16}  {actor:<16}  {what:<28}  {:<7}  {:>7}  {}",
             row.id,
-            time(row.at_ms, tz_offset_s),
+            times.of(row.at_ms),
             row.verdict,
             Took(row.spent_us),
             one_line(&words, 60),

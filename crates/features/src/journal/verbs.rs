@@ -9,11 +9,11 @@ use serde_json::json;
 use substrate_core::text::nearest;
 use substrate_core::time::{Took, parse_span};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, EventKind, Output, VerbError, Verdict};
+use substrate_core::{Access, Audience, Caller, Cx, EventKind, Local, Output, VerbError, Verdict};
 
 use super::ops::{self, Column, Filter, JournalRow, StatsRow};
 use super::record::LATE;
-use super::render;
+use super::render::{self, Times};
 use crate::identity::book::{self, Lookup};
 
 /// At most this many of the newest rows go into the statistics.
@@ -162,6 +162,10 @@ pub(super) struct List {
     /// The most entries to list
     #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
+    /// A person reads it in a terminal, where relative times say more
+    #[arg(skip)]
+    #[serde(default)]
+    in_terminal: bool,
 }
 
 impl VerbArgs for List {
@@ -171,10 +175,19 @@ impl VerbArgs for List {
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.in_terminal = local.is_terminal();
+        Ok(())
+    }
+
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let filter = self.which.filter(cx, caller, self.limit)?;
         let rows = named(cx, &filter)?;
-        Ok(Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows)))
+        let times = match self.in_terminal {
+            true => Times::Ago(cx.now),
+            false => Times::Clock(caller.tz_offset_s),
+        };
+        Ok(Output::new(render::lines(&rows, times), json!(rows)))
     }
 }
 
@@ -202,7 +215,8 @@ impl VerbArgs for Tail {
         filter.after = self.after.unwrap_or(filter.after);
         let newest = ops::newest_id(cx.db)?;
         let rows = named(cx, &filter)?;
-        let mut out = Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows));
+        let mut out =
+            Output::new(render::lines(&rows, Times::Clock(caller.tz_offset_s)), json!(rows));
         let next = Self { after: Some(newest), ..self };
         out.follow = serde_json::to_value(next).ok();
         Ok(out)

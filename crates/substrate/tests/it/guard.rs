@@ -63,7 +63,7 @@ fn a_hook_that_was_there_runs_first_decides_and_comes_back_byte_for_byte() {
     let script = "#!/bin/sh\n# mine, with no newline at the end\necho \"$#\" >> ran\ntest ! -e stop || exit 7";
     put_hook(&hook(&env), script, 0o750);
     let said = env.substrate(["locks", "guard", "install"]).success();
-    assert!(said.starts_with("installed; the hook that was there runs first"), "{said}");
+    assert!(said.starts_with("installed; the earlier hook runs first"), "{said}");
     assert!(env.substrate(["locks", "guard", "install"]).success().starts_with("already"));
 
     git(&env, &["commit", "-q", "--allow-empty", "-m", "second"]).success();

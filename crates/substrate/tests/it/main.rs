@@ -15,6 +15,8 @@ mod custom_hooks;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod efforts;
@@ -102,6 +104,8 @@ mod session_logs;
 mod settings;
 #[cfg(test)]
 mod start;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]

@@ -36,6 +36,11 @@ impl<'a> Pane<'a> {
         self.tmux(&["capture-pane", "-p", "-J"]).success()
     }
 
+    /// With the escape codes of its colours.
+    pub(crate) fn colours(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-J", "-e"]).success()
+    }
+
     /// Waits until the screen has a line that begins so.
     #[track_caller]
     pub(crate) fn wait(&self, begins: &str) {

@@ -96,7 +96,7 @@ fn the_client_is_told_who_it_is() {
     for (flags, why) in [
         (["--effort", "1"], "effort 1 is finished"),
         (["--effort", "999"], "there is no effort 999"),
-        (["--effort", "nonsense"], "`nonsense` is no effort"),
+        (["--effort", "nonsense"], "`nonsense` is not an effort"),
         (["--agent", "No Body!"], "`No Body!` can't be an agent's name"),
     ] {
         let run = Running::start(run(&env, &flags, "echo started"), Vec::new()).finish(SOON);

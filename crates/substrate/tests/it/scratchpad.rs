@@ -169,11 +169,11 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     let path = path.trim_end();
     let expected = env.project().join(".claude/scratchpad/writer/").display().to_string();
     assert!(path.starts_with(&expected), "{path}");
-    assert!(env.substrate(["scratchpad"]).success().starts_with("Nobody has written"));
+    assert!(env.substrate(["scratchpad"]).success().starts_with("No agent has written"));
     let none = env.substrate(["scratchpad", "show", "writer"]).code(1);
     assert!(none.stderr.contains("`substrate scratchpad init writer`"), "{none}");
     let none = env.substrate(["scratchpad", "check", "writer"]).code(1);
-    assert!(none.stderr.contains(&format!("{path} is not there")), "{none}");
+    assert!(none.stderr.contains(&format!("{path} does not exist")), "{none}");
 
     env.substrate(["scratchpad", "init", "writer"]).success();
     let begun = std::fs::read_to_string(path).unwrap();
@@ -185,7 +185,7 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     assert_eq!(said, format!("complete: {path}\n"));
     write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
     let again = env.substrate(["scratchpad", "init", "writer"]).code(1);
-    assert!(again.stderr.contains("is there already"), "{again}");
+    assert!(again.stderr.contains("exists already"), "{again}");
     let lacks = env.substrate(["scratchpad", "check", "writer", "--format", "json"]).code(1);
     let lacks: Value = serde_json::from_str(&lacks.stdout).unwrap();
     assert_eq!(lacks["lacks"], json!(["Cross-agent observations", "Unresolved"]));

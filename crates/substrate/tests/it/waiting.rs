@@ -134,7 +134,7 @@ fn a_daemon_that_is_stopped_lets_its_waiters_go() {
     );
     wait_for_waiters(&env, 2);
     let stopped = env.substrate(["daemon", "stop"]).code(0);
-    assert!(stopped.stderr.contains("2 waited for mail and no longer do"), "{stopped:?}");
+    assert!(stopped.stderr.contains("2 sessions were waiting for mail"), "{stopped:?}");
     assert_eq!(waiter.finish(SOON).success(), "");
     let polled = polling.finish(SOON).code(3);
     assert!(polled.stderr.contains("the daemon was stopped"), "{polled:?}");

@@ -1,14 +1,13 @@
-//! Where the commit hook was installed, so that an uninstall finds it: one folder of hooks per line, in the state home.
+//! Where the commit hook was installed, so that an uninstall finds it: one hook folder per line, in the state home.
 
 use std::path::{Path, PathBuf};
 
 use super::repository::Repository;
-use super::script::Standing;
+use super::script::HookState;
 use crate::config::{Env, Home};
 use crate::fsx;
 
-/// Notes where the commit hook is now, or that it is gone. Nothing depends on it but an uninstall, so a disk that is full does not
-/// stop anybody.
+/// Notes where our hook is now, or that it is gone. Only an uninstall needs this, so a full disk is not an error.
 pub(super) fn note(home: &Home, hooks: &Path, is_there: bool) {
     let (file, before) = (file(home), noted(home));
     let mut after: Vec<PathBuf> = before.iter().filter(|path| *path != hooks).cloned().collect();
@@ -25,7 +24,7 @@ pub(super) fn note(home: &Home, hooks: &Path, is_there: bool) {
     };
 }
 
-/// The folders that have our commit hook: those that were noted, and those of the projects that we know of.
+/// The folders that have our hook: noted ones, and those of known projects.
 pub(super) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
     let of_project = |project: &String| {
         let is_repository = Path::new(project).join(".git").exists();
@@ -36,7 +35,7 @@ pub(super) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<Path
     out.extend(projects.iter().filter_map(of_project));
     out.sort();
     out.dedup();
-    out.retain(|hooks| Standing::of(hooks).is_ours());
+    out.retain(|hooks| HookState::of(hooks).is_ours());
     out
 }
 

@@ -88,12 +88,12 @@ impl<'a> Repository<'a> {
             return Ok(done.stdout);
         }
         let said = String::from_utf8_lossy(&done.stderr);
-        let said = said.lines().next().unwrap_or("git failed without a word").to_owned();
+        let said = said.lines().next().unwrap_or("git failed without a message").to_owned();
         Err(AppError::new(Kind::User, format!("`git {}` failed: {said}", args.join(" "))))
     }
 }
 
-/// The names of what is a file, or was one before it was removed. Nobody holds a link or a submodule, whatever they lead to.
+/// The names of files, and of removed files. Links and submodules can't be held, whatever they lead to.
 fn files(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     // `:OLD-MODE NEW-MODE OLD-ID NEW-ID STATUS`, then the name; files have modes such as 100644.
     let mut parts = raw.split(|byte| *byte == 0);

@@ -1,18 +1,18 @@
-//! The hook itself, and how it comes and goes.
+//! The hook itself, and how it is installed and removed.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{AppError, Kind, Result};
 use crate::fsx;
 
-/// The hook's name, and what the one that was there is called meanwhile.
+/// The hook's name, and where an earlier hook is kept meanwhile.
 pub(super) const NAME: &str = "pre-commit";
 const BEFORE: &str = "pre-commit.before-substrate";
 
-/// The line by which we know our own.
+/// The line that marks our hook.
 const MARK: &str = "# substrate-guard";
 
-/// Only 1, our own refusal, stops a commit: a Substrate that is broken, or too old for this, does not.
+/// Only exit code 1, our own refusal, stops a commit. A broken or older Substrate does not.
 const SCRIPT: &str = r#"#!/bin/sh
 # substrate-guard: refuses to commit files that others hold. `substrate locks guard uninstall` takes it away.
 before="${0%/*}/pre-commit.before-substrate"
@@ -24,12 +24,12 @@ substrate locks guard run
 [ $? -ne 1 ]
 "#;
 
-/// The same as one line of somebody else's hook, for those as well who don't have Substrate.
+/// The same as one line for another hook. It passes where Substrate is not installed.
 const LINE: &str = "if command -v substrate >/dev/null 2>&1; then substrate locks guard run; fi";
 
-/// What is there.
+/// What is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum HookState {
     Nothing,
     /// A hook that is not ours.
     Another,
@@ -38,7 +38,7 @@ pub(super) enum Standing {
     OursWithAnother,
 }
 
-impl Standing {
+impl HookState {
     pub(super) fn of(hooks: &Path) -> Self {
         let hook = hooks.join(NAME);
         match std::fs::read(&hook) {
@@ -55,27 +55,27 @@ impl Standing {
 
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Self::Nothing => "not installed, and no other hook is there",
-            Self::Another => "not installed; a hook that is not ours is there",
+            Self::Nothing => "not installed, and there is no other hook",
+            Self::Another => "not installed; there is a hook that is not ours",
             Self::Ours => "installed",
-            Self::OursWithAnother => "installed; the hook that was there runs first",
+            Self::OursWithAnother => "installed; the earlier hook runs first",
         }
     }
 }
 
-/// Adds the hook. What is there already is kept beside it.
+/// Adds the hook. An earlier one is kept beside it.
 pub(super) fn install(hooks: &Path) -> Result<&'static str> {
     let (hook, before) = (hooks.join(NAME), hooks.join(BEFORE));
     let fail = |error: std::io::Error| could_not("install", &hook, &error);
-    match Standing::of(hooks) {
-        Standing::Ours | Standing::OursWithAnother => {
+    match HookState::of(hooks) {
+        HookState::Ours | HookState::OursWithAnother => {
             if std::fs::read(&hook).is_ok_and(|bytes| bytes == SCRIPT.as_bytes()) {
                 return Ok("already installed");
             }
             fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
             Ok("brought up to date")
         }
-        Standing::Nothing => {
+        HookState::Nothing => {
             if is_there(&before) {
                 return Err(in_the_way(&before));
             }
@@ -83,37 +83,37 @@ pub(super) fn install(hooks: &Path) -> Result<&'static str> {
             fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
             Ok("installed")
         }
-        Standing::Another => {
+        HookState::Another => {
             if is_there(&before) {
                 return Err(in_the_way(&before));
             }
             if let Some(manager) = manager(hooks) {
                 return Err(manager);
             }
-            // As it is: bytes, mode, or where it leads to.
+            // A rename keeps its bytes and mode, or its target if it is a link.
             std::fs::rename(&hook, &before).map_err(fail)?;
             if let Err(error) = fsx::replace(&hook, SCRIPT.as_bytes(), 0o755) {
                 let _as_it_was = std::fs::rename(&before, &hook);
                 return Err(fail(error));
             }
-            Ok("installed; the hook that was there runs first")
+            Ok("installed; the earlier hook runs first")
         }
     }
 }
 
-/// Takes the hook away, and puts back what was there.
+/// Removes the hook and puts back the earlier one.
 pub(super) fn uninstall(hooks: &Path) -> Result<&'static str> {
     let hook = hooks.join(NAME);
     let fail = |error: std::io::Error| could_not("uninstall", &hook, &error);
-    match Standing::of(hooks) {
-        Standing::Nothing | Standing::Another => Ok("not installed"),
-        Standing::Ours => {
+    match HookState::of(hooks) {
+        HookState::Nothing | HookState::Another => Ok("not installed"),
+        HookState::Ours => {
             std::fs::remove_file(&hook).map_err(fail)?;
             Ok("uninstalled")
         }
-        Standing::OursWithAnother => {
+        HookState::OursWithAnother => {
             std::fs::rename(hooks.join(BEFORE), &hook).map_err(fail)?;
-            Ok("uninstalled; the hook that was there is back")
+            Ok("uninstalled; the earlier hook is back")
         }
     }
 }
@@ -122,12 +122,12 @@ fn is_ours(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).lines().any(|line| line.starts_with(MARK))
 }
 
-/// A link that leads nowhere is there too.
+/// A dangling link counts too.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Husky's hooks ask for their own name, so under another they would silently do nothing.
+/// Husky's hooks look at their own file name, so under another they would silently do nothing.
 fn manager(hooks: &Path) -> Option<AppError> {
     let of_husky = |file: &PathBuf| file.is_file();
     [hooks.join("h"), hooks.join("husky.sh")].iter().any(of_husky).then(|| {

@@ -1,4 +1,4 @@
-//! `hook --explain` for people: one screen, whatever the features had to say.
+//! `hook --explain` for people: at most one screen.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use substrate_core::text::one_line;
 use substrate_core::time::Took;
 
-/// How much of everything is shown. With all of it there are 24 lines.
+/// How many of each are shown. All of them together take 24 lines.
 const MAX_CONTEXT: usize = 6;
 const MAX_WISHES: usize = 8;
 const MAX_FAILED: usize = 2;
@@ -15,7 +15,7 @@ const MAX_COSTS: usize = 3;
 /// The longest line, without its label.
 const WIDTH: usize = 140;
 
-/// What has a line of its own; the other fields are what features know.
+/// Fields with a line of their own. The others come from features.
 const TOLD: &[&str] = &[
     "allow",
     "event",
@@ -101,7 +101,7 @@ fn meaning(verdict: &str) -> &str {
     }
 }
 
-/// What a feature wants, a line each.
+/// One line for each wish of a feature.
 fn wishes(feature: &Value) -> Vec<String> {
     let told = |wish: &Value| {
         let mut out = format!("{} {}", name(feature), plain(&wish["wish"]));
@@ -119,7 +119,7 @@ fn wishes(feature: &Value) -> Vec<String> {
     feature["wishes"].as_array().into_iter().flatten().map(told).collect()
 }
 
-/// All of it, and what took longest.
+/// The total, and what took longest.
 fn costs(spent: Option<&Value>, features: &[Value]) -> String {
     let us = |value: &Value| value.as_i64().unwrap_or_default();
     let mut all: Vec<(&str, i64)> =

@@ -1,71 +1,20 @@
-//! Who may run a command. A feature's verb declares it with its flags; our own commands do so here, each once. What agents may
-//! run without a dialog, what is refused inside a session, and what the reference says follow from it.
+//! Who may run a command. Its definition says so once. What agents may run without a dialog, what is refused inside a session,
+//! and what the reference says follow from it.
 //!
-//! Verbs are checked by the daemon. Our own commands may run without one, so they look for themselves.
+//! The daemon checks verbs again. The program's own commands may run without a daemon, so they are checked here.
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Command};
+use clap::Command;
 use substrate_core::{Audience, DbError, Lineage, Standing, verb};
 use substrate_store::Database;
 
-use super::{Context, verbs};
+use super::Context;
+use super::table::{self, Definition};
 use crate::config::{Env, Home};
 use crate::error::Result;
 use crate::hooks::client_home;
 use crate::processes;
-
-/// Our own commands.
-const LOCAL: &[(&[&str], Audience)] = &[
-    (&["completions"], Audience::Both),
-    (&["config"], Audience::Both),
-    (&["config", "check"], Audience::Both),
-    (&["config", "edit"], Audience::User),
-    (&["config", "get"], Audience::Both),
-    (&["config", "list"], Audience::Both),
-    (&["config", "set"], Audience::User),
-    // Hooks and commands start it, whoever runs them.
-    (&["daemon", "run"], Audience::Both),
-    (&["daemon", "start"], Audience::Both),
-    (&["daemon", "status"], Audience::Both),
-    (&["daemon", "stop"], Audience::User),
-    (&["daemon", "restart"], Audience::User),
-    // It writes a file wherever it is told to.
-    (&["db", "backup"], Audience::User),
-    (&["db", "check"], Audience::Both),
-    (&["db", "path"], Audience::Both),
-    (&["db", "restore"], Audience::User),
-    (&["doctor"], Audience::Both),
-    (&["down"], Audience::User),
-    // An event by hand may be anybody's.
-    (&["hook"], Audience::User),
-    (&["hooks", "install"], Audience::User),
-    (&["hooks", "status"], Audience::Both),
-    (&["hooks", "uninstall"], Audience::User),
-    (&["locks", "guard", "install"], Audience::User),
-    (&["locks", "guard", "run"], Audience::Both),
-    (&["locks", "guard", "status"], Audience::Both),
-    (&["locks", "guard", "uninstall"], Audience::User),
-    (&["run"], Audience::User),
-    (&["scratchpad"], Audience::Both),
-    (&["scratchpad", "check"], Audience::Both),
-    (&["scratchpad", "init"], Audience::Both),
-    (&["scratchpad", "show"], Audience::Both),
-    (&["uninstall"], Audience::User),
-    (&["up"], Audience::User),
-    (&["version"], Audience::Both),
-];
-
-/// Who a command is for; a group's name alone is its default verb. `None`: nothing is run by that name.
-pub(super) fn audience(path: &[&str]) -> Option<Audience> {
-    let own = LOCAL.iter().find(|(known, _)| *known == path).map(|(_, audience)| *audience);
-    own.or_else(|| {
-        let is_meant = |verb: &&substrate_core::Verb| {
-            verb.path == path || (verb.default && path.len() == 1 && verb.path[0] == path[0])
-        };
-        verbs::all().find(is_meant).map(|verb| verb.audience)
-    })
-}
 
 /// Whether the variables say that this runs inside a client.
 pub(super) fn says_inside(env: &Env) -> bool {
@@ -73,21 +22,15 @@ pub(super) fn says_inside(env: &Env) -> bool {
     names.any(|name| env.get(name).is_some())
 }
 
-/// Refuses what only the user may run to a caller inside a session.
-pub(super) fn admit(context: &Context, matches: &ArgMatches) -> Result<()> {
-    let mut path = Vec::new();
-    let mut at = matches;
-    while let Some((name, inner)) = at.subcommand() {
-        path.push(name);
-        at = inner;
-    }
-    match audience(&path) {
-        Some(Audience::User) => Ok(verb::admit(&path, Audience::User, &standing(context))?),
-        _ => Ok(()),
+/// Refuses the user's commands to a caller inside a session.
+pub(super) fn admit(context: &Context, words: &[&str], definition: &Definition) -> Result<()> {
+    match definition.audience {
+        Audience::User => Ok(verb::admit(words, Audience::User, &standing(context))?),
+        Audience::Agent | Audience::Both => Ok(()),
     }
 }
 
-/// Where this process stands. Without a database that can be read only its variables say it.
+/// Whether this process runs inside a session. Without a readable database only its variables tell.
 fn standing(context: &Context) -> Standing {
     let pid = i32::try_from(std::process::id()).ok();
     if let processes::Above::Found(lineage) = processes::above(pid) {
@@ -106,8 +49,8 @@ fn standing(context: &Context) -> Standing {
     if context.caller.inside_client { Standing::Says } else { Standing::User }
 }
 
-/// The state homes that may know the client above. A variable that names another one does not lead out of a session, as
-/// long as it is about the same settings of the client: the processes above have the variables that the client gave them.
+/// The state homes that may know the client above. Setting SUBSTRATE_HOME to another folder does not lead out of a session
+/// that uses the same client settings: the processes above still have the variables that the client gave them.
 fn homes(context: &Context, lineage: &Lineage) -> Vec<Home> {
     let mut out = vec![context.home.clone()];
     let of_clients = |env: &Env| -> Vec<PathBuf> {
@@ -126,8 +69,8 @@ fn homes(context: &Context, lineage: &Lineage) -> Vec<Home> {
     out
 }
 
-/// The permission rules, without the client's own words, that let agents run what is meant for them: a prefix of a command
-/// line each. A group of which all is for agents is one; no prefix fits a command that is not for them.
+/// The permission rules that let agents run what is meant for them, before a client's own syntax: each is a prefix of a
+/// command line. A group that is all for agents is one rule. No prefix fits a command that is not for agents.
 pub(super) fn for_agents(root: &Command) -> Vec<(String, Fits)> {
     let mut out = Vec::new();
     for command in root.get_subcommands() {
@@ -142,12 +85,12 @@ pub(super) fn for_agents(root: &Command) -> Vec<(String, Fits)> {
 pub(super) enum Fits {
     /// The very words.
     Exactly,
-    /// Whatever comes behind them.
+    /// And whatever follows.
     Beginning,
 }
 
 fn allow(command: &Command, path: &[&str], out: &mut Vec<(String, Fits)>) {
-    if command.is_hide_set() || command.get_name() == "help" {
+    if is_internal(command) {
         return;
     }
     let words = format!("substrate {}", path.join(" "));
@@ -158,7 +101,7 @@ fn allow(command: &Command, path: &[&str], out: &mut Vec<(String, Fits)>) {
     if !command.has_subcommands() {
         return;
     }
-    if audience(path).is_some_and(Audience::has_agents) {
+    if table::typed(path).is_some_and(|definition| definition.audience.has_agents()) {
         out.push((words, Fits::Exactly));
     }
     for inner in command.get_subcommands() {
@@ -166,9 +109,14 @@ fn allow(command: &Command, path: &[&str], out: &mut Vec<(String, Fits)>) {
     }
 }
 
+/// Older spellings and plumbing are hidden, but agents may type them.
+fn is_internal(command: &Command) -> bool {
+    command.get_name() == "help" || command.get_name().starts_with("__")
+}
+
 fn is_all_for_agents(command: &Command, path: &[&str]) -> bool {
-    let own = audience(path);
-    let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    let own = table::typed(path).map(|definition| definition.audience);
+    let mut inner = command.get_subcommands().filter(|inner| !is_internal(inner));
     own.is_none_or(Audience::has_agents)
         && (own.is_some() || command.has_subcommands())
         && inner.all(|inner| is_all_for_agents(inner, &[path, &[inner.get_name()]].concat()))
@@ -176,14 +124,12 @@ fn is_all_for_agents(command: &Command, path: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::command;
     use super::*;
 
     /// Every command that can be run, by its path.
     fn leaves(command: &Command, path: &[String], out: &mut Vec<Vec<String>>) {
-        for inner in command
-            .get_subcommands()
-            .filter(|inner| inner.get_name() != "help" && !inner.is_hide_set())
-        {
+        for inner in command.get_subcommands().filter(|inner| !is_internal(inner)) {
             let path = [path, &[inner.get_name().to_owned()]].concat();
             if !inner.has_subcommands() || !inner.is_subcommand_required_set() {
                 out.push(path.clone());
@@ -194,26 +140,23 @@ mod tests {
 
     fn all() -> Vec<Vec<String>> {
         let mut out = Vec::new();
-        leaves(&super::super::command(), &[], &mut out);
+        leaves(&command(), &[], &mut out);
         out
     }
 
     fn of(path: &[String]) -> Option<Audience> {
-        audience(&path.iter().map(String::as_str).collect::<Vec<_>>())
+        let words: Vec<&str> = path.iter().map(String::as_str).collect();
+        table::typed(&words).map(|definition| definition.audience)
     }
 
     #[test]
-    fn every_command_says_who_it_is_for_and_none_twice() {
+    fn every_command_says_who_it_is_for() {
         let all = all();
         let missing: Vec<_> = all.iter().filter(|path| of(path).is_none()).collect();
         assert_eq!(missing, Vec::<&Vec<String>>::new());
-        for (path, _) in LOCAL {
-            assert!(all.iter().any(|known| known == path), "there is no `{}`", path.join(" "));
-            assert!(
-                verbs::all().all(|verb| verb.path != *path),
-                "`{}` says it twice",
-                path.join(" ")
-            );
+        for verb in table::verbs() {
+            let own = table::typed(verb.path).unwrap();
+            assert_eq!(own.audience, verb.audience, "`{}` says two things", verb.path.join(" "));
         }
     }
 
@@ -239,7 +182,8 @@ mod tests {
             "supervise done",
         ] {
             let path: Vec<&str> = command.split(' ').collect();
-            assert_eq!(audience(&path), Some(Audience::User), "{command}");
+            let found = table::typed(&path).map(|definition| definition.audience);
+            assert_eq!(found, Some(Audience::User), "{command}");
         }
     }
 
@@ -290,6 +234,8 @@ mod tests {
             "locks guard install",
             "{command} …",
             "send alice hello",
+            "mail star 3",
+            "star 3",
         ] {
             assert!(is_there(&known, line), "{line}");
         }
@@ -323,7 +269,7 @@ mod tests {
     /// As the client matches at its most generous: a prefix of the text.
     #[test]
     fn the_rules_fit_all_that_is_for_agents_and_nothing_that_is_the_users() {
-        let rules = for_agents(&super::super::command());
+        let rules = for_agents(&command());
         for path in all() {
             let line = format!("substrate {}", path.join(" "));
             let fits = rules.iter().any(|(words, fits)| match fits {

@@ -1,8 +1,8 @@
-//! `substrate locks guard install|uninstall|status|run`: a pre-commit hook of git that refuses files which others hold.
-//! A merge that git commits by itself is not asked about: there it is too late, the files have changed already.
+//! `substrate locks guard install|uninstall|status|run`: a git pre-commit hook that refuses files which other agents hold.
+//! Git runs no pre-commit hook for a merge that it commits itself; the files have changed by then anyway.
 //!
-//! Invariant: a hook that was there runs first, and comes back byte for byte; and only a file that is really held stops a
-//! commit. Whatever fails on our side lets it pass, with a line about why.
+//! Invariant: an earlier hook runs first, and is restored byte for byte. Only a file that is really held stops a commit. If
+//! the check itself fails, the commit goes through with a line about why.
 
 mod known;
 mod repository;
@@ -10,51 +10,67 @@ mod script;
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Command};
+use clap::Command;
 use serde_json::{Value, json};
-use substrate_core::Verb;
 use substrate_core::text::{one_line, shell_word};
+use substrate_core::{Audience, Verb};
 
 use self::repository::Repository;
-use self::script::Standing;
+use self::script::HookState;
 use super::call::{self, Line};
 use super::local::ThisProcess;
-use super::{Context, say};
+use super::table::{self, Definition};
+use super::{Context, print};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
-/// How many files are asked about at once.
+/// How many files one request checks.
 const MAX_AT_ONCE: usize = 500;
 
 /// How many held files a refusal names.
 const MAX_TOLD: usize = 10;
 
-pub(super) fn command() -> Command {
-    let with = |name: &'static str, about: &'static str| Command::new(name).about(about);
-    Command::new("guard")
-        .about("A pre-commit hook of git that refuses to commit files which others hold")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(with("install", "Add the hook; one that is there already runs first"))
-        .subcommand(with("uninstall", "Take it away and put back what was there"))
-        .subcommand(with("status", "Whether it is there, and where"))
-        .subcommand(with("run", "What the hook does: look at the staged files"))
-}
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["locks", "guard", "install"],
+        Audience::User,
+        "Add a pre-commit hook to this repository; an existing one runs first",
+        |context, _| change(context, script::install),
+    ),
+    Definition::new(
+        &["locks", "guard", "uninstall"],
+        Audience::User,
+        "Remove the hook and put back the one before it",
+        |context, _| change(context, script::uninstall),
+    ),
+    Definition::new(
+        &["locks", "guard", "status"],
+        Audience::Both,
+        "Show whether the hook is installed, and where",
+        |context, _| change(context, |_| Ok("")),
+    ),
+    Definition::new(
+        &["locks", "guard", "run"],
+        Audience::Both,
+        "Check the staged files, as the hook does",
+        |context, _| check(context),
+    ),
+];
 
-/// The folders of hooks that have our commit hook, as far as we know.
+/// The hook folders that we know to have our hook.
 pub(crate) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
     known::installed(home, env, projects)
 }
 
-/// Removes the commit hook from a folder of hooks.
+/// Removes our hook from a folder of hooks.
 pub(super) fn take_out(home: &Home, hooks: &Path) -> Result<()> {
     script::uninstall(hooks)?;
     known::note(home, hooks, false);
     Ok(())
 }
 
-/// Every question that the commit hook asks git about a folder.
+/// Every question that we ask git about a folder.
 #[cfg(test)]
 pub(crate) fn asks(dir: &Path) -> Vec<bool> {
     let env = Env::of_this_process();
@@ -67,62 +83,56 @@ pub(crate) fn asks(dir: &Path) -> Vec<bool> {
     ]
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    if let Some(("run", _)) = matches.subcommand() {
-        return check(context);
-    }
+/// Changes the hook (or nothing), and reports how it stands.
+fn change(context: &Context, change: fn(&Path) -> Result<&'static str>) -> Result<()> {
     let repository = Repository::at(call::dir(context), &context.env)?;
     let hooks = repository.hooks()?;
-    let word = match matches.subcommand_name() {
-        Some("install") => script::install(&hooks)?,
-        Some("uninstall") => script::uninstall(&hooks)?,
-        _ => "",
-    };
-    let standing = Standing::of(&hooks);
+    let word = change(&hooks)?;
+    let state = HookState::of(&hooks);
     if !word.is_empty() {
-        known::note(&context.home, &hooks, standing.is_ours());
+        known::note(&context.home, &hooks, state.is_ours());
     }
-    if standing.is_ours() && !repository.owns(&hooks)? {
+    if state.is_ours() && !repository.owns(&hooks)? {
         ui::talk(
             "note: `core.hooksPath` leads out of this repository, so the hook is there for every repository that uses that folder\n",
         );
     }
-    report(context, &hooks, word, standing);
+    report(context, &hooks, word, state);
     Ok(())
 }
 
-fn report(context: &Context, hooks: &Path, word: &str, standing: Standing) {
+fn report(context: &Context, hooks: &Path, word: &str, state: HookState) {
     let file = hooks.join(script::NAME);
-    let text = if word.is_empty() { standing.words() } else { word };
+    let text = if word.is_empty() { state.words() } else { word };
     let json = json!({
         "path": file,
-        "installed": standing.is_ours(),
-        "chained": standing == Standing::OursWithAnother,
+        "installed": state.is_ours(),
+        "chained": state == HookState::OursWithAnother,
     });
-    say::result(context, &json, || format!("{text}: {}\n", file.display()));
+    print::result(context, &json, || format!("{text}: {}\n", file.display()));
 }
 
-/// Refuses when a staged file is held by somebody else; anything that fails lets the commit pass.
+/// Refuses if another agent holds a staged file. If the check fails, the commit goes through.
 fn check(context: &Context) -> Result<()> {
     if !context.home.root().is_dir() {
-        // Nothing is installed, so nothing is held, and nothing is made for the sake of asking.
+        // Nothing is installed, so nothing is held. Don't create a state home just to ask.
         return Ok(());
     }
     match held(context) {
         Ok(held) => {
-            say::to_programs(context, &json!({"held": held}));
+            print::to_programs(context, &json!({"held": held}));
             if held.is_empty() { Ok(()) } else { Err(refusal(&held)) }
         }
         Err(error) => {
             let why = one_line(&error.message, 300);
-            say::to_programs(context, &json!({"held": [], "unchecked": why}));
+            print::to_programs(context, &json!({"held": [], "unchecked": why}));
             ui::talk(&format!("substrate locks guard: not checked, the commit goes on: {why}\n"));
             Ok(())
         }
     }
 }
 
-/// What others hold of the staged files.
+/// The staged files that others hold.
 fn held(context: &Context) -> Result<Vec<Value>> {
     let verb = check_verb().ok_or_else(|| {
         AppError::new(Kind::State, "this Substrate has no file locks (`substrate locks check`)")
@@ -138,8 +148,8 @@ fn held(context: &Context) -> Result<Vec<Value>> {
     Ok(out)
 }
 
-/// As if it were typed, so that the verb finds out what the paths mean. `--list`: to be held is an answer, not a failure,
-/// since a failure would let the commit pass.
+/// Built from typed flags, so that the verb resolves the paths. With `--list` a held file is an answer, not a failure: a
+/// failure would let the commit through.
 fn body(context: &Context, verb: &Verb, paths: &[String]) -> Result<Value> {
     let command = (verb.augment)(Command::new("check")).no_binary_name(true);
     let flags = ["--list", "--"].into_iter().chain(paths.iter().map(String::as_str));
@@ -150,8 +160,7 @@ fn body(context: &Context, verb: &Verb, paths: &[String]) -> Result<Value> {
 }
 
 fn check_verb() -> Option<&'static Verb> {
-    let mut verbs = substrate_features::ALL.iter().flat_map(|feature| feature.verbs);
-    verbs.find(|verb| verb.path == ["locks", "check"])
+    table::verbs().find(|verb| verb.path == ["locks", "check"])
 }
 
 fn refusal(held: &[Value]) -> AppError {
@@ -169,7 +178,7 @@ fn refusal(held: &[Value]) -> AppError {
     let first = held.first().map(|entry| shell_word(&text(entry, "path"))).unwrap_or_default();
     error
         .hint(format!(
-            "unstage what is not yours (`git restore --staged {first}`) and commit the rest"
+            "unstage what others hold (`git restore --staged {first}`) and commit the rest"
         ))
         .hint(format!("or wait until it is free: `substrate locks wait {first}`"))
 }

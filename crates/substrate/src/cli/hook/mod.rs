@@ -1,4 +1,6 @@
-//! `substrate hook EVENT`: an event by hand. With `--explain` nothing happens, and everything is told.
+//! `substrate hook EVENT`: an event by hand. With `--explain` nothing changes, and everything is explained.
+
+mod explained;
 
 use std::io::Read as _;
 
@@ -7,10 +9,11 @@ use ipc::HookRequest;
 use serde_json::{Map, Value, json};
 use substrate_core::engine::{self, Outcome};
 use substrate_core::verdict::Permission;
-use substrate_core::{EventKind, Fate, Wished};
+use substrate_core::{Audience, EventKind, Fate, Wished};
 use substrate_store::{Durability, Writer};
 
-use super::{Context, explained, say};
+use super::table::Definition;
+use super::{Context, print};
 use crate::config::SettingsFiles;
 use crate::daemon::{self, Lock};
 use crate::error::{AppError, Kind, Result};
@@ -18,30 +21,35 @@ use crate::host::{self, Host, Prepared};
 use crate::machine::Machine;
 use crate::{clock, gather, proc};
 
-pub(super) fn command() -> Command {
-    Command::new("hook")
-        .about("Feed an event by hand, or see what would be answered and why")
+pub(super) const COMMANDS: &[Definition] = &[
+    // Events by hand could come from any agent.
+    Definition::new(
+        &["hook"],
+        Audience::User,
+        "Feed an event by hand, or explain how it would be answered",
+        run,
+    )
+    .taking(flags),
+];
+
+fn flags(command: Command) -> Command {
+    let event = Arg::new("event").value_name("EVENT").required(true);
+    let client = Arg::new("client")
+        .long("client")
+        .value_name("NAME")
+        .default_value(substrate_clients::DEFAULT.name);
+    let explain = Arg::new("explain").long("explain").action(ArgAction::SetTrue);
+    command
         .long_about(
             "Reads a hook's JSON on stdin and does what the client's hook would do. With --explain nothing is recorded \
-             and nothing changes: it prints what would be answered, which feature wished what, and what each cost.",
+             and nothing changes: it prints the answer, what each feature asked for, and what each cost.",
         )
-        .arg(Arg::new("event").value_name("EVENT").required(true).help("The event's name, e.g. PreToolUse"))
-        .arg(
-            Arg::new("client")
-                .long("client")
-                .value_name("NAME")
-                .default_value(substrate_clients::DEFAULT.name)
-                .help("Whose words the JSON is in"),
-        )
-        .arg(
-            Arg::new("explain")
-                .long("explain")
-                .action(ArgAction::SetTrue)
-                .help("Change nothing; say what would be answered, and why"),
-        )
+        .arg(event.help("The event's name, e.g. PreToolUse"))
+        .arg(client.help("The client whose JSON it is"))
+        .arg(explain.help("Change nothing; print the answer and the reasons"))
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
+fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     let word = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
     let (event, client) = (word("event"), word("client"));
     if EventKind::named(&event) == EventKind::Unknown {
@@ -57,11 +65,11 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     }
     let told = considered(context, &client, &event)?;
     let text = explained::text(&told);
-    say::result(context, &Value::Object(told), || text);
+    print::result(context, &Value::Object(told), || text);
     Ok(())
 }
 
-/// Considers the event as its hook would, and takes everything back.
+/// Handles the event as its hook would, and rolls everything back.
 fn considered(context: &Context, client: &str, event: &str) -> Result<Map<String, Value>> {
     let fail = |error: std::io::Error| AppError::from_error(Kind::User, &error);
     let mut stdin = Vec::new();
@@ -85,7 +93,7 @@ fn considered(context: &Context, client: &str, event: &str) -> Result<Map<String
     let needs = engine::needs(substrate_features::ALL, &decoded.event, &settings);
     let mut prepared = Prepared::new(decoded, settings);
     prepared.gathered.facts = gather::gather(needs);
-    // Only the holder of the lock may bring a database to our schema.
+    // Only the holder of the lock may migrate the database.
     let lock = Lock::try_take(&context.home)?;
     let mut writer = match &lock {
         Some(_) => host::open(&context.home)?,
@@ -136,7 +144,7 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
     fields
 }
 
-/// Which feature wished what, what it cost, and who failed.
+/// What each feature asked for, what it cost, and whether it failed.
 fn features(outcome: &Outcome) -> Value {
     let wishes = |name: &str| -> Vec<Value> {
         let told = |Wished { wish, fate, .. }: &Wished| json!({"wish": wish.kind().name(), "words": wish.words(), "fate": fate.name()});

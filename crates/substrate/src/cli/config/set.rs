@@ -7,42 +7,36 @@ use serde_json::json;
 use substrate_core::settings::{Key, Kind as Shape, Layer, Scope};
 use substrate_core::text::nearest;
 
-use super::{Context, call, config, say};
+use super::super::{Context, call, print};
 use crate::config::root_of;
 use crate::error::{AppError, Kind, Result};
 use crate::{fsx, hooks, proc, ui};
 
-pub(super) fn commands() -> [Command; 2] {
-    let project = |help: &'static str| {
-        Arg::new("project").long("project").action(ArgAction::SetTrue).help(help)
-    };
-    let local = |help: &'static str| {
-        let local = Arg::new("local").long("local").action(ArgAction::SetTrue);
-        local.conflicts_with("project").help(help)
-    };
-    [
-        Command::new("set")
-            .about("Change one key in your settings file; the rest stays as it is")
-            .arg(
-                Arg::new("key")
-                    .required(true)
-                    .value_name("KEY")
-                    .help("Its name, e.g. `journal.max_age`"),
-            )
-            .arg(
-                Arg::new("value")
-                    .required(true)
-                    .value_name("VALUE")
-                    .allow_hyphen_values(true)
-                    .help("As in TOML; a text needs no quotes"),
-            )
-            .arg(project("In the project's `.substrate.toml`"))
-            .arg(local("In the project's `.substrate.local.toml`")),
-        Command::new("edit")
-            .about("Open your settings file in your editor, and check it afterwards")
-            .arg(project("The project's `.substrate.toml`"))
-            .arg(local("The project's `.substrate.local.toml`")),
-    ]
+pub(super) fn key() -> Arg {
+    Arg::new("key").required(true).value_name("KEY").help("Its name, e.g. `journal.max_age`")
+}
+
+pub(super) fn set_flags(command: Command) -> Command {
+    let value = Arg::new("value").required(true).value_name("VALUE").allow_hyphen_values(true);
+    edit_flags(command.arg(key()).arg(value.help("As in TOML; text needs no quotes")))
+}
+
+pub(super) fn edit_flags(command: Command) -> Command {
+    let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    let local = switch("local").conflicts_with("project");
+    command
+        .arg(switch("project").help("In the project's `.substrate.toml`"))
+        .arg(local.help("In the project's `.substrate.local.toml`"))
+}
+
+/// There is no such setting; the nearest name may be meant.
+pub(super) fn unknown(name: &str) -> AppError {
+    let close = nearest(name, substrate_features::keys().iter().map(|key| key.name));
+    let hint = close.first().map_or_else(
+        || "`substrate config` lists them all".to_owned(),
+        |close| format!("did you mean `{close}`?"),
+    );
+    AppError::new(Kind::User, format!("there is no setting `{name}`")).hint(hint)
 }
 
 /// The file that the flags mean.
@@ -59,14 +53,7 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
     let given = |name| flags.get_one::<String>(name).map_or("", String::as_str);
     let (name, text) = (given("key"), given("value"));
     let keys = substrate_features::keys();
-    let key = keys.iter().find(|key| key.name == name).ok_or_else(|| {
-        let close = nearest(name, keys.iter().map(|key| key.name));
-        let hint = close.first().map_or_else(
-            || "`substrate config` lists them all".to_owned(),
-            |close| format!("did you mean `{close}`?"),
-        );
-        AppError::new(Kind::User, format!("there is no setting `{name}`")).hint(hint)
-    })?;
+    let key = keys.iter().find(|key| key.name == name).ok_or_else(|| unknown(name))?;
     let (scope, path) = file(context, flags);
     refuse_link(scope, &path)?;
     let before = read(&path)?;
@@ -74,7 +61,7 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
         AppError::new(Kind::State, format!("`{}` does not parse", path.display()))
             .hint("`substrate config check` says where; nothing was changed")
     })?;
-    // What the file's other lines have wrong with them is another matter.
+    // Problems that the file already had don't matter here.
     let problems =
         |text: &str| Layer::read(scope, &path.display().to_string(), text, &keys).problems;
     let had: Vec<String> = problems(&before).into_iter().map(|problem| problem.message).collect();
@@ -83,11 +70,11 @@ pub(super) fn set(context: &Context, flags: &ArgMatches) -> Result<()> {
     }
     write(context, &path, &changed)?;
     let json = json!({"key": name, "value": text, "file": path});
-    say::result(context, &json, || format!("{name} = {text} in {}\n", path.display()));
+    print::result(context, &json, || format!("{name} = {text} in {}\n", path.display()));
     Ok(())
 }
 
-/// The same file with that value. `None`: it does not parse.
+/// The file with that value. `None` if it does not parse.
 fn with(toml: &str, key: &Key, text: &str) -> Option<String> {
     let mut document: toml_edit::DocumentMut = toml.parse().ok()?;
     let is_text = matches!(key.kind, Shape::Span | Shape::Size | Shape::Word(_) | Shape::Text);
@@ -107,7 +94,7 @@ fn with(toml: &str, key: &Key, text: &str) -> Option<String> {
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
             match at.get_mut(part).and_then(toml_edit::Item::as_value_mut) {
-                // The comment behind it stays.
+                // Keep the comment behind it.
                 Some(old) => {
                     let decor = old.decor().clone();
                     *old = value;
@@ -135,7 +122,7 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     }
     let env = &context.env;
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env.text(name)).unwrap_or("vi");
-    // As other programs read it: a command line of the shell.
+    // Like other programs, treat it as a shell command line.
     let status = proc::command("sh", env)
         .args(["-c", &format!("exec {editor} \"$0\"")])
         .arg(&path)
@@ -148,9 +135,9 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
     let text = read(&path)?;
     let name = path.display().to_string();
     let layer = Layer::read(scope, &name, &text, &substrate_features::keys());
-    say::to_programs(
+    print::to_programs(
         context,
-        &json!({"file": path, "problems": config::problems(&layer.problems)}),
+        &json!({"file": path, "problems": super::problems(&layer.problems)}),
     );
     for problem in &layer.problems {
         ui::talk(&format!("{problem}\n  {}\n", problem.hint));
@@ -161,11 +148,11 @@ pub(super) fn edit(context: &Context, flags: &ArgMatches) -> Result<()> {
             Ok(())
         }
         n => Err(AppError::new(Kind::State, format!("{n} lines are not in force"))
-            .hint("mend them: `substrate config edit`")),
+            .hint("fix them: `substrate config edit`")),
     }
 }
 
-/// A repository could make its settings file a link to one of the user's.
+/// A repository could make its settings file a link to one of the user's files.
 fn refuse_link(scope: Scope, path: &Path) -> Result<()> {
     match path.parent() {
         Some(root) if scope != Scope::User => hooks::refuse_link(root, path),
