@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use substrate_clients::Variables;
 use substrate_core::{Caller, Format, RequestId};
 
 use super::table::{self, Definition, Run};
@@ -88,12 +89,16 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         let from_env = || names.iter().find_map(|name| env.text(name)).map(str::to_owned);
         matches.get_one::<String>(flag).cloned().or_else(from_env)
     };
+    let of_clients = |which: fn(&Variables) -> &'static [&'static str]| -> Vec<&str> {
+        let all = substrate_clients::ALL.iter().flat_map(|client| which(&client.variables));
+        all.copied().collect()
+    };
     Caller {
         // The client's own variable first: an exported one may be inherited from a client around this one.
-        session: given("session-id", &["CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"]),
+        session: given("session-id", &of_clients(|variables| variables.session)),
         agent_typed: matches.get_one::<String>("agent").is_some(),
         agent: given("agent", &["AGENT_ID"]),
-        project_dir: given("project-dir", &["CLAUDE_PROJECT_DIR"]),
+        project_dir: given("project-dir", &of_clients(|variables| variables.project)),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
         tz_offset_s: clock::tz_offset_s(clock::now()),
         inside_client: audience::says_inside(env),

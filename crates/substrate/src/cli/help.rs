@@ -113,11 +113,14 @@ fn with_examples(command: Command, path: &[&str]) -> Command {
 }
 
 pub(super) fn global_flags() -> Vec<Arg> {
-    let flag = |name: &'static str, value: &'static str, help: &'static str| {
+    let flag = |name: &'static str, value: &'static str, help: &str| {
+        let help = help.to_owned();
         Arg::new(name).long(name).global(true).value_name(value).help(help).help_heading(GLOBAL)
     };
+    let session = substrate_clients::DEFAULT.dialect.session_variable.unwrap_or_default();
+    let session = format!("Act for this session (default: ${session})");
     vec![
-        flag("session-id", "ID", "Act for this session (default: $CLAUDE_SESSION_ID)"),
+        flag("session-id", "ID", &session),
         flag("agent", "NAME", "Act as this agent (default: $AGENT_ID)"),
         flag("project-dir", "DIR", "Act in this project (default: the current folder's)"),
         flag(
