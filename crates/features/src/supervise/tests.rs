@@ -184,13 +184,13 @@ enum But {
 #[case::explicitly(But::Settings("efforts.on = true\n[context]\non_auto_compact = \"compact\"\n"))]
 #[case::efforts_are_off(But::Settings("[context]\non_auto_compact = \"restart\"\n"))]
 #[case::nothing_to_restart_from(But::NoEffort)]
-#[case::nor_any_more(But::EffortFinished)]
+#[case::the_effort_is_finished(But::EffortFinished)]
 #[case::a_person_compacts(But::Manual)]
 #[case::a_client_inside_the_client(But::Nested)]
 #[case::a_subagent(But::ASubagent)]
 #[case::a_client_elsewhere(But::NotBelow)]
-#[case::not_supervised(But::SupervisorGone)]
-#[case::nor_who_has_its_number(But::SupervisorReplaced)]
+#[case::the_supervisor_is_gone(But::SupervisorGone)]
+#[case::its_pid_was_recycled(But::SupervisorReplaced)]
 #[case::the_supervisor_does_not_react(But::SupervisorDeaf)]
 fn it_compacts_as_always(#[case] but: But) {
     let settings = match but {
