@@ -210,10 +210,6 @@ contract! {
         let mut tx = store.begin();
         assert!(tx.execute("insert into item (name) values ($3)", &["a".into()]).is_err());
     }
-    a_parameter_too_many_is_an_error(store) {
-        let mut tx = store.begin();
-        assert!(tx.execute("insert into item (name) values ($1)", &["a".into(), "b".into()]).is_err());
-    }
     parameters_of_one_call_are_forgotten_by_the_next(store) {
         let mut tx = store.begin();
         let sql = "insert into item (name, size) values ($1, $2)";

@@ -207,12 +207,12 @@ mod tests {
         300
     )]
     #[case::matching("commands.exists(a, commands.exists(b, matches(command, 'x.*y')))", 100)]
-    #[case::doubled(&format!("[command]{}.exists(c, c == 'x')", ".map(a, a + a)".repeat(40)), 10)]
-    #[case::nested(&format!("[command]{}.exists(c, c == 'x')", ".map(a, [a, a])".repeat(40)), 10)]
+    #[case::long_sums(&format!("[command]{0}{0}.exists(c, c == 'x')", format!(".map(a, a{})", "+a".repeat(29))), 300)]
+    #[case::lists_of_lists(&format!("[command]{0}{0}.exists(c, c == 'x')", format!(".map(a, [a{}])", ",a".repeat(29))), 300)]
     #[case::many_copies(&format!("[command + command].map(a, [{}a]).exists(c, c == 'x')", "a,".repeat(400)), 900)]
     #[case::literals(&format!("{0}.all(a, {0}.all(b, {0}.all(c, true)))", zeros(100)), 1)]
     #[case::sums(&format!("({0}+[0]).all(a, ({0}+[0]).all(b, true))", zeros(200)), 1)]
-    #[case::error_in_or(
+    #[case::both_sides_of_or(
         "commands.exists(a, commands.exists(b, false) || commands.exists(c, false))",
         900
     )]
