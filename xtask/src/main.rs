@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod client_names;
 mod demo;
 mod dist;
 mod docs;

@@ -3,14 +3,12 @@
 
 pub mod conn;
 pub mod frame;
+pub mod messages;
 pub mod out;
 pub mod passed;
 pub mod place;
-pub mod reply;
-pub mod request;
 pub mod unjudged;
 
 pub use conn::{Conn, ConnError};
 pub use frame::{Header, Kind};
-pub use reply::Reply;
-pub use request::HookRequest;
+pub use messages::{HookRequest, Reply};

@@ -382,19 +382,19 @@ pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
 
 /// What came of a verb.
 #[derive(Debug)]
-pub(crate) enum Ran {
+pub(crate) enum VerbRun {
     Done(Box<Output>, Vec<Effect>),
     /// Nothing happened: this has to be looked up first.
     Look(Vec<Need>),
 }
 
 /// Why a verb's savepoint is rolled back.
-enum NotDone {
+enum VerbStopped {
     Look(Vec<Need>),
     Failed(AppError),
 }
 
-impl<E: Into<AppError>> From<E> for NotDone {
+impl<E: Into<AppError>> From<E> for VerbStopped {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -409,7 +409,7 @@ pub(crate) fn run_verb(
     verb: &Verb,
     caller: &Caller,
     body: Value,
-) -> Result<Ran> {
+) -> Result<VerbRun> {
     let ran = db.savepoint(|db| {
         let facts = &gathered.facts;
         let mut cx = Cx { world: machine, facts, ..Cx::new(clock::now(), db, settings) };
@@ -430,15 +430,15 @@ pub(crate) fn run_verb(
         let output = (verb.run)(&mut cx, caller, body);
         let missing = cx.missing.take();
         if !missing.is_empty() && gathered.may_look() {
-            return Err(NotDone::Look(missing));
+            return Err(VerbStopped::Look(missing));
         }
         let output = output.map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
         Ok((output, cx.effects))
     });
     match ran {
-        Ok((output, effects)) => Ok(Ran::Done(Box::new(output), effects)),
-        Err(NotDone::Look(needs)) => Ok(Ran::Look(needs)),
-        Err(NotDone::Failed(error)) => Err(error),
+        Ok((output, effects)) => Ok(VerbRun::Done(Box::new(output), effects)),
+        Err(VerbStopped::Look(needs)) => Ok(VerbRun::Look(needs)),
+        Err(VerbStopped::Failed(error)) => Err(error),
     }
 }
 

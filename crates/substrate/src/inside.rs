@@ -30,7 +30,7 @@ pub(crate) struct Folder(OwnedFd);
 
 /// What a folder has under a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct EntryInfo {
     pub(crate) kind: FileType,
     pub(crate) n_bytes: u64,
     pub(crate) has_other_names: bool,
@@ -170,10 +170,10 @@ impl Folder {
     }
 
     /// What is there under that name; a link is a link.
-    pub(crate) fn look(&self, name: &str) -> Result<Found> {
+    pub(crate) fn look(&self, name: &str) -> Result<EntryInfo> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(self.0.as_fd(), plain(name)?, flags)?;
-        Ok(Found {
+        Ok(EntryInfo {
             kind: FileType::from_raw_mode(stat.st_mode),
             n_bytes: u64::try_from(stat.st_size).unwrap_or(0),
             has_other_names: stat.st_nlink > 1,

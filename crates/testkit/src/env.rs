@@ -227,6 +227,17 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|e| panic!("`{}` can't be resolved: {e}", path.display()))
 }
 
+/// Writes a fixture, creating its folders.
+pub fn write_file(path: &Path, text: impl AsRef<[u8]>) {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .unwrap_or_else(|e| panic!("could not create `{}`: {e}", folder.display()));
+    }
+    #[expect(clippy::disallowed_methods, reason = "a fixture has no reader to tear it from")]
+    std::fs::write(path, text)
+        .unwrap_or_else(|e| panic!("could not write `{}`: {e}", path.display()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

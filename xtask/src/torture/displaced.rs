@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::history::{self, Moment};
 use super::mail::subjects;
-use super::workers::{By, Seen, work_while};
+use super::workers::{By, Observations, work_while};
 use super::{Report, Setting};
 use crate::journal::{self, Sent};
 use crate::proc;
@@ -164,7 +164,7 @@ fn sends_after(sends: &[Send], changed: Moment) -> Sent {
 }
 
 /// The same for events.
-fn events_after(seen: &Seen, changed: Moment) -> Sent {
+fn events_after(seen: &Observations, changed: Moment) -> Sent {
     let mut sent = Sent::default();
     for record in &seen.records {
         let must = record.verdict == history::Verdict::Allowed && record.began >= changed;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
 use super::history::{self, Moment};
-use super::workers::{By, Seen, work_while};
+use super::workers::{By, Observations, work_while};
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
@@ -36,7 +36,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
 fn one_by_one(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     sandbox.start_daemon()?;
-    let (mut seen, mut next) = (Seen::default(), Vec::new());
+    let (mut seen, mut next) = (Observations::default(), Vec::new());
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut n_survived = 0;
     for round in 0..setting.rounds(2, 10) {
@@ -134,7 +134,7 @@ fn holds_the_database(sandbox: &Sandbox) -> Result<bool> {
 }
 
 /// The longest of the hooks that ran when the daemon was frozen, or began before it was replaced.
-fn slowest(seen: &Seen, freezes: &[Freeze]) -> Duration {
+fn slowest(seen: &Observations, freezes: &[Freeze]) -> Duration {
     let held_up = |(began, took): &&(Moment, Duration)| {
         freezes.iter().any(|freeze| *began < freeze.ended && *began + *took > freeze.began)
     };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::history::mail::Acknowledged;
 use super::history::{self, Act, Record, Verdict};
-use super::session::{Heard, Session};
+use super::session::{HookAnswer, Session};
 use super::{Report, Setting};
 use crate::journal::{self, Sent};
 use crate::proc;
@@ -230,7 +230,7 @@ impl<'a> Receiver<'a> {
         let out = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
         let ok = ended_by_itself && matches!(out.status.code(), Some(0 | 2));
-        Ok(self.heard(Act::Waiter, &Heard { ok, text, began, ended: history::now() }))
+        Ok(self.heard(Act::Waiter, &HookAnswer { ok, text, began, ended: history::now() }))
     }
 
     /// Until nothing new comes.
@@ -249,7 +249,7 @@ impl<'a> Receiver<'a> {
         Ok(self.heard(act, &heard))
     }
 
-    fn heard(&mut self, act: Act, heard: &Heard) -> bool {
+    fn heard(&mut self, act: Act, heard: &HookAnswer) -> bool {
         let ids = introduced(&heard.text);
         let verdict = if heard.ok { Verdict::Allowed } else { Verdict::Failed };
         if let (true, Ok(mut told)) = (heard.ok, self.ring.told.lock()) {

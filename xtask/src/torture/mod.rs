@@ -17,7 +17,6 @@ mod load;
 mod locks;
 mod mail;
 mod memory;
-mod mounts;
 mod pump;
 mod report;
 mod session;

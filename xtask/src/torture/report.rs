@@ -10,7 +10,7 @@ use crate::say::{Judgement, Table, say};
 use crate::stats::{Times, ms};
 
 use super::history;
-use super::workers::Seen;
+use super::workers::Observations;
 
 /// How long a hook waits at most for a starved daemon.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -81,7 +81,7 @@ impl Report {
 
     /// What the workers saw, and that the journal has everything once and in order. Stops the daemon, so that nothing
     /// is under way.
-    pub(super) fn journal(&mut self, sandbox: &Sandbox, seen: &Seen) -> Result<()> {
+    pub(super) fn journal(&mut self, sandbox: &Sandbox, seen: &Observations) -> Result<()> {
         self.hooks(seen.hook_times());
         self.no("hooks that failed", &seen.failed);
         self.no("hooks that printed", &seen.printed);

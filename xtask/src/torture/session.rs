@@ -21,14 +21,14 @@ pub(super) struct Session {
 }
 
 /// What a hook answered.
-pub(super) struct Heard {
+pub(super) struct HookAnswer {
     pub(super) ok: bool,
     pub(super) text: String,
     pub(super) began: Moment,
     pub(super) ended: Moment,
 }
 
-impl Heard {
+impl HookAnswer {
     /// The verdict on a call, or that the hook failed.
     pub(super) fn verdict(&self) -> Verdict {
         let decision = |word| self.text.contains(&format!("\"permissionDecision\":\"{word}\""));
@@ -68,18 +68,24 @@ impl Session {
     }
 
     /// Runs the hook for an event, and waits for it.
-    pub(super) fn hear(&self, sandbox: &Sandbox, event: &str, with: Value) -> Result<Heard> {
+    pub(super) fn hear(&self, sandbox: &Sandbox, event: &str, with: Value) -> Result<HookAnswer> {
         let payload = self.payload(sandbox, event, with);
         let mut command = self.command(sandbox, event);
         let began = history::now();
         let ran = proc::feed(&mut command, payload.as_bytes())?;
         let ended = history::now();
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-        Ok(Heard { ok: ran.ok(), text, began, ended })
+        Ok(HookAnswer { ok: ran.ok(), text, began, ended })
     }
 
     /// Notes what was heard.
-    pub(super) fn note(&mut self, act: Act, about: Vec<String>, verdict: Verdict, heard: &Heard) {
+    pub(super) fn note(
+        &mut self,
+        act: Act,
+        about: Vec<String>,
+        verdict: Verdict,
+        heard: &HookAnswer,
+    ) {
         let (actor, began, ended) = (self.id.clone(), heard.began, heard.ended);
         self.records.push(Record { actor, act, about, verdict, began, ended });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::workers::Seen;
+use super::workers::Observations;
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox, put_file};
@@ -65,8 +65,8 @@ fn regular_file(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-fn some_hooks(sandbox: &Sandbox) -> Result<Seen> {
-    let mut seen = Seen::default();
+fn some_hooks(sandbox: &Sandbox) -> Result<Observations> {
+    let mut seen = Observations::default();
     for n in 0..N_HOOKS {
         seen.hook(sandbox, format!("toolu_{n}"))?;
     }

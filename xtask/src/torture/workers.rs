@@ -25,7 +25,7 @@ pub(super) enum By {
 
 /// What the workers saw.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Observations {
     pub(super) sent: Sent,
     /// All events, about their markers.
     pub(super) records: Vec<Record>,
@@ -38,7 +38,7 @@ pub(super) struct Seen {
     pub(super) n_frames: usize,
 }
 
-impl Seen {
+impl Observations {
     pub(super) fn add(&mut self, other: Self) {
         self.sent.add(other.sent);
         self.records.extend(other.records);
@@ -111,11 +111,11 @@ pub(super) fn work_while(
     workers: &[By],
     pause: Duration,
     meanwhile: impl FnOnce() -> Result<()>,
-) -> Result<Seen> {
+) -> Result<Observations> {
     let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let stop = AtomicBool::new(false);
-    let work = |worker: usize, by: By| -> Result<Seen> {
-        let mut seen = Seen::default();
+    let work = |worker: usize, by: By| -> Result<Observations> {
+        let mut seen = Observations::default();
         for n in 0.. {
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -135,7 +135,7 @@ pub(super) fn work_while(
             (0..).zip(workers).map(|(n, by)| scope.spawn(move || work(n, *by))).collect();
         let done = meanwhile();
         stop.store(true, Ordering::Relaxed);
-        let mut all = Seen::default();
+        let mut all = Observations::default();
         for worker in running {
             all.add(worker.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??);
         }

@@ -28,7 +28,7 @@ const MAX_FILE: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct SettingsFiles {
     user: PathBuf,
-    projects: HashMap<PathBuf, Known>,
+    projects: HashMap<PathBuf, ProjectSettings>,
     mounts: Mounts,
     good: Arc<LastGood>,
 }
@@ -62,7 +62,7 @@ impl LastGood {
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct ProjectSettings {
     root: PathBuf,
     project: Arc<str>,
     looked_us: u64,
@@ -122,7 +122,7 @@ impl SettingsFiles {
 
     /// The same as it was when somebody last looked.
     pub(crate) fn latest(&self, dir: &Path) -> Option<Around> {
-        self.projects.get(dir).map(Known::both)
+        self.projects.get(dir).map(ProjectSettings::both)
     }
 
     /// The working tree of that folder, if somebody ever looked.
@@ -131,18 +131,18 @@ impl SettingsFiles {
     }
 
     /// A look to be run. Others who ask meanwhile get what is known, and don't look as well.
-    pub(crate) fn look(&mut self, dir: &Path, now_us: u64) -> Look {
+    pub(crate) fn look(&mut self, dir: &Path, now_us: u64) -> SettingsLookup {
         let known = self.projects.get_mut(dir).map(|known| {
             known.looked_us = now_us;
             known.clone()
         });
         let (user, good) = (self.user.clone(), Arc::clone(&self.good));
-        Look { user, dir: dir.to_owned(), known, good }
+        SettingsLookup { user, dir: dir.to_owned(), known, good }
     }
 
     /// Remembers what a look has found.
-    pub(crate) fn keep(&mut self, looked: Looked, now_us: u64) -> Around {
-        let Looked { dir, known } = looked;
+    pub(crate) fn keep(&mut self, looked: FoundSettings, now_us: u64) -> Around {
+        let FoundSettings { dir, known } = looked;
         let both = known.both();
         if self.projects.len() >= MAX_PROJECTS && !self.projects.contains_key(&dir) {
             let others = self.projects.iter().filter(|(dir, _)| dir.as_os_str() != "/");
@@ -150,30 +150,30 @@ impl SettingsFiles {
                 others.min_by_key(|(_, known)| known.looked_us).map(|(dir, _)| dir.clone());
             oldest.and_then(|oldest| self.projects.remove(&oldest));
         }
-        self.projects.insert(dir, Known { looked_us: now_us, ..known });
+        self.projects.insert(dir, ProjectSettings { looked_us: now_us, ..known });
         both
     }
 }
 
 /// A look at the settings files of a folder.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct SettingsLookup {
     user: PathBuf,
     dir: PathBuf,
-    known: Option<Known>,
+    known: Option<ProjectSettings>,
     good: Arc<LastGood>,
 }
 
 /// What it found.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct FoundSettings {
     dir: PathBuf,
-    known: Known,
+    known: ProjectSettings,
 }
 
-impl Look {
+impl SettingsLookup {
     /// Looks at the files, and reads them if they have changed.
-    pub(crate) fn run(self) -> Looked {
+    pub(crate) fn run(self) -> FoundSettings {
         let Self { user, dir, known, good } = self;
         let root = root_of(&dir);
         let found = stamps(&user, &root, Path::metadata);
@@ -184,13 +184,13 @@ impl Look {
         let known = same.unwrap_or_else(|| {
             let settings = Arc::new(read(&user, &root, &good));
             let project = project_of(&root).display().to_string().into();
-            Known { root, project, looked_us: 0, is_local, stamps: found, settings }
+            ProjectSettings { root, project, looked_us: 0, is_local, stamps: found, settings }
         });
-        Looked { dir, known: Known { is_local, ..known } }
+        FoundSettings { dir, known: ProjectSettings { is_local, ..known } }
     }
 }
 
-impl Known {
+impl ProjectSettings {
     fn both(&self) -> Around {
         (Arc::clone(&self.settings), Arc::clone(&self.project))
     }

@@ -26,12 +26,12 @@ pub(super) struct Carrier {
 
 #[derive(Default)]
 struct Folder {
-    waiting: VecDeque<Load>,
+    waiting: VecDeque<Batch>,
     hangs: bool,
 }
 
 /// What one request wants written to one folder, and who waits for it.
-struct Load {
+struct Batch {
     chores: Vec<Chore>,
     done: oneshot::Sender<()>,
 }
@@ -91,7 +91,7 @@ fn send(state: &Rc<State>, folder: Box<str>, chores: Vec<Chore>) -> Option<onesh
     let mut folders = state.carrier.folders.borrow_mut();
     let is_new = !folders.contains_key(&folder);
     let here = folders.entry(folder.clone()).or_default();
-    here.waiting.push_back(Load { chores, done });
+    here.waiting.push_back(Batch { chores, done });
     if here.waiting.len() > MAX_WAITING {
         here.waiting.pop_front();
         tracing::warn!(folder, "too much waits to be written; the oldest is dropped");
@@ -107,7 +107,7 @@ fn send(state: &Rc<State>, folder: Box<str>, chores: Vec<Chore>) -> Option<onesh
 async fn work(state: Rc<State>, folder: Box<str>) {
     while let Some(loads) = next(&state, &folder) {
         let (chores, waiting): (Vec<Vec<Chore>>, Vec<oneshot::Sender<()>>) =
-            loads.into_iter().map(|Load { chores, done }| (chores, done)).unzip();
+            loads.into_iter().map(|Batch { chores, done }| (chores, done)).unzip();
         let home = state.home.clone();
         let (mut task, progress) = threads::spawn(move || {
             for chore in chores.into_iter().flatten() {
@@ -130,7 +130,7 @@ async fn work(state: Rc<State>, folder: Box<str>) {
 }
 
 /// What waits for the folder; nobody works for it any more when that is nothing.
-fn next(state: &State, folder: &str) -> Option<VecDeque<Load>> {
+fn next(state: &State, folder: &str) -> Option<VecDeque<Batch>> {
     let mut folders = state.carrier.folders.borrow_mut();
     let loads = std::mem::take(&mut folders.get_mut(folder)?.waiting);
     if loads.is_empty() {

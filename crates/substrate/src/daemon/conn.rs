@@ -20,12 +20,12 @@ use tokio::time::timeout;
 use super::control::Ask;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
-use super::state::{Counted, How, State, count, working};
+use super::state::{Counted, EndReason, State, count, working};
 use super::surround::{self, surround};
 use super::{take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Considered, Decoded, Gathered, Prepared, Ran};
+use crate::host::{self, Considered, Decoded, Gathered, Prepared, VerbRun};
 use crate::processes;
 
 /// Whoever says nothing for so long is gone.
@@ -339,10 +339,10 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
 }
 
 /// A command that only looks asks for no facts.
-fn looked(ran: Result<Ran, AppError>) -> Result<Output, AppError> {
+fn looked(ran: Result<VerbRun, AppError>) -> Result<Output, AppError> {
     match ran? {
-        Ran::Done(output, _) => Ok(*output),
-        Ran::Look(_) => Err(panicked()),
+        VerbRun::Done(output, _) => Ok(*output),
+        VerbRun::Look(_) => Err(panicked()),
     }
 }
 
@@ -373,7 +373,7 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
         Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),
         Ask::Stop => {
             waiting::let_all_go(state).await;
-            state.end(How::Stop);
+            state.end(EndReason::Stop);
             0
         }
         Ask::TakeOver { program } => {

@@ -9,12 +9,12 @@ const MAX_AT_ONCE: usize = 4;
 /// The looks that are under way.
 #[derive(Debug, Default)]
 pub(super) struct Hangs {
-    looks: HashMap<u64, Look>,
+    looks: HashMap<u64, Lookup>,
     n_ever: u64,
 }
 
 #[derive(Debug)]
-struct Look {
+struct Lookup {
     folders: Vec<Box<str>>,
     who: Box<str>,
     hangs: bool,
@@ -22,7 +22,7 @@ struct Look {
 
 /// Whether a look may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum May {
+pub(super) enum Admission {
     Begin,
     /// When another one has ended.
     Wait,
@@ -33,27 +33,27 @@ pub(super) enum May {
 impl Hangs {
     /// Whether `who` may look below that folder. An actor whose own look hangs there begins no second one; the others do, until
     /// all places are taken by looks that hang.
-    pub(super) fn may(&self, folder: &str, who: &str) -> May {
-        let is_here = |look: &&Look| look.folders.iter().any(|other| **other == *folder);
+    pub(super) fn may(&self, folder: &str, who: &str) -> Admission {
+        let is_here = |look: &&Lookup| look.folders.iter().any(|other| **other == *folder);
         let (mut n, mut n_hang) = (0, 0);
         for look in self.looks.values().filter(is_here) {
             if look.hangs && *look.who == *who {
-                return May::Not;
+                return Admission::Refuse;
             }
             n += 1;
             n_hang += usize::from(look.hangs);
         }
         match n {
-            n if n < MAX_AT_ONCE => May::Begin,
-            n if n == n_hang => May::Not,
-            _ => May::Wait,
+            n if n < MAX_AT_ONCE => Admission::Begin,
+            n if n == n_hang => Admission::Refuse,
+            _ => Admission::Wait,
         }
     }
 
     /// One begins. Its number.
     pub(super) fn begin(&mut self, folders: Vec<Box<str>>, who: &str) -> u64 {
         self.n_ever += 1;
-        self.looks.insert(self.n_ever, Look { folders, who: who.into(), hangs: false });
+        self.looks.insert(self.n_ever, Lookup { folders, who: who.into(), hangs: false });
         self.n_ever
     }
 
@@ -84,13 +84,13 @@ mod tests {
     fn who_hangs_begins_no_second_look_and_others_do() {
         let mut table = Hangs::default();
         let id = begin(&mut table, "/p", "lion");
-        assert_eq!(table.may("/p", "lion"), May::Begin, "it may come back any moment");
+        assert_eq!(table.may("/p", "lion"), Admission::Begin, "it may come back any moment");
         table.hangs(id, None);
-        assert_eq!(table.may("/p", "lion"), May::Not);
-        assert_eq!(table.may("/p", "otter"), May::Begin, "perhaps only that one file hangs");
-        assert_eq!(table.may("/q", "lion"), May::Begin);
+        assert_eq!(table.may("/p", "lion"), Admission::Refuse);
+        assert_eq!(table.may("/p", "otter"), Admission::Begin, "perhaps only that one file hangs");
+        assert_eq!(table.may("/q", "lion"), Admission::Begin);
         table.end(id);
-        assert_eq!(table.may("/p", "lion"), May::Begin);
+        assert_eq!(table.may("/p", "lion"), Admission::Begin);
     }
 
     #[test]
@@ -98,15 +98,15 @@ mod tests {
         let mut table = Hangs::default();
         let ids: Vec<u64> =
             (0..MAX_AT_ONCE).map(|n| begin(&mut table, "/p", &n.to_string())).collect();
-        assert_eq!(table.may("/p", "one more"), May::Wait);
-        assert_eq!(table.may("/q", "one more"), May::Begin);
+        assert_eq!(table.may("/p", "one more"), Admission::Wait);
+        assert_eq!(table.may("/q", "one more"), Admission::Begin);
         for (n, id) in ids.iter().enumerate() {
-            assert_eq!(table.may("/p", "one more"), May::Wait, "{n} hang");
+            assert_eq!(table.may("/p", "one more"), Admission::Wait, "{n} hang");
             table.hangs(*id, None);
         }
-        assert_eq!(table.may("/p", "one more"), May::Not);
+        assert_eq!(table.may("/p", "one more"), Admission::Refuse);
         table.end(ids[0]);
-        assert_eq!(table.may("/p", "one more"), May::Begin);
+        assert_eq!(table.may("/p", "one more"), Admission::Begin);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         let mut table = Hangs::default();
         let id = table.begin(vec!["/p".into(), "/mnt/dead".into()], "lion");
         table.hangs(id, Some("/mnt/dead".into()));
-        assert_eq!(table.may("/p", "lion"), May::Begin);
-        assert_eq!(table.may("/mnt/dead", "lion"), May::Not);
+        assert_eq!(table.may("/p", "lion"), Admission::Begin);
+        assert_eq!(table.may("/mnt/dead", "lion"), Admission::Refuse);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Process {
 
 /// What the system says about a process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Snapshot {
     /// `R`, `S`, `D`, `T`, …
     pub(super) state: char,
     /// The processor time that its main thread has used, in ticks.
@@ -40,14 +40,14 @@ const ASLEEP: Duration = Duration::from_millis(1_500);
 const COMPUTING_TICKS: u64 = 600;
 
 /// Judges a process by two looks at it. `apart` lies between them, and nothing was answered meanwhile.
-pub(super) fn judge(first: Look, last: Look, apart: Duration) -> Judgement {
-    let is_stopped = |look: Look| look.state == 'T';
+pub(super) fn judge(first: Snapshot, last: Snapshot, apart: Duration) -> Judgement {
+    let is_stopped = |look: Snapshot| look.state == 'T';
     if is_stopped(first) && is_stopped(last) {
         return Judgement::Frozen;
     }
     // A process that a debugger holds (`t`) may only be between two steps. One that is ready to run (`R`) but was not
     // run at all is the machine's business.
-    let is_idle = |look: Look| matches!(look.state, 'S' | 't');
+    let is_idle = |look: Snapshot| matches!(look.state, 'S' | 't');
     let slept = is_idle(first) && is_idle(last) && first == last && apart >= ASLEEP;
     let computed = last.ticks.saturating_sub(first.ticks) >= COMPUTING_TICKS;
     if slept || computed { Judgement::Frozen } else { Judgement::Alive }
@@ -56,7 +56,7 @@ pub(super) fn judge(first: Look, last: Look, apart: Duration) -> Judgement {
 /// Watches one process while somebody waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    first: Option<(Process, Look, std::time::Instant)>,
+    first: Option<(Process, Snapshot, std::time::Instant)>,
 }
 
 impl Watch {
@@ -95,7 +95,7 @@ impl Process {
         self.look().is_some_and(|look| matches!(look.state, 'T' | 't'))
     }
 
-    fn look(self) -> Option<Look> {
+    fn look(self) -> Option<Snapshot> {
         let (look, began) = stat(self.pid)?;
         (began == self.began).then_some(look)
     }
@@ -120,7 +120,7 @@ impl Process {
 }
 
 /// What `/proc` says. The second field of `stat` is a name in brackets, which may hold anything.
-fn stat(pid: u32) -> Option<(Look, u64)> {
+fn stat(pid: u32) -> Option<(Snapshot, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -128,7 +128,7 @@ fn stat(pid: u32) -> Option<(Look, u64)> {
     let switches = status.lines().filter(|line| line.contains("ctxt_switches:"));
     let n_switches =
         switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    let look = Look {
+    let look = Snapshot {
         state: fields.first()?.chars().next()?,
         ticks: number(11)? + number(12)?,
         n_switches: n_switches.sum(),
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn look(state: char, ticks: u64, n_switches: u64) -> Look {
-        Look { state, ticks, n_switches }
+    fn look(state: char, ticks: u64, n_switches: u64) -> Snapshot {
+        Snapshot { state, ticks, n_switches }
     }
 
     #[rstest]
@@ -163,8 +163,8 @@ mod tests {
         Judgement::Frozen
     )]
     fn a_daemon_that(
-        #[case] first: Look,
-        #[case] last: Look,
+        #[case] first: Snapshot,
+        #[case] last: Snapshot,
         #[case] ms: u64,
         #[case] expected: Judgement,
     ) {

@@ -49,7 +49,7 @@ pub(crate) struct Reach<'a> {
 
 /// What came of a request that was sent.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Answer {
     Frame(Kind, Vec<u8>),
     /// The daemon has ended, or was replaced: ask again, with the same id.
     Ended,
@@ -116,7 +116,7 @@ impl<'a> Reach<'a> {
 
     /// Waits for the next frame on a connection, and looks at the daemon meanwhile. `Wait` frames are heard here too: from
     /// then on the daemon says how long it takes.
-    pub(crate) fn hear(&mut self, conn: &mut Conn) -> Heard {
+    pub(crate) fn hear(&mut self, conn: &mut Conn) -> Answer {
         // How long it may take, once the daemon has said so.
         let mut told = None;
         loop {
@@ -125,24 +125,24 @@ impl<'a> Reach<'a> {
                     told = Some(frame::patience(&body));
                     self.waiting.get_or_insert_with(Instant::now);
                 }
-                Ok((kind, body)) => return Heard::Frame(kind, body),
+                Ok((kind, body)) => return Answer::Frame(kind, body),
                 Err(_) if told.is_some() => {
                     // The wait goes on with another daemon; that one must be there by then.
                     self.extend(SUCCESSOR);
-                    return Heard::Ended;
+                    return Answer::Ended;
                 }
-                Err(ConnError::TooSlow) if self.left().is_zero() => return Heard::Late,
+                Err(ConnError::TooSlow) if self.left().is_zero() => return Answer::Late,
                 // Whoever listens there is not our daemon.
-                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,
+                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Answer::Ended,
                 Err(ConnError::TooSlow) => self.replace_if_frozen(),
                 Err(ConnError::Foreign) => {
                     self.replace();
-                    return Heard::Foreign;
+                    return Answer::Foreign;
                 }
                 Err(_) => {
                     // One that ends again and again is not asked in a tight loop.
                     std::thread::sleep(AGAIN);
-                    return Heard::Ended;
+                    return Answer::Ended;
                 }
             }
         }

@@ -17,12 +17,12 @@ use super::activity::{Activities, tell_all};
 use super::carry::Carrier;
 use super::large::Large;
 use super::lock::Lock;
-use super::state::{Counted, Counts, Ending, How, State, stay_awake};
+use super::state::{Counted, Counts, EndReason, Ending, State, stay_awake};
 use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
-use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
+use super::{conn, group, log, start, take_over, upkeep, waiting};
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -100,7 +100,7 @@ fn runtime() -> std::io::Result<Runtime> {
 /// The socket that we were given, or one of our own.
 fn listener(home: &Home, options: RunOptions) -> Result<UnixListener> {
     let listener = match options {
-        RunOptions::Foreground => socket::bind(home),
+        RunOptions::Foreground => start::bind(home),
         RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
             take_over::inherited_listener()
         }
@@ -197,9 +197,9 @@ fn serve_all(
         Ok::<(), AppError>(())
     })?;
     match state.ending.how.get() {
-        How::Stop => tidy_up(&state),
-        How::Displaced => displaced(&state),
-        How::HandedOver | How::NotYet => {}
+        EndReason::Stop => tidy_up(&state),
+        EndReason::Displaced => displaced(&state),
+        EndReason::HandedOver | EndReason::NotYet => {}
     }
     tracing::info!(how = ?state.ending.how.get(), "daemon ended");
     runtime.shutdown_background();
@@ -235,7 +235,7 @@ async fn end_when_idle(state: Rc<State>) {
             idle_since = Instant::now();
         }
     }
-    state.end(How::Stop);
+    state.end(EndReason::Stop);
 }
 
 /// One that nobody asks anything ends too.
@@ -275,7 +275,7 @@ async fn accept_all(state: &Rc<State>) {
     loop {
         let Some(listener) = state.listening.borrow().clone() else { return };
         let ended = state.ending.wanted.notified();
-        if state.ending.how.get() != How::NotYet {
+        if state.ending.how.get() != EndReason::NotYet {
             return;
         }
         tokio::select! {
@@ -326,5 +326,5 @@ async fn obey_signals(state: Rc<State>) {
             _ = hup.recv() => state.look_for_socket.notify_one(),
         }
     }
-    state.end(How::Stop);
+    state.end(EndReason::Stop);
 }

@@ -1,12 +1,14 @@
 //! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it, and it answers them
 //! all.
 
+use std::fs::{File, Permissions};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lock::Lock;
-use super::socket;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
@@ -34,7 +36,7 @@ pub(crate) enum Stay {
 pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     home.ensure()?;
     let Some(lock) = Lock::try_take(home)? else { return Ok(false) };
-    let listener = socket::bind(home).map_err(|error| {
+    let listener = bind(home).map_err(|error| {
         AppError::from_error(Kind::State, &error)
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
@@ -50,6 +52,23 @@ pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
         AppError::from_error(Kind::Daemon, &error).hint("is `substrate` still installed?")
     })?;
     Ok(true)
+}
+
+/// Binds the socket, for its owner only. The lock is held, so whatever is there is left over.
+pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
+    let path = home.socket();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let listener = UnixListener::bind(&path).or_else(|error| {
+        // Too long a path is reached through its open folder, as the clients do.
+        let folder = File::open(home.root())?;
+        UnixListener::bind(ipc::conn::short_path(&folder)).map_err(|_| error)
+    })?;
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
 }
 
 /// That program as a daemon of that home.

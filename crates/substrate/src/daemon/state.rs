@@ -20,14 +20,14 @@ use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
 use super::notices::Notices;
-use super::socket;
+use super::start;
 use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use crate::clock;
 use crate::config::{Around, Env, Home, SettingsFiles};
-use crate::gather::Known;
+use crate::gather::PathCache;
 use crate::machine::Machine;
 use crate::tmux::Painter;
 
@@ -62,7 +62,7 @@ pub(super) struct State {
     pub(super) threads: Threads,
     pub(super) carrier: Carrier,
     /// Paths that were looked up lately.
-    pub(super) known: RefCell<Known>,
+    pub(super) paths: RefCell<PathCache>,
     /// Those who wait.
     pub(super) waiters: RefCell<Waiters>,
     /// When it was last looked whether the home is still ours.
@@ -109,11 +109,11 @@ pub(super) struct Counts {
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) wanted: Notify,
-    pub(super) how: Cell<How>,
+    pub(super) how: Cell<EndReason>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum EndReason {
     #[default]
     NotYet,
     Stop,
@@ -147,7 +147,7 @@ impl State {
         if ours.is_some() && lock::identity(&self.home.socket()) == ours {
             return;
         }
-        match socket::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
+        match start::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
             Ok(()) => tracing::warn!("the socket was gone; a new one is in its place"),
             Err(error) => tracing::error!(%error, "the socket is gone, and no new one can be made"),
         }
@@ -197,7 +197,7 @@ impl State {
         }
     }
 
-    pub(super) fn end(&self, how: How) {
+    pub(super) fn end(&self, how: EndReason) {
         self.ending.how.set(how);
         self.ending.wanted.notify_waiters();
     }

@@ -28,7 +28,7 @@ pub(super) async fn surround(state: &Rc<State>, mut decoded: Decoded) -> Prepare
     // What a tool has just done may have made another file of what a path means.
     if !matches!(event.kind, EventKind::PostToolUse | EventKind::PostToolUseFailure) {
         let facts = &mut prepared.gathered.facts;
-        needs = state.known.borrow().answer(needs, clock::micros(), facts);
+        needs = state.paths.borrow().answer(needs, clock::micros(), facts);
     }
     let found = found(state, &dir, &who, needs).await;
     prepared.gathered.facts.extend(found);
@@ -122,7 +122,7 @@ pub(super) async fn found(state: &Rc<State>, dir: &Path, who: &str, needs: Vec<N
         gather::gather_step_by_step(needs, |step| progress.at(step))
     };
     let found = threads::look(state, open, who, stuck, body).await.unwrap_or_default();
-    state.known.borrow_mut().keep(&found, clock::micros());
+    state.paths.borrow_mut().keep(&found, clock::micros());
     found
 }
 

@@ -16,7 +16,7 @@ use substrate_store::Database;
 use tokio::time::timeout;
 
 use super::start;
-use super::state::{How, State};
+use super::state::{EndReason, State};
 use crate::config::Home;
 use crate::error::{AppError, Kind};
 use crate::{host, ui};
@@ -53,7 +53,7 @@ pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
     tracing::info!(program = %program.display(), "handed over");
     // Stays open as long as we are there.
     state.successor.replace(Some(pipe));
-    state.end(How::HandedOver);
+    state.end(EndReason::HandedOver);
     true
 }
 

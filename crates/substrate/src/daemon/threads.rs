@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
 use tokio::time::timeout;
 
-use super::hangs::{Hangs, May};
+use super::hangs::{Admission, Hangs};
 use super::state::State;
 
 /// How long a thread that is blocked is waited for.
@@ -63,10 +63,10 @@ async fn admitted(state: &State, folder: &str, who: &str) -> bool {
     loop {
         let changed = state.threads.changed.notified();
         match state.threads.hangs.borrow().may(folder, who) {
-            May::Begin => return true,
-            May::Not => return false,
-            May::Wait if begun.elapsed() > STARVED => return false,
-            May::Wait => {}
+            Admission::Begin => return true,
+            Admission::Refuse => return false,
+            Admission::Wait if begun.elapsed() > STARVED => return false,
+            Admission::Wait => {}
         }
         let _or_look_again = timeout(STEP, changed).await;
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use substrate_core::{Cx, FeatureError, engine};
 use substrate_store::{Database, Durability};
 
-use super::state::{How, State};
+use super::state::{EndReason, State};
 use super::{carry, lock, surround, take_over, waiting};
 use crate::clock;
 use crate::error::AppError;
@@ -37,7 +37,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
             () = state.look_for_socket.notified() => {}
         }
         if state.is_displaced(&state.storage.borrow()) {
-            return state.end(How::Displaced);
+            return state.end(EndReason::Displaced);
         }
         state.find_socket();
         {

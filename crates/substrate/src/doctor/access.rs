@@ -9,7 +9,7 @@ use crate::config::Home;
 /// What others may do with something of ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    pub(super) what: What,
+    pub(super) what: StateFile,
     pub(super) path: PathBuf,
     pub(super) mode: u32,
     /// It belongs to whoever asks.
@@ -17,13 +17,13 @@ pub(crate) struct Access {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum StateFile {
     Home,
     Socket,
     Database,
 }
 
-impl What {
+impl StateFile {
     const fn wanted(self) -> u32 {
         match self {
             Self::Home => 0o700,
@@ -59,9 +59,9 @@ impl Access {
 pub(super) fn look(home: &Home) -> Vec<Access> {
     let me = rustix::process::geteuid().as_raw();
     let all = [
-        (What::Home, home.root().to_owned()),
-        (What::Socket, home.socket()),
-        (What::Database, home.database()),
+        (StateFile::Home, home.root().to_owned()),
+        (StateFile::Socket, home.socket()),
+        (StateFile::Database, home.database()),
     ];
     let seen = all.into_iter().filter_map(|(what, path)| {
         let found = path.metadata().ok()?;

@@ -21,9 +21,9 @@ pub(crate) struct Programs {
     /// The hook client of the same installation.
     pub(super) hook: Program,
     /// The hook client that a client finds; `None`: none.
-    pub(super) hook_on_path: Option<Found>,
+    pub(super) hook_on_path: Option<OnPath>,
     /// The `substrate` that agents find.
-    pub(super) substrate_on_path: Option<Found>,
+    pub(super) substrate_on_path: Option<OnPath>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub(super) enum Works {
 
 /// A program on the PATH.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct OnPath {
     pub(super) path: PathBuf,
     /// It is the one that we expect.
     pub(super) is_ours: bool,
@@ -57,7 +57,7 @@ pub(super) fn look(env: &Env) -> Programs {
         let path = on_path(env.get("PATH"), name)?;
         let is_ours = is_same(&path, ours);
         let state = if is_ours { Works::Version(OURS.to_owned()) } else { tried(&path, env) };
-        Some(Found { path, is_ours, state })
+        Some(OnPath { path, is_ours, state })
     };
     Programs {
         hook_on_path: find(HOOK, &beside),
@@ -132,7 +132,7 @@ fn judge_substrate_on_path(programs: &Programs, out: &mut Vec<Finding>) {
 }
 
 /// Another file of that name comes first.
-fn other(found: &Found, name: &str) -> Option<Finding> {
+fn other(found: &OnPath, name: &str) -> Option<Finding> {
     if found.is_ours {
         return None;
     }

@@ -9,7 +9,7 @@ use substrate_core::{Actor, Detail, Event, EventKind, StartSource};
 use substrate_features::journal::project_logs::entry;
 use substrate_features::journal::project_logs::words;
 
-use super::{Told, told, type_of};
+use super::{ScriptInput, read_input, type_of};
 use crate::effects::logs::LOGS;
 use crate::ui;
 
@@ -50,7 +50,7 @@ pub(super) fn print(group: &str) -> bool {
     let mut names: Vec<&str> = if names.is_empty() { all.concat() } else { names.to_vec() };
     names.sort_unstable();
     names.dedup();
-    let told = told(event);
+    let told = read_input(event);
     let mut out = String::new();
     for name in names {
         let value = told.as_ref().map(|told| value(told, name)).unwrap_or_default();
@@ -60,8 +60,8 @@ pub(super) fn print(group: &str) -> bool {
     true
 }
 
-fn value(told: &Told, name: &str) -> String {
-    let Told { event, root, .. } = told;
+fn value(told: &ScriptInput, name: &str) -> String {
+    let ScriptInput { event, root, .. } = told;
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let word = |text: Option<&str>| words::plain(text.unwrap_or_default());
     let folder = |kind| {
@@ -91,7 +91,7 @@ fn value(told: &Told, name: &str) -> String {
 }
 
 /// What only some events have.
-fn particular(told: &Told, name: &str) -> String {
+fn particular(told: &ScriptInput, name: &str) -> String {
     let Event { kind, detail, .. } = &told.event;
     match (name, detail) {
         ("SOURCE", Detail::SessionStart { source: StartSource::Other, .. }) => {

@@ -4,12 +4,12 @@ use substrate_core::{Detail, EventKind};
 use substrate_features::journal::project_logs::entry::{self, Entry, Scene};
 use substrate_features::journal::project_logs::max_age_ms;
 
-use super::{Told, told};
+use super::{ScriptInput, read_input};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::effects::logs;
 use crate::ui;
 
-type Deed = fn(&Told, EventKind, &[String]) -> std::io::Result<()>;
+type Deed = fn(&ScriptInput, EventKind, &[String]) -> std::io::Result<()>;
 
 /// Does it, and says on stderr what could not be done. `false`: there is no such thing to do.
 pub(super) fn write(what: &str, words: &[String]) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn write(what: &str, words: &[String]) -> bool {
         _ => return false,
     };
     let named = if kind == EventKind::Unknown { "" } else { kind.name() };
-    let Some(told) = told(named) else {
+    let Some(told) = read_input(named) else {
         ui::talk("substrate: nothing was logged: the hook's input is no JSON object\n");
         return true;
     };
@@ -39,23 +39,23 @@ pub(super) fn write(what: &str, words: &[String]) -> bool {
     true
 }
 
-fn record(told: &Told, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+fn record(told: &ScriptInput, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
     append(told, entry::record(&told.event, kind, &scene(told, kind)))
 }
 
-fn timeline(told: &Told, _kind: EventKind, words: &[String]) -> std::io::Result<()> {
+fn timeline(told: &ScriptInput, _kind: EventKind, words: &[String]) -> std::io::Result<()> {
     let scene = scene(told, told.event.kind);
     append(told, entry::timeline(&told.event, &scene, &words.join(" ")))
 }
 
-fn ensure(told: &Told, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+fn ensure(told: &ScriptInput, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
     match entry::folder(&told.event, kind) {
         Some(folder) => logs::ensure(&told.root, &folder),
         None => Ok(()),
     }
 }
 
-fn set_up(told: &Told, _kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+fn set_up(told: &ScriptInput, _kind: EventKind, _words: &[String]) -> std::io::Result<()> {
     let Detail::Because { word } = &told.event.detail else { return Ok(()) };
     match word.as_str() {
         "init" => logs::make_folders(&told.root),
@@ -68,19 +68,19 @@ fn set_up(told: &Told, _kind: EventKind, _words: &[String]) -> std::io::Result<(
 }
 
 /// As the settings say; by default where there is no home to have settings in.
-fn max_age(told: &Told) -> i64 {
+fn max_age(told: &ScriptInput) -> i64 {
     let user = Home::find(&Env::of_this_process()).map(|home| home.config()).unwrap_or_default();
     max_age_ms(&SettingsFiles::new(user).at(told.root.as_ref()))
 }
 
-fn append(told: &Told, entry: Option<Entry>) -> std::io::Result<()> {
+fn append(told: &ScriptInput, entry: Option<Entry>) -> std::io::Result<()> {
     match entry {
         Some(Entry { path, line }) => logs::append(&told.root, &path, &line),
         None => Ok(()),
     }
 }
 
-fn scene(told: &Told, kind: EventKind) -> Scene<'_> {
+fn scene(told: &ScriptInput, kind: EventKind) -> Scene<'_> {
     let session = told.event.session.as_ref().filter(|_| kind == EventKind::SessionEnd);
     let n_agents = session.map_or(0, |session| logs::n_agents(&told.root, session.as_str()));
     Scene { root: &told.root, n_agents, step: None }

@@ -42,7 +42,7 @@ pub(crate) fn main(command: &str, args: &[String]) -> ExitCode {
 }
 
 /// A payload, and the project that it is about.
-struct Told {
+struct ScriptInput {
     event: Event,
     root: String,
     raw: Vec<u8>,
@@ -51,7 +51,7 @@ struct Told {
 }
 
 /// Reads stdin; `named` is the event where the payload names none. `None`: it is no payload.
-fn told(named: &str) -> Option<Told> {
+fn read_input(named: &str) -> Option<ScriptInput> {
     let mut raw = Vec::new();
     std::io::stdin().lock().take(MAX_INPUT).read_to_end(&mut raw).ok()?;
     let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
@@ -72,7 +72,7 @@ fn told(named: &str) -> Option<Told> {
     {
         known.clone_into(kind);
     }
-    Some(Told { event, root, raw, started })
+    Some(ScriptInput { event, root, raw, started })
 }
 
 /// As the journal has it: what the client calls its project, the working tree, or the folder itself.

@@ -39,12 +39,12 @@ type Rules = Option<Gitignore>;
 type Stamp = (u64, u64, i64, i64, u64);
 
 /// A list as it was at some moment. The first who asks for it compiles it, and the others wait for that.
-type Kept = (Stamp, Arc<OnceLock<Rules>>);
+type CachedList = (Stamp, Arc<OnceLock<Rules>>);
 
 /// A list, and how many bytes it has.
-type Found = Option<(u64, Arc<OnceLock<Rules>>)>;
+type LoadedList = Option<(u64, Arc<OnceLock<Rules>>)>;
 
-static LISTS: LazyLock<Mutex<HashMap<PathBuf, Kept>>> = LazyLock::new(Mutex::default);
+static LISTS: LazyLock<Mutex<HashMap<PathBuf, CachedList>>> = LazyLock::new(Mutex::default);
 
 /// Looks the lists of one tree up, each once.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(crate) struct Lists {
     root: PathBuf,
     /// The repository's own list, and the user's.
     beside: Vec<PathBuf>,
-    seen: Mutex<HashMap<PathBuf, Found>>,
+    seen: Mutex<HashMap<PathBuf, LoadedList>>,
 }
 
 impl Lists {
@@ -94,14 +94,14 @@ impl Lists {
         out
     }
 
-    fn list(&self, file: &Path, is_inside: bool) -> Found {
+    fn list(&self, file: &Path, is_inside: bool) -> LoadedList {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.entry(file.to_owned()).or_insert_with(|| kept(file, is_inside)).clone()
     }
 }
 
 /// The list at that place as it is now; `None` where there is none. As git does, a link in the tree is not followed.
-fn kept(file: &Path, is_inside: bool) -> Found {
+fn kept(file: &Path, is_inside: bool) -> LoadedList {
     let found = if is_inside { file.symlink_metadata() } else { file.metadata() };
     let found = found.ok().filter(Metadata::is_file)?;
     let (stamp, n_bytes) = (stamp(&found), found.len());

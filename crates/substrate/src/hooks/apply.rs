@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
-use super::manifest::{Before, Kept, Manifest, Touched};
+use super::manifest::{Before, FileKind, Manifest, Touched};
 use super::plan::{Change, Plan, read};
 use super::retired::Retired;
 use crate::config::Home;
@@ -178,7 +178,7 @@ fn write(change: &Change) -> Result<bool> {
 
 /// The folder of our scripts, or of a skill of ours, is ours, whoever made it. It goes only when it is empty.
 fn our_folder(change: &Change) -> Option<PathBuf> {
-    let folder = change.path.parent().filter(|_| change.kind == Kept::Own)?;
+    let folder = change.path.parent().filter(|_| change.kind == FileKind::Own)?;
     let is_skill = folder.parent().is_some_and(|above| above.ends_with("skills"));
     (is_skill || folder.ends_with("substrate")).then(|| folder.to_owned())
 }

@@ -42,7 +42,7 @@ pub(crate) struct Touched {
     /// The checksum of what we wrote.
     pub(crate) after: String,
     /// Ours alone, or somebody's file with something of ours in it.
-    pub(crate) kind: Kept,
+    pub(crate) kind: FileKind,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) enum Before {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kept {
+pub(crate) enum FileKind {
     /// The client's settings: only our entries go.
     Settings,
     /// Our own settings: only the profiles go that were added.

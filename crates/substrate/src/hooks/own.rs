@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use substrate_clients::Client;
 use substrate_clients::install::script_command;
 
-use super::manifest::Kept;
+use super::manifest::FileKind;
 use super::plan::{Change, read, scripts_folder};
 use super::scope::client_home;
 use super::{library, skill};
@@ -124,7 +124,7 @@ impl Own {
         let is_ours = before.as_deref().is_some_and(|text| self.is_ours(text));
         let after = self.parts.join(&(self.program)(hook));
         let (path, mode) = (self.path.clone(), self.mode);
-        Ok(Change { path, before, after, mode, kind: Kept::Own, is_ours })
+        Ok(Change { path, before, after, mode, kind: FileKind::Own, is_ours })
     }
 
     /// Whether a text is what we write, whatever the program is called. One changed letter makes it somebody's own.

@@ -8,7 +8,7 @@ use substrate_core::ids::checksum;
 
 use super::chosen::{Chosen, calls_scripts, command_line, entries};
 use super::library;
-use super::manifest::{Kept, Manifest};
+use super::manifest::{FileKind, Manifest};
 use super::own::{Own, Uses, own_files, skills_of_project};
 use super::profiles::{self, Profiles};
 use super::retired::{Retired, Settled, retired};
@@ -67,7 +67,7 @@ pub(crate) struct Change {
     pub(crate) before: Option<String>,
     pub(crate) after: String,
     pub(crate) mode: u32,
-    pub(crate) kind: Kept,
+    pub(crate) kind: FileKind,
     /// What is there is of our making, word for word: a script or skill of some installation.
     pub(super) is_ours: bool,
 }
@@ -88,7 +88,7 @@ impl Change {
 
     /// A file of somebody's with entries of ours in it.
     pub(super) fn has_ours(&self, client: &Client, text: &str) -> bool {
-        self.kind == Kept::Settings
+        self.kind == FileKind::Settings
             && (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
     }
 }
@@ -137,7 +137,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         before,
         after: after.text,
         mode,
-        kind: Kept::Settings,
+        kind: FileKind::Settings,
         is_ours: false,
     });
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
@@ -229,7 +229,7 @@ fn check(changes: &[Change]) -> Result<()> {
 /// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
 fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     let Some(now) =
-        change.before.as_deref().filter(|_| change.kind == Kept::Own && !change.is_none())
+        change.before.as_deref().filter(|_| change.kind == FileKind::Own && !change.is_none())
     else {
         return false;
     };
@@ -241,7 +241,7 @@ fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
 /// A file that somebody else put where ours would be, or that somebody edited after it was ours: neither do we remember that
 /// we wrote it, nor is it word for word what we write.
 fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
-    change.kind == Kept::Own
+    change.kind == FileKind::Own
         && !change.is_none()
         && change.before.is_some()
         && !change.is_ours

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use super::manifest::Kept;
+use super::manifest::FileKind;
 use super::plan::{Change, Request, read};
 use super::scope::{Scope, root};
 use crate::config::Home;
@@ -41,7 +41,7 @@ pub(super) fn change(home: &Home, request: &Request<'_>) -> Result<Option<(Chang
             AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
                 .hint("`substrate config check` says where; nothing was changed")
         })?;
-    let kind = Kept::Profile;
+    let kind = FileKind::Profile;
     Ok(Some((Change { path, before, after, mode: 0o600, kind, is_ours: false }, added)))
 }
 

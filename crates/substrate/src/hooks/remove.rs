@@ -6,7 +6,7 @@ use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::apply::lock;
-use super::manifest::{Before, Kept, Manifest, Touched};
+use super::manifest::{Before, FileKind, Manifest, Touched};
 use super::own::own_files;
 use super::plan::{read, refused};
 use super::profiles;
@@ -43,14 +43,14 @@ pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
     let mut out = Removed::default();
     let others = Manifest::all(home)?;
     let is_needed = |file: &Touched| {
-        file.kind == Kept::Own
+        file.kind == FileKind::Own
             && others.iter().any(|other| {
                 other.settings != manifest.settings && other.touched(&file.path).is_some()
             })
     };
     // The settings first: they must not name what is no longer there.
     let (settings, rest): (Vec<&Touched>, Vec<&Touched>) =
-        manifest.files.iter().partition(|file| file.kind == Kept::Settings);
+        manifest.files.iter().partition(|file| file.kind == FileKind::Settings);
     for file in settings.into_iter().chain(rest).filter(|file| !is_needed(file)) {
         if let Some(folder) = file.path.parent() {
             fsx::sweep(folder);
@@ -121,7 +121,7 @@ pub(crate) fn recognised(
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     if !registered.is_empty() {
         let (path, after) = (settings.to_owned(), String::new());
-        files.push(Touched { path, before: None, after, kind: Kept::Settings });
+        files.push(Touched { path, before: None, after, kind: FileKind::Settings });
     }
     if scope == Scope::User {
         for own in own_files(client, env)? {
@@ -133,7 +133,7 @@ pub(crate) fn recognised(
                     path: path.clone(),
                     before: Some(Before::Absent),
                     after: checksum(&text),
-                    kind: Kept::Own,
+                    kind: FileKind::Own,
                 });
                 folders.extend(path.parent().map(Path::to_owned));
             }
@@ -182,19 +182,19 @@ fn undo(manifest: &Manifest, file: &Touched) -> Result<Undone> {
 fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undone> {
     let created = file.before == Some(Before::Absent);
     let (text, is_empty) = match file.kind {
-        Kept::Own => {
+        FileKind::Own => {
             return Ok(if checksum(now) == file.after {
                 delete(&file.path).map(|()| Undone::Deleted)?
             } else {
                 Undone::Left
             });
         }
-        Kept::Settings => {
+        FileKind::Settings => {
             let edited = (manifest.client().install.format.remove)(now, &manifest.allow)
                 .map_err(|error| refused(&file.path, &error))?;
             (edited.text, edited.is_empty)
         }
-        Kept::Profile => {
+        FileKind::Profile => {
             let text = profiles::without(now, manifest.profiles.as_deref());
             let text = text.unwrap_or_else(|| now.to_owned());
             let is_empty = text.trim().is_empty();

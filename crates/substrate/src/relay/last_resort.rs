@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// Why no daemon answered.
 #[derive(Debug)]
-pub(super) enum Why {
+pub(super) enum Failure {
     /// None can run.
     NoDaemon(AppError),
     /// One runs, but the machine is too busy for it.
@@ -30,7 +30,7 @@ pub(super) enum Why {
 }
 
 /// Prints what can be said. The exit code.
-pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) -> u8 {
+pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Failure) -> u8 {
     let (tell, told) = mpsc::channel();
     let body = request.bytes();
     let (settings_home, without_lease) = (home.cloned(), without_lease(why));
@@ -39,8 +39,8 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
         tell.send(considered(settings_home.as_ref(), &body, without_lease)).ok()
     });
     let words = match why {
-        Why::NoDaemon(error) => format!("no daemon can run: {}", error.render().trim_end()),
-        Why::Late => "the daemon did not answer in time".to_owned(),
+        Failure::NoDaemon(error) => format!("no daemon can run: {}", error.render().trim_end()),
+        Failure::Late => "the daemon did not answer in time".to_owned(),
     };
     let answer = match told.recv_timeout(PATIENCE) {
         Ok(Ok(considered)) => {
@@ -89,10 +89,10 @@ enum WithoutLease {
     Tell(String),
 }
 
-fn without_lease(why: &Why) -> WithoutLease {
+fn without_lease(why: &Failure) -> WithoutLease {
     match why {
-        Why::Late => WithoutLease::Refuse,
-        Why::NoDaemon(error) => WithoutLease::Tell(format!(
+        Failure::Late => WithoutLease::Refuse,
+        Failure::NoDaemon(error) => WithoutLease::Tell(format!(
             "Files are not leased right now: Substrate's daemon can't run ({}). Other agents may edit the same files; `substrate doctor` says what to do.",
             error.message
         )),
@@ -160,14 +160,14 @@ mod tests {
         event
     }
 
-    fn said(event: &Event, toml: &str, why: &Why) -> Vec<Wish> {
+    fn said(event: &Event, toml: &str, why: &Failure) -> Vec<Wish> {
         let keys = substrate_features::keys();
         let user = Layer::read(Scope::User, "f", toml, &keys);
         without_lease(why).wishes(event, &Settings::resolve(&keys, &[&user]))
     }
 
-    fn no_daemon() -> Why {
-        Why::NoDaemon(AppError::new(crate::error::Kind::Daemon, "no disk"))
+    fn no_daemon() -> Failure {
+        Failure::NoDaemon(AppError::new(crate::error::Kind::Daemon, "no disk"))
     }
 
     #[rstest]
@@ -190,7 +190,7 @@ mod tests {
     #[case::commits("git commit -m 'a > b'", false)]
     fn a_line_is_treated_as_an_edit_is(#[case] line: &str, #[case] is_refused: bool) {
         let line = event("Bash", &json!({ "command": line }));
-        let late = said(&line, "", &Why::Late);
+        let late = said(&line, "", &Failure::Late);
         let is_deny = |wish: &Wish| matches!(wish, Wish::Deny { rule, next, .. } if rule == "locks" && next.contains("command again"));
         assert_eq!(late.len(), usize::from(is_refused), "{late:?}");
         assert!(late.iter().all(is_deny), "{late:?}");
@@ -199,19 +199,19 @@ mod tests {
         assert_eq!(told.len(), if is_refused { 2 } else { 0 }, "{told:?}");
         assert!(!told.iter().any(|wish| matches!(wish, Wish::Deny { .. })), "{told:?}");
         for off in ["locks.mode = \"off\"", "locks.mode = \"warn\""] {
-            assert!(said(&line, off, &Why::Late).is_empty(), "{off}");
+            assert!(said(&line, off, &Failure::Late).is_empty(), "{off}");
         }
     }
 
     #[test]
     fn an_edit_is_refused_while_the_daemon_is_late_and_told_where_none_can_run() {
         let edit = event("Edit", &json!({"file_path": "/home/dev/app/src/lib.rs"}));
-        assert!(matches!(said(&edit, "", &Why::Late)[..], [Wish::Deny { .. }]));
+        assert!(matches!(said(&edit, "", &Failure::Late)[..], [Wish::Deny { .. }]));
         assert!(matches!(
             said(&edit, "", &no_daemon())[..],
             [Wish::Context { .. }, Wish::Notice { .. }]
         ));
         let read = event("Read", &json!({"file_path": "/home/dev/app/src/lib.rs"}));
-        assert!(said(&read, "", &Why::Late).is_empty());
+        assert!(said(&read, "", &Failure::Late).is_empty());
     }
 }

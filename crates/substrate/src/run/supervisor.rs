@@ -139,7 +139,7 @@ impl Supervisor<'_> {
                 heard = self.signals.next() => {
                     self.heard(&child, heard);
                     // Ctrl+C may mean something else to a client; this means its end.
-                    if matches!(heard, Heard::End(Signal::TERM)) {
+                    if matches!(heard, Wakeup::End(Signal::TERM)) {
                         kill_at = kill_at.or_else(|| Some(tokio::time::Instant::now() + GRACE));
                     }
                 }
@@ -175,15 +175,15 @@ impl Supervisor<'_> {
         (end, Wanted { why, agent, effort, client: None })
     }
 
-    fn heard(&mut self, child: &Child, heard: Heard) {
+    fn heard(&mut self, child: &Child, heard: Wakeup) {
         match heard {
-            Heard::Child => {}
-            Heard::End(signal) => {
+            Wakeup::Child => {}
+            Wakeup::End(signal) => {
                 self.is_leaving = true;
                 self.end(child, signal);
             }
-            Heard::Stop => child.signal(Signal::TSTP),
-            Heard::Continue => {
+            Wakeup::Stop => child.signal(Signal::TSTP),
+            Wakeup::Continue => {
                 if let Some(terminal) = &mut self.terminal {
                     terminal.lend(child.group());
                 }
@@ -232,7 +232,7 @@ impl Supervisor<'_> {
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => return true,
-                heard = self.signals.next() => if let Heard::End(_) = heard { return false },
+                heard = self.signals.next() => if let Wakeup::End(_) = heard { return false },
             }
         }
     }
@@ -272,7 +272,7 @@ fn not_started(line: &[OsString], error: &std::io::Error) -> u8 {
 }
 
 #[derive(Clone, Copy)]
-enum Heard {
+enum Wakeup {
     /// Something became of a child.
     Child,
     /// To be passed on, and to end with.
@@ -306,7 +306,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Wakeup {
         let stop = async {
             match &mut self.stop {
                 Some(stop) => stop.recv().await,
@@ -314,13 +314,13 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.child.recv() => Heard::Child,
-            _ = self.interrupt.recv() => Heard::End(Signal::INT),
-            _ = self.terminate.recv() => Heard::End(Signal::TERM),
-            _ = self.hangup.recv() => Heard::End(Signal::HUP),
-            _ = self.quit.recv() => Heard::End(Signal::QUIT),
-            _ = self.go_on.recv() => Heard::Continue,
-            _ = stop => Heard::Stop,
+            _ = self.child.recv() => Wakeup::Child,
+            _ = self.interrupt.recv() => Wakeup::End(Signal::INT),
+            _ = self.terminate.recv() => Wakeup::End(Signal::TERM),
+            _ = self.hangup.recv() => Wakeup::End(Signal::HUP),
+            _ = self.quit.recv() => Wakeup::End(Signal::QUIT),
+            _ = self.go_on.recv() => Wakeup::Continue,
+            _ = stop => Wakeup::Stop,
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn is_on(server: &Server) -> Result<bool, TmuxError> {
 pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), TmuxError> {
     let wanted =
         format!("{} {} {}", look.status, colour_or_none(&look.pane), colour_or_none(&look.tab));
-    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    let Some(known) = PaneState::of(server, pane)? else { return Ok(()) };
     if !known.is_on || known.look == wanted {
         return Ok(());
     }
@@ -69,7 +69,7 @@ pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), Tmux
 
 /// Gives a pane back what it had.
 pub(super) fn restore(server: &Server, pane: &str) -> Result<(), TmuxError> {
-    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    let Some(known) = PaneState::of(server, pane)? else { return Ok(()) };
     if !known.is_saved {
         return Ok(());
     }
@@ -104,13 +104,13 @@ pub(crate) fn restore_all(server: &Server) -> Result<usize, TmuxError> {
 }
 
 /// What a pane says of itself.
-struct Known {
+struct PaneState {
     is_on: bool,
     is_saved: bool,
     look: String,
 }
 
-impl Known {
+impl PaneState {
     /// `None`: there is no such pane. tmux answers for another one then.
     fn of(server: &Server, pane: &str) -> Result<Option<Self>, TmuxError> {
         let format = "#{pane_id}|#{@substrate_on}|#{@substrate_saved}|#{@substrate_look}";

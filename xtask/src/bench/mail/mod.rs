@@ -39,11 +39,11 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
 }
 
 /// A connection over which the person at the keyboard gives commands.
-struct Line {
+struct Console {
     conn: Conn,
 }
 
-impl Line {
+impl Console {
     fn open(state: &Path) -> Result<Self> {
         let conn = Conn::open(state, PATIENCE).ok().context("no daemon")?;
         Ok(Self { conn })

@@ -10,7 +10,7 @@ use ipc::{Conn, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
-use super::{Line, PATIENCE};
+use super::{Console, PATIENCE};
 use crate::dist::Dist;
 use crate::frames::Caller;
 use crate::sandbox::{Autostart, Sandbox};
@@ -82,7 +82,7 @@ fn hooks(caller: &Caller, state: &Path) -> Result<Times> {
 fn wakes(sandbox: &Sandbox, caller: &Caller, parked: &mut [Conn], table: &mut Table) -> Result<()> {
     let state = sandbox.state();
     let names = names(sandbox)?;
-    let mut line = Line::open(&state)?;
+    let mut line = Console::open(&state)?;
     let mut rng = Rng::new(7);
     let (mut pings, mut shells, mut wakes, mut deliveries) = (vec![], vec![], vec![], vec![]);
     for round in 0..N_WAKES {

@@ -14,7 +14,7 @@ use super::super::group::Job;
 use super::super::state::State;
 use super::super::surround::surround;
 use super::transcripts::Turn;
-use super::watch::{Observed, Said, Task, Watched, watch};
+use super::watch::{Observed, Task, TurnChange, Watched, watch};
 use crate::clock;
 use crate::host::{Decoded, Prepared};
 
@@ -32,7 +32,7 @@ pub(in super::super) struct Activities {
 
 struct Folder {
     config_dir: Box<str>,
-    said: mpsc::Sender<Said>,
+    said: mpsc::Sender<TurnChange>,
     bell: UnixStream,
     watched: Watched,
 }
@@ -94,9 +94,9 @@ impl Folder {
         let said = match event.kind {
             K::UserPromptSubmit => {
                 let transcript = event.transcript.clone().unwrap_or_default();
-                Said::Began(Turn { session, pid, cwd: event.cwd.clone(), transcript })
+                TurnChange::Began(Turn { session, pid, cwd: event.cwd.clone(), transcript })
             }
-            _ => Said::Ended(session),
+            _ => TurnChange::Ended(session),
         };
         let _thread_ended = self.said.send(said);
         let _full_is_rung = (&self.bell).write(&[1]);

@@ -32,7 +32,7 @@ const MAX_AGAIN: u8 = 20;
 const LOOK_US: u64 = 1_000_000;
 
 /// What the loop tells the thread, for clients without session files.
-pub(super) enum Said {
+pub(super) enum TurnChange {
     Began(Turn),
     Ended(SafeId),
 }
@@ -53,7 +53,7 @@ pub(in super::super) struct Observed {
 pub(super) struct Task {
     pub(super) client: &'static Client,
     pub(super) config_dir: Box<str>,
-    pub(super) said: mpsc::Receiver<Said>,
+    pub(super) said: mpsc::Receiver<TurnChange>,
     /// A byte here: there is something in `said`. Its end: the daemon ends.
     pub(super) bell: UnixStream,
     pub(super) out: UnboundedSender<Observed>,
@@ -187,8 +187,8 @@ impl Watch {
         while let Ok(said) = self.task.said.try_recv() {
             heard = true;
             match said {
-                Said::Began(turn) => self.transcripts.begin(turn),
-                Said::Ended(session) => self.transcripts.end(&session),
+                TurnChange::Began(turn) => self.transcripts.begin(turn),
+                TurnChange::Ended(session) => self.transcripts.end(&session),
             }
         }
         if heard && self.notify.is_none() {
@@ -275,7 +275,7 @@ mod tests {
     struct Rig {
         folder: tempfile::TempDir,
         watch: Watch,
-        said: mpsc::Sender<Said>,
+        said: mpsc::Sender<TurnChange>,
         bell: UnixStream,
         heard: UnboundedReceiver<Observed>,
     }
@@ -313,7 +313,7 @@ mod tests {
             let session = SafeId::new("s1").unwrap();
             let turn =
                 Turn { session, pid: std::process::id(), cwd: "/repo".to_owned(), transcript };
-            self.said.send(Said::Began(turn)).unwrap();
+            self.said.send(TurnChange::Began(turn)).unwrap();
             self.bell.write_all(b"!").unwrap();
         }
 

@@ -20,9 +20,9 @@ fn health(facts: &mut Facts) -> &mut Health {
     }
 }
 
-fn other(version: &str) -> Option<Found> {
+fn other(version: &str) -> Option<OnPath> {
     let state = Works::Version(version.to_owned());
-    Some(Found { path: PathBuf::from("/usr/bin/x"), is_ours: false, state })
+    Some(OnPath { path: PathBuf::from("/usr/bin/x"), is_ours: false, state })
 }
 
 fn answers(change: impl Fn(&mut Status), program: Program) -> State {

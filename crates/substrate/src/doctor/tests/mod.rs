@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use substrate_core::Timestamp;
 use substrate_features::journal::{Health, Recent, Seen, SessionHealth};
 
-use super::access::{Access, What};
+use super::access::{Access, StateFile};
 use super::client::{Client, Installed};
 use super::daemon::{self, Daemon};
 use super::database::{self, Database};
 use super::facts::{Facts, judge};
 use super::finding::{Finding, Severity};
 use super::hooks::Journal;
-use super::programs::{Found, Program, Programs, Works};
+use super::programs::{OnPath, Program, Programs, Works};
 use super::sessions::Session;
 use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
 use crate::daemon::Status;
@@ -29,7 +29,7 @@ const OURS: &str = env!("CARGO_PKG_VERSION");
 fn healthy() -> Facts {
     let found = |path: &str| {
         let state = Works::Version(OURS.to_owned());
-        Some(Found { path: PathBuf::from(path), is_ours: true, state })
+        Some(OnPath { path: PathBuf::from(path), is_ours: true, state })
     };
     let access =
         |what, mode| Access { what, path: PathBuf::from("/home/dev/x"), mode, is_mine: true };
@@ -46,9 +46,9 @@ fn healthy() -> Facts {
             substrate_on_path: found("/opt/substrate"),
         },
         access: vec![
-            access(What::Home, 0o700),
-            access(What::Socket, 0o600),
-            access(What::Database, 0o600),
+            access(StateFile::Home, 0o700),
+            access(StateFile::Socket, 0o600),
+            access(StateFile::Database, 0o600),
         ],
         daemon: Daemon {
             state: daemon::State::Answers { status: status(), program: daemon::Program::Ours },

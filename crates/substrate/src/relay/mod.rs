@@ -18,9 +18,9 @@ use substrate_core::redact::clean;
 
 use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
-use crate::daemon::{Heard, Reach, Stay};
+use crate::daemon::{Answer, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
-use last_resort::Why;
+use last_resort::Failure;
 
 /// The word of a hook that has printed its answer, and could not say so.
 const PRINTED: &str = "printed";
@@ -58,7 +58,7 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
 fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     let home = match Home::find(env) {
         Ok(home) => home,
-        Err(error) => return last_resort::answer(None, request, &Why::NoDaemon(error)),
+        Err(error) => return last_resort::answer(None, request, &Failure::NoDaemon(error)),
     };
     let is_waiting = request.waited_ms > 0;
     if is_waiting && !home.root().is_dir() {
@@ -70,8 +70,8 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     let mut reach = Reach::new(env, &home, Instant::now() + left, Some(stay(&home)));
     match ask(&mut reach, request) {
         Ok(Some(exit)) => exit,
-        Ok(None) => last_resort::answer(Some(&home), request, &Why::Late),
-        Err(error) => last_resort::answer(Some(&home), request, &Why::NoDaemon(error)),
+        Ok(None) => last_resort::answer(Some(&home), request, &Failure::Late),
+        Err(error) => last_resort::answer(Some(&home), request, &Failure::NoDaemon(error)),
     }
 }
 
@@ -99,8 +99,8 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             }
         };
         match reach.hear(&mut conn) {
-            Heard::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
-            Heard::Frame(Frame::Confirm, body) => {
+            Answer::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
+            Answer::Frame(Frame::Confirm, body) => {
                 let (exit, has_printed) = printed(&body)?;
                 if has_printed && conn.send(Frame::Printed, [&request.id], NOTED).is_ok() {
                     // Not noted in time means told again, no more.
@@ -108,10 +108,10 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
                 }
                 return Ok(Some(exit));
             }
-            Heard::Frame(..) => return Err(unreadable()),
-            Heard::Ended | Heard::Foreign if reach.left().is_zero() => return Ok(None),
-            Heard::Ended | Heard::Foreign => {}
-            Heard::Late => return Ok(None),
+            Answer::Frame(..) => return Err(unreadable()),
+            Answer::Ended | Answer::Foreign if reach.left().is_zero() => return Ok(None),
+            Answer::Ended | Answer::Foreign => {}
+            Answer::Late => return Ok(None),
         }
     }
 }
@@ -136,12 +136,12 @@ fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<
             }
         };
         match reach.hear(&mut conn) {
-            Heard::Frame(Frame::Reply, _) => {
+            Answer::Frame(Frame::Reply, _) => {
                 let _gone = conn.send(Frame::Leaving, [], NOTED);
                 return Ok(());
             }
-            Heard::Late => return Err(unreadable()),
-            Heard::Frame(..) | Heard::Ended | Heard::Foreign => {}
+            Answer::Late => return Err(unreadable()),
+            Answer::Frame(..) | Answer::Ended | Answer::Foreign => {}
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `cargo xtask tidy`: what no compiler checks. The arrows between the crates, the size of files, the truth of documents.
 
+mod client_names;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
 use crate::args::Args;
-use crate::client_names;
 use crate::dist::workspace;
 use crate::say::say;
 

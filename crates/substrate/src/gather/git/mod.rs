@@ -29,7 +29,7 @@ pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<Str
 }
 
 fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
-    let ask = Ask { program, dir: Path::new(dir), tree: tree(Path::new(dir))?, deadline };
+    let ask = GitQuery { program, dir: Path::new(dir), tree: tree(Path::new(dir))?, deadline };
     let off = match what {
         GitQuestion::Status => ask.filters()?,
         GitQuestion::Log { .. } => Vec::new(),
@@ -46,14 +46,14 @@ fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Opt
 }
 
 /// What git said before it ended, or before it had said too much.
-struct Said {
+struct GitOutput {
     bytes: Vec<u8>,
     is_whole: bool,
     is_well: bool,
 }
 
 /// Whom to ask, and about what.
-struct Ask<'a> {
+struct GitQuery<'a> {
     program: &'a str,
     dir: &'a Path,
     /// The working tree, whatever the repository calls so.
@@ -61,7 +61,7 @@ struct Ask<'a> {
     deadline: Instant,
 }
 
-impl Ask<'_> {
+impl GitQuery<'_> {
     /// The settings that turn off the programs through which a status would read files. The user's own too: which files
     /// they read, and with what settings, is up to the repository.
     fn filters(&self) -> Option<Vec<(String, &'static str)>> {
@@ -81,7 +81,7 @@ impl Ask<'_> {
     }
 
     /// Runs git with some of its settings replaced.
-    fn run(&self, words: &[String], settings: &[(String, &str)]) -> Option<Said> {
+    fn run(&self, words: &[String], settings: &[(String, &str)]) -> Option<GitOutput> {
         let mut command = git::command(self.program, &Env::of_this_process(), self.dir, Hooks::Off);
         command
             .env("GIT_WORK_TREE", self.tree)
@@ -109,7 +109,7 @@ impl Ask<'_> {
         let bytes = told.recv_timeout(left).ok()?.ok()?;
         let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
         let is_well = is_whole && git.succeeded(self.deadline);
-        Some(Said { bytes, is_whole, is_well })
+        Some(GitOutput { bytes, is_whole, is_well })
     }
 }
 

@@ -3,6 +3,8 @@
 //! A fixed part, then the arguments, the folder, the environment and stdin, one after the other. Arguments and variables
 //! end in a zero byte each, as the system keeps them, so that the hook copies nothing.
 
+use crate::frame::{put, take};
+
 /// The bytes before the arguments: id, deadline, flags, three lengths, and what was waited.
 pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4 + 4;
 
@@ -91,6 +93,32 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == 0).map(|piece| piece.strip_suffix(&[0]).unwrap_or(piece))
 }
 
+/// What the asking process prints, and how it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply<'a> {
+    pub exit: u8,
+    pub stdout: &'a [u8],
+    pub stderr: &'a [u8],
+}
+
+impl<'a> Reply<'a> {
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(9 + self.stdout.len() + self.stderr.len());
+        out.push(self.exit);
+        put(&mut out, self.stdout);
+        put(&mut out, self.stderr);
+        out
+    }
+
+    /// `None`: the body is no reply.
+    pub fn read(body: &'a [u8]) -> Option<Self> {
+        let (exit, mut rest) = body.split_first()?;
+        let stdout = take(&mut rest)?;
+        let stderr = take(&mut rest)?;
+        Some(Self { exit: *exit, stdout, stderr })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +155,13 @@ mod tests {
         let mut forged = bytes;
         forged[32] = 255; // says that the environment is very long
         assert_eq!(HookRequest::read(&forged), None);
+    }
+
+    #[test]
+    fn a_reply_reads_what_it_wrote() {
+        let reply = Reply { exit: 2, stdout: b"out", stderr: b"err" };
+        assert_eq!(Reply::read(&reply.bytes()), Some(reply));
+        assert_eq!(Reply::read(b""), None);
+        assert_eq!(Reply::read(&reply.bytes()[..9]), None);
     }
 }
