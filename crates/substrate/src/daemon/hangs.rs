@@ -1,12 +1,12 @@
-//! Which looks at files are under way, and which of them hang. Where one hangs, no further ones are begun: a mount that never
-//! answers costs a few threads, and not all of them.
+//! Which file lookups are running, and which of them hang. Where one hangs, few others are started, so a mount that
+//! never answers costs a few threads and not all of them.
 
 use std::collections::HashMap;
 
-/// Looks below one folder at the same time. More would only wait for the same disk, and hang with it.
+/// Lookups below one folder at the same time. More would only wait for the same disk, and hang with it.
 const MAX_AT_ONCE: usize = 4;
 
-/// The looks that are under way.
+/// The lookups that are running.
 #[derive(Debug, Default)]
 pub(super) struct Hangs {
     looks: HashMap<u64, Lookup>,
@@ -20,19 +20,19 @@ struct Lookup {
     hangs: bool,
 }
 
-/// Whether a look may begin.
+/// Whether a lookup may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Begin,
-    /// When another one has ended.
+    /// Once another one has ended.
     Wait,
     /// It would hang as well.
     Not,
 }
 
 impl Hangs {
-    /// Whether `who` may look below that folder. An actor whose own look hangs there begins no second one; the others do, until
-    /// all places are taken by looks that hang.
+    /// Whether `who` may look below that folder. An actor whose own lookup hangs there can't start a second one. Others
+    /// can, until every slot is taken by a lookup that hangs.
     pub(super) fn may(&self, folder: &str, who: &str) -> Admission {
         let is_here = |look: &&Lookup| look.folders.iter().any(|other| **other == *folder);
         let (mut n, mut n_hang) = (0, 0);
@@ -50,14 +50,14 @@ impl Hangs {
         }
     }
 
-    /// One begins. Its number.
+    /// Registers a lookup and returns its number.
     pub(super) fn begin(&mut self, folders: Vec<Box<str>>, who: &str) -> u64 {
         self.n_ever += 1;
         self.looks.insert(self.n_ever, Lookup { folders, who: who.into(), hangs: false });
         self.n_ever
     }
 
-    /// It did not come back in time from that folder; the others that it was for are free.
+    /// The lookup did not return in time from that folder. Its other folders are free again.
     pub(super) fn hangs(&mut self, id: u64, folder: Option<Box<str>>) {
         if let Some(look) = self.looks.get_mut(&id) {
             look.hangs = true;
@@ -66,7 +66,7 @@ impl Hangs {
         }
     }
 
-    /// It came back.
+    /// The lookup returned.
     pub(super) fn end(&mut self, id: u64) {
         self.looks.remove(&id);
     }

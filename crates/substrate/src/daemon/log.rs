@@ -1,4 +1,4 @@
-//! The daemon's log: `logs/daemon.<date>.log`, a file a day, a week of them.
+//! The daemon's log: `logs/daemon.<date>.log`, one file a day, kept for a week.
 
 use std::io::{Result, Write};
 use std::panic;
@@ -9,10 +9,10 @@ use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::config::Home;
 
-/// Days that are kept.
+/// Days to keep.
 const KEPT: usize = 7;
 
-/// Begins logging. Without a log the daemon still does its work.
+/// Starts logging. The daemon works without a log, too.
 pub(super) fn begin(home: &Home) {
     let file = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
@@ -27,11 +27,11 @@ pub(super) fn begin(home: &Home) {
             .with_writer(Mutex::new(Gate(file)))
             .try_init();
     }
-    // A feature's panic is contained; it must still leave a trace, and never go to a terminal.
+    // A feature's panic is contained. It must still leave a trace, and never reach a terminal.
     panic::set_hook(Box::new(|info| tracing::error!(%info, "panic")));
 }
 
-/// Every line without its secrets. The subscriber writes each whole.
+/// Removes secrets from every line. The subscriber writes whole lines.
 struct Gate(RollingFileAppender);
 
 impl Write for Gate {

@@ -1,7 +1,7 @@
-//! The daemon: one per state home, started on demand, no CPU while nothing happens.
+//! The daemon: one per state home, started on demand, idle without CPU.
 //!
-//! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
-//! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
+//! One thread, one event loop, one writer: events that are ready at the same moment are committed together. Slow work
+//! (verbs that read, gathering facts, copying the log) runs on other threads.
 
 mod activity;
 mod carry;

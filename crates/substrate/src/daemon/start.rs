@@ -1,4 +1,4 @@
-//! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it, and it answers them
+//! Starting a daemon from a hook or a command. Many may try at once. Exactly one daemon results, and it answers them
 //! all.
 
 use std::fs::{File, Permissions};
@@ -13,10 +13,10 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
 
-/// Settings of the C library's allocator. Left alone, it keeps what a long payload needed: 340 MB after a hundred of 8 MB.
+/// Settings of glibc's allocator. By default it keeps the memory of long payloads: 340 MB after a hundred of 8 MB.
 const GIVE_MEMORY_BACK: [(&str, &str); 3] = [
     ("MALLOC_ARENA_MAX", "2"),
-    // Setting it at all keeps it from growing to 32 MB by itself.
+    // Setting this at all keeps it from growing to 32 MB by itself.
     ("MALLOC_MMAP_THRESHOLD_", "262144"),
     ("MALLOC_TRIM_THRESHOLD_", "1048576"),
 ];
@@ -30,8 +30,8 @@ pub(crate) enum Stay {
     Brief,
 }
 
-/// Starts a daemon, unless one runs. The lock is taken and the socket is bound here, and both are handed to the child: so
-/// of many who try only one ever starts a process, and all others can connect at once and wait in its queue. `false`: one
+/// Starts a daemon, unless one runs. The parent takes the lock and binds the socket, and hands both to the child. So
+/// only one of many callers starts a process, and all others can connect at once and wait in its queue. `false`: one
 /// runs, or is being started.
 pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     home.ensure()?;
@@ -54,7 +54,7 @@ pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     Ok(true)
 }
 
-/// Binds the socket, for its owner only. The lock is held, so whatever is there is left over.
+/// Binds the socket, for its owner only. We hold the lock, so a file at its path is a leftover.
 pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
     let path = home.socket();
     match std::fs::remove_file(&path) {
@@ -62,7 +62,7 @@ pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
         Ok(()) | Err(_) => {}
     }
     let listener = UnixListener::bind(&path).or_else(|error| {
-        // Too long a path is reached through its open folder, as the clients do.
+        // A path that is too long is reached through its open folder, as the hook does.
         let folder = File::open(home.root())?;
         UnixListener::bind(ipc::conn::short_path(&folder)).map_err(|_| error)
     })?;
@@ -71,7 +71,7 @@ pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// That program as a daemon of that home.
+/// The command line of a daemon for that home.
 pub(super) fn program(path: &Path, env: &Env, home: &Home) -> Command {
     let mut command = proc::command(path, env);
     command.env("SUBSTRATE_HOME", home.root()).envs(GIVE_MEMORY_BACK);
@@ -84,7 +84,7 @@ pub(crate) fn is_held(home: &Home) -> Result<bool> {
     Ok(Lock::try_take(home)?.is_none())
 }
 
-/// Our own file, also after it was replaced by a newer one.
+/// Our own executable, even after a newer one replaced it.
 pub(crate) fn this_program() -> Result<PathBuf> {
     let path =
         std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;

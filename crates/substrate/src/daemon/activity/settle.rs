@@ -1,25 +1,25 @@
-//! What has lasted. Between two turns a client shows for a moment that it is idle, and two clients may have one session
-//! open: only what all of them show for half a second counts, and it is told once.
+//! Debouncing. Between two turns a client looks idle for a moment, and two clients may have one session open. Only a
+//! state that all of them show for half a second counts, and it is reported once.
 
 use std::collections::{HashMap, HashSet};
 
 use substrate_clients::SessionFile;
 use substrate_core::{Activity, SafeId, Timestamp};
 
-/// How long something has to be shown. Measured: what is not meant lasts up to 0.3 s.
+/// How long a state has to last. Measured: transient ones last up to 0.3 s.
 const LASTS_US: u64 = 500_000;
 
 /// The sessions of one folder.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    /// By process.
+    /// By pid.
     files: HashMap<u32, SessionFile>,
     shown: HashMap<SafeId, Shown>,
-    /// Those of which something was shown that was not told.
+    /// Sessions with a state that was not reported yet.
     open: HashSet<SafeId>,
 }
 
-/// What a session shows.
+/// The state that a session shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) session: SafeId,
@@ -28,29 +28,29 @@ pub(super) struct Shown {
     pub(super) now: Activity,
     /// By the client's clock.
     pub(super) since: Timestamp,
-    /// When it was first seen, by ours.
+    /// When we first saw it, by our clock.
     seen_us: u64,
 }
 
 impl Sessions {
-    /// A process has this file now.
+    /// This process has a file now.
     pub(super) fn saw(&mut self, file: SessionFile, now_us: u64) {
         let (pid, session) = (file.pid, file.session.clone());
         let before = self.files.insert(pid, file).map(|before| before.session);
-        // `/clear` goes on with another session in the same file.
+        // After `/clear` the same file describes another session.
         for session in before.into_iter().chain([session]) {
             self.look_at(&session, now_us);
         }
     }
 
-    /// A process has no file any more.
+    /// This process's file is gone.
     pub(super) fn lost(&mut self, pid: u32, now_us: u64) {
         if let Some(file) = self.files.remove(&pid) {
             self.look_at(&file.session, now_us);
         }
     }
 
-    /// Whether a process has a file.
+    /// Whether this process has a file.
     pub(super) fn has(&self, pid: u32) -> bool {
         self.files.contains_key(&pid)
     }
@@ -59,7 +59,8 @@ impl Sessions {
         self.files.keys().copied().collect()
     }
 
-    /// What has lasted and was not told yet. A file outlives a process that was killed, so each is looked at once more.
+    /// The states that have lasted and were not reported yet. A killed process leaves its file behind, so each process
+    /// is checked once more.
     pub(super) fn settled(
         &mut self,
         now_us: u64,
@@ -75,7 +76,7 @@ impl Sessions {
         }
         let mut out = Vec::new();
         for session in due {
-            // With a process that is gone, what is shown may be something new.
+            // Without the process that is gone, the session may show something new.
             if self.due(&session).is_some_and(|due| due <= now_us) {
                 self.open.remove(&session);
                 out.extend(self.shown.get(&session).cloned());
@@ -84,7 +85,7 @@ impl Sessions {
         out
     }
 
-    /// When something will have lasted.
+    /// When the next state will have lasted long enough.
     pub(super) fn next_us(&self) -> Option<u64> {
         self.open.iter().filter_map(|session| self.due(session)).min()
     }
@@ -93,7 +94,7 @@ impl Sessions {
         Some(self.shown.get(session)?.seen_us + LASTS_US)
     }
 
-    /// What all processes of a session show together: the strongest.
+    /// What all processes of a session show together: the strongest state wins.
     fn look_at(&mut self, session: &SafeId, now_us: u64) {
         let files = self.files.values().filter(|file| file.session == *session);
         let shown = files.filter_map(|file| Some((file, file.activity?)));
@@ -170,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Steps like `0 10 s1 idle` (time in ms, process, session, what it shows; `gone`: its file is removed, `killed`: it
-    /// is not) lead to what is told, like `500 s1 idle`. Time is looked at every 50 ms.
+    /// Steps like `0 10 s1 idle` (time in ms, pid, session, state) lead to reports like `500 s1 idle`. `gone` removes
+    /// the file, `killed` leaves it. The test checks every 50 ms.
     fn told(steps: &[&str]) -> Vec<String> {
         let mut sessions = Sessions::default();
         let (mut out, mut killed) = (Vec::new(), Vec::new());
@@ -191,7 +192,7 @@ mod tests {
             }
             let is_due = sessions.next_us().is_some_and(|due| due <= now * 1_000);
             let settled = sessions.settled(now * 1_000, |pid, _| !killed.contains(&pid));
-            assert!(settled.is_empty() || is_due, "nothing is told that nobody would wake for");
+            assert!(settled.is_empty() || is_due, "nothing is reported without a wake-up");
             for one in settled {
                 out.push(format!("{now} {} {}", one.session, word(one.now)));
             }
