@@ -1,4 +1,4 @@
-//! The programs: the hook client beside us, and what a client finds on its PATH.
+//! The programs: the hook beside us, and what a client finds on its PATH.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,18 +11,18 @@ use crate::daemon::this_program;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-/// A program that does not say its version after so long does not work.
+/// How long a program may take to print its version.
 const LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
     /// This program.
     pub(super) substrate: PathBuf,
-    /// The hook client of the same installation.
+    /// The hook of the same installation.
     pub(super) hook: Program,
-    /// The hook client that a client finds; `None`: none.
+    /// The hook that a client finds on the PATH.
     pub(super) hook_on_path: Option<OnPath>,
-    /// The `substrate` that agents find.
+    /// The `substrate` that agents find on the PATH.
     pub(super) substrate_on_path: Option<OnPath>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Program {
 pub(super) enum Works {
     Missing,
     NotExecutable,
-    /// It could not be started, or said nothing.
+    /// It could not be started, or printed nothing.
     Silent,
     Version(String),
 }
@@ -45,7 +45,7 @@ pub(super) enum Works {
 #[derive(Clone, Debug)]
 pub(super) struct OnPath {
     pub(super) path: PathBuf,
-    /// It is the one that we expect.
+    /// It is the expected one.
     pub(super) is_ours: bool,
     pub(super) state: Works,
 }
@@ -84,7 +84,7 @@ pub(super) fn judge(programs: &Programs, out: &mut Vec<Finding>) {
     out.push(match &programs.hook.state {
         Works::Missing => Area::Programs
             .error("hook-missing", format!("`{path}` is not there: no hook can run"))
-            .next("install Substrate again: both programs belong into one folder"),
+            .next("install Substrate again: both programs belong in one folder"),
         Works::NotExecutable => Area::Programs
             .error("hook-not-executable", format!("`{path}` is not executable: no hook can run"))
             .next(format!("`chmod +x '{path}'`")),
@@ -131,7 +131,7 @@ fn judge_substrate_on_path(programs: &Programs, out: &mut Vec<Finding>) {
     }
 }
 
-/// Another file of that name comes first.
+/// Another file of that name comes first on the PATH.
 fn other(found: &OnPath, name: &str) -> Option<Finding> {
     if found.is_ours {
         return None;

@@ -233,7 +233,7 @@ fn remnants() {
     assert!(none.iter().all(|finding| !finding.id.starts_with("left-")));
 }
 
-/// The slowest of a hundred, of a day and of the last minutes, beside what the machine needs to start a program.
+/// The 99th percentile of a day and of the last minutes, beside the time the machine takes to start a program.
 #[rstest]
 #[case::fast(4_000, (100, 4_000), Some(1_000), ("hooks-fast", Ok))]
 #[case::too_few(SLOW + 1, (99, SLOW + 1), Some(1_000), ("hooks-slow", Info))]

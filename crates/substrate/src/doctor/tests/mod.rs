@@ -1,4 +1,4 @@
-//! Every finding, from facts that are made up.
+//! Every finding, from made-up facts.
 
 mod areas;
 mod settings;
@@ -25,7 +25,7 @@ const NOW: Timestamp = Timestamp(1_000_000_000_000);
 const MINUTE: i64 = 60_000;
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-/// Facts in which nothing is wrong.
+/// Facts of a healthy installation.
 fn healthy() -> Facts {
     let found = |path: &str| {
         let state = Works::Version(OURS.to_owned());
@@ -132,17 +132,17 @@ fn session(events: &[(&str, usize)]) -> Session {
     Session { seen, is_installed: true }
 }
 
-/// What is found after a change of the healthy facts.
+/// The findings after a change of the healthy facts.
 fn found(change: impl Fn(&mut Facts)) -> Vec<Finding> {
     let mut facts = healthy();
     change(&mut facts);
     judge(&facts)
 }
 
-/// A change of the healthy facts, and the one finding that it must bring.
+/// A change of the healthy facts, and the one finding that it must cause.
 type Case = (&'static str, Severity, fn(&mut Facts));
 
-/// Each case brings its finding; a warning or failure has a next step, and nothing else is wrong.
+/// Each case causes its finding. A warning or failure has a next step, and nothing else is wrong.
 fn assert_each(cases: &[Case]) {
     for (id, severity, change) in cases {
         let findings = found(change);
