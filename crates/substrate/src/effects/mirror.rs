@@ -1,4 +1,4 @@
-//! Files that a project's folder shows of our state, such as the list of locks.
+//! Mirrors: files in a project's folder that show our state, such as the list of locks.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,20 +8,20 @@ use rustix::fs::FileType;
 use crate::config::marks;
 use crate::inside::Folder;
 
-/// Where a project has its mirrors; nowhere else is anything written into it.
+/// Where a project has its mirrors. We write nowhere else in it.
 const MIRRORS: &str = substrate_core::seed::COORDINATION;
 
-/// A log that is longer begins anew; the one before it is kept beside it.
+/// A log that gets longer is rotated. The previous one is kept beside it.
 const MAX_LOG: u64 = 4 << 20;
 
-/// Writes a file of a project, or the end of one.
+/// Writes a file of a project, or appends to one.
 pub(super) fn write(root: &str, path: &str, text: &str, append: bool) -> std::io::Result<()> {
     let refused = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
     let name = Path::new(path).strip_prefix(MIRRORS).map_err(|_| refused())?;
     let name =
         name.to_str().filter(|name| !name.is_empty() && !name.contains('/')).ok_or_else(refused)?;
     let project = Folder::root(root)?;
-    // A folder that only happens to be worked in, such as somebody's home, is left as it is.
+    // Only projects get mirrors. Any other folder, such as a home, is left untouched.
     if !marks().any(|name| project.look(name).is_ok()) {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub(super) fn write(root: &str, path: &str, text: &str, append: bool) -> std::io
     log.write_all(text.as_bytes())
 }
 
-/// Where our files begin, git shall not offer them for a commit. A person's own rules stay.
+/// Git should not offer our files for a commit. The user's own rules stay.
 fn hide(folder: &Folder) -> std::io::Result<()> {
     match folder.create(".gitignore", 0o644) {
         Ok(mut rules) => rules.write_all(b"*\n"),
@@ -118,7 +118,7 @@ mod tests {
         assert!(log.is_err() && locks.is_ok());
         assert!(!folder.join("hook-debug.log").metadata().unwrap().is_file());
         assert_eq!(std::fs::read(folder.join("file-locks.json")).unwrap(), b"{}");
-        // With somebody at its other end it could be written; it is refused all the same.
+        // With a reader it could be written. It is refused all the same.
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
         let mut options = OpenOptions::new();
         let _reader = options.read(true).custom_flags(flags).open(root.path().join(LOG)).unwrap();

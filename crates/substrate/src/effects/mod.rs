@@ -1,4 +1,4 @@
-//! What features want done outside the database, after the commit.
+//! Effects: what features want done outside the database, after the commit.
 
 mod artifact;
 pub(crate) mod logs;
@@ -15,7 +15,8 @@ use crate::config::{Home, is_worked_in};
 use crate::fsx;
 use crate::tmux::Painter;
 
-/// Does what needs only memory: the keys whose waiters must look again, and the effects that write files.
+/// Carries out what needs only memory. Returns the keys whose waiters must look again, and the effects that write
+/// files.
 pub(crate) fn split(painter: &Painter, effects: Vec<Effect>) -> (Vec<String>, Vec<Effect>) {
     let (mut woken, mut files) = (Vec::new(), Vec::new());
     for effect in effects {
@@ -28,7 +29,7 @@ pub(crate) fn split(painter: &Painter, effects: Vec<Effect>) -> (Vec<String>, Ve
     (woken, files)
 }
 
-/// The folder that an effect writes below; effects of one folder happen one after the other.
+/// The folder that an effect writes below. Effects of one folder run one after the other.
 pub(crate) fn folder<'a>(home: &'a Home, effect: &'a Effect) -> &'a Path {
     match effect {
         Effect::Mirror { root, .. }
@@ -43,12 +44,12 @@ pub(crate) fn folder<'a>(home: &'a Home, effect: &'a Effect) -> &'a Path {
     }
 }
 
-/// Carries out one effect that writes files. May hang with the file system that it writes to.
+/// Carries out one effect that writes files. It hangs if the file system hangs.
 pub(crate) fn write(home: &Home, effect: Effect) {
     match effect {
         Effect::Keep { path, text } => {
             if let Err(error) = keep(home, &path, &text) {
-                tracing::error!(path, %error, "file could not be kept");
+                tracing::error!(path, %error, "could not write a file of the state home");
             }
         }
         Effect::Forget { path } => {
@@ -58,26 +59,26 @@ pub(crate) fn write(home: &Home, effect: Effect) {
         }
         Effect::Mirror { root, path, text, append } => {
             if let Err(error) = mirror::write(&root, &path, &clean(&text), append) {
-                tracing::warn!(root, path, %error, "file could not be mirrored");
+                tracing::warn!(root, path, %error, "could not write a mirror");
             }
         }
-        // What only happens to be worked in, such as somebody's home, is left as it is.
+        // Only projects get logs. Any other folder, such as a home, is left untouched.
         Effect::SessionLog { root, .. } | Effect::ProjectFolders { root }
             if !is_worked_in(Path::new(&root)) => {}
         Effect::SessionLog { root, path, line } => {
             if let Err(error) = logs::append(&root, &path, &line) {
-                tracing::warn!(root, path, %error, "session log could not be written");
+                tracing::warn!(root, path, %error, "could not write the session log");
             }
         }
         Effect::ProjectFolders { root } => {
             if let Err(error) = logs::make_folders(&root) {
-                tracing::warn!(root, %error, "folders could not be made");
+                tracing::warn!(root, %error, "could not create the project's folders");
             }
         }
         Effect::RotateLogs { root, before } => rotate(root, before),
         Effect::Artifact { root, dir, name, text, fresh } => {
             if let Err(error) = artifact::add(&root, &dir, &name, &clean(&text), fresh) {
-                tracing::warn!(root, dir, name, %error, "artifact could not be written");
+                tracing::warn!(root, dir, name, %error, "could not write an artifact");
             }
         }
         Effect::Wake { .. } | Effect::Paint { .. } => {}
@@ -89,11 +90,11 @@ pub(crate) fn takes_artifact(root: &str, dir: &str, name: &str) -> bool {
     artifact::takes(root, dir, name)
 }
 
-/// Beside whatever else happens, where there is an event loop: no agent waits for the removal of old files.
+/// In the background if there is an event loop: no agent waits while old files are removed.
 fn rotate(root: String, before: Timestamp) {
     let body = move || match logs::rotate(&root, before) {
         Ok(n) => tracing::info!(root, n, "old session logs removed"),
-        Err(error) => tracing::warn!(root, %error, "old session logs could not be removed"),
+        Err(error) => tracing::warn!(root, %error, "could not remove old session logs"),
     };
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(body)),
@@ -109,7 +110,7 @@ fn keep(home: &Home, path: &str, text: &str) -> std::io::Result<()> {
     fsx::mirror(&file, text.as_bytes())
 }
 
-/// The file of that name below the state home; nothing else has a name.
+/// A file below the state home. `None` if the path leads out of it.
 fn below(home: &Home, path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));

@@ -1,6 +1,6 @@
 //! The payload as assignments that a POSIX shell can `eval`.
 //!
-//! Ids are safe in paths, words are one line without tags; paths are as they came. Everything is quoted.
+//! Ids are safe in paths, words are one line without tags, and paths are unchanged. Everything is quoted.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ const STOP: &[&str] = &["STOP_HOOK_ACTIVE"];
 const SESSION_END: &[&str] = &["REASON"];
 const STARTED: &[&str] = &["AGENT_TYPE", "AGENT_START_TIME"];
 
-/// Prints one group of variables, or all. `false`: there is no such group.
+/// Prints one group of variables, or all. `false`: the group does not exist.
 pub(super) fn print(group: &str) -> bool {
     let (names, event): (&[&str], &str) = match group {
         "all" | "" => (&[], ""),
@@ -90,7 +90,7 @@ fn value(told: &ScriptInput, name: &str) -> String {
     }
 }
 
-/// What only some events have.
+/// Fields that only some events have.
 fn particular(told: &ScriptInput, name: &str) -> String {
     let Event { kind, detail, .. } = &told.event;
     match (name, detail) {
@@ -123,7 +123,7 @@ fn new_source(raw: &[u8]) -> String {
     payload.and_then(|payload| payload.source).unwrap_or_default()
 }
 
-/// One word for a shell, whatever is in it. A variable can't hold a NUL.
+/// Quotes one shell word, whatever it contains. A variable can't hold a NUL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\0', "").replace('\'', r"'\''"))
 }

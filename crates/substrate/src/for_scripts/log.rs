@@ -1,4 +1,4 @@
-//! Lines and folders of the session logs for scripts: the same as those that the daemon writes.
+//! Lines and folders of the session logs for scripts: the same as the daemon writes.
 
 use substrate_core::{Detail, EventKind};
 use substrate_features::journal::project_logs::entry::{self, Entry, Scene};
@@ -11,7 +11,7 @@ use crate::ui;
 
 type Deed = fn(&ScriptInput, EventKind, &[String]) -> std::io::Result<()>;
 
-/// Does it, and says on stderr what could not be done. `false`: there is no such thing to do.
+/// Does it, and reports failures on stderr. `false`: the subcommand does not exist.
 pub(super) fn write(what: &str, words: &[String]) -> bool {
     let (kind, done): (EventKind, Deed) = match what {
         "session-start" => (EventKind::SessionStart, record),
@@ -26,7 +26,7 @@ pub(super) fn write(what: &str, words: &[String]) -> bool {
     };
     let named = if kind == EventKind::Unknown { "" } else { kind.name() };
     let Some(told) = read_input(named) else {
-        ui::talk("substrate: nothing was logged: the hook's input is no JSON object\n");
+        ui::talk("substrate: nothing was logged: the hook's input is not a JSON object\n");
         return true;
     };
     if let Err(error) = done(&told, kind, words) {
@@ -67,7 +67,7 @@ fn set_up(told: &ScriptInput, _kind: EventKind, _words: &[String]) -> std::io::R
     }
 }
 
-/// As the settings say; by default where there is no home to have settings in.
+/// From the settings, or the default if there is no home to have settings in.
 fn max_age(told: &ScriptInput) -> i64 {
     let user = Home::find(&Env::of_this_process()).map(|home| home.config()).unwrap_or_default();
     max_age_ms(&SettingsFiles::new(user).at(told.root.as_ref()))

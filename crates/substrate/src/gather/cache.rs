@@ -1,4 +1,4 @@
-//! Paths that were looked up a moment ago.
+//! Recently resolved paths.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::path::Path;
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
 
-/// What a path means hardly changes from one moment to the next.
+/// How long an entry is fresh. The meaning of a path rarely changes within this time.
 const FRESH_US: u64 = 2_000_000;
 
-/// How many paths are remembered.
+/// How many paths are cached.
 const MAX_PATHS: usize = 4_096;
 
-/// Paths that were looked up lately, so that an agent that works on a file does not wait for the disk each time.
+/// Recently resolved paths, so that an agent that keeps working on a file does not wait for the disk each time.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
     places: HashMap<Need, (u64, Found)>,
 }
 
 impl PathCache {
-    /// Answers what is known; the rest has to be looked up.
+    /// Answers from the cache. Returns the needs that have to be looked up.
     pub(crate) fn answer(&self, needs: Vec<Need>, now_us: u64, facts: &mut Facts) -> Vec<Need> {
         needs
             .into_iter()
@@ -33,7 +33,7 @@ impl PathCache {
             .collect()
     }
 
-    /// Remembers what was looked up. Where a link leads is looked up each time: it may lead elsewhere by then.
+    /// Caches the results, except for paths through a link: it may lead elsewhere next time.
     pub(crate) fn keep(&mut self, facts: &Facts, now_us: u64) {
         for (need, found) in facts.places().filter(|(need, found)| is_direct(need, found)) {
             if self.places.len() >= MAX_PATHS {
@@ -44,8 +44,8 @@ impl PathCache {
     }
 }
 
-/// Whether the words of a path already say which file it is: no link, and no way back out of one. What has several names, or
-/// is not there yet although its folder is, may be another file in a moment.
+/// Whether the path alone identifies the file: no links, and no `..` out of one. A file with several names, or one that
+/// does not exist yet in an existing folder, may be another file in a moment.
 fn is_direct(need: &Need, found: &Found) -> bool {
     match (need, found) {
         (Need::Place { path, cwd }, Found::Place(place)) => {

@@ -1,4 +1,4 @@
-//! The beginning or the end of a file, never more than asked for.
+//! Reads the beginning or the end of a file, never more than asked for.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -13,11 +13,11 @@ pub(crate) fn beginning(path: impl AsRef<Path>, max: usize) -> Option<String> {
     inside::beginning(open(path).ok()?.0, max).ok()
 }
 
-/// How far back the beginning of a long line is looked for.
+/// How far back the beginning of a long line is searched for.
 const MAX_LINE: u64 = 12 << 20;
 
-/// The end of a file, from the beginning of a line on: a line of which only the end is there tells nothing. Where that is
-/// most of it, the line is left out, and what stands before it is there as well.
+/// The end of a file, starting with a whole line: half a line is useless. If the first line is so long that little else
+/// fits, it is skipped, and the lines before it are included.
 pub(super) fn tail(path: &str, max: usize) -> Option<String> {
     let max = u64::try_from(max).unwrap_or(u64::MAX);
     let (mut file, len) = open(path).ok()?;
@@ -32,7 +32,7 @@ pub(super) fn tail(path: &str, max: usize) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The whole lines in the `max` bytes before a place, and where they begin.
+/// The whole lines in the `max` bytes before a position, and where they begin.
 fn lines_before(file: &mut File, end: u64, max: u64) -> Option<(u64, Vec<u8>)> {
     let skipped = end.saturating_sub(max);
     let mut bytes = part(file, skipped, end)?;
@@ -44,7 +44,7 @@ fn lines_before(file: &mut File, end: u64, max: u64) -> Option<(u64, Vec<u8>)> {
     Some((skipped + u64::try_from(begin).unwrap_or(0), bytes))
 }
 
-/// Where the line begins that has its end (a line break, or the file's end) at that place.
+/// Where the line begins that ends at that position.
 fn line_begin(file: &mut File, end: u64, step: u64) -> Option<u64> {
     let mut at = end;
     while at > 0 && end - at < MAX_LINE {
@@ -58,7 +58,7 @@ fn line_begin(file: &mut File, end: u64, step: u64) -> Option<u64> {
     (at == 0).then_some(0)
 }
 
-/// The bytes between two places.
+/// The bytes between two positions.
 pub(crate) fn part(file: &mut File, from: u64, to: u64) -> Option<Vec<u8>> {
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
@@ -66,9 +66,9 @@ pub(crate) fn part(file: &mut File, from: u64, to: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A plain file and its length.
+/// Opens a regular file. Returns its length too.
 pub(crate) fn open(path: impl AsRef<Path>) -> std::io::Result<(File, u64)> {
-    // Opening a pipe would wait for its other end.
+    // Opening a pipe would block until its other end is opened.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let found = file.metadata()?;

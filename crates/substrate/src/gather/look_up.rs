@@ -1,4 +1,4 @@
-//! Answers each need, within a bounded time.
+//! Answers each need within a time limit.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use super::places::place;
 use super::{changed, daily, directives, git, room, skill_folder, skills, tree};
 use crate::{effects, inside};
 
-/// How long everything together may take; the daemon waits a little longer. What is slow gives up by itself, so that
-/// one slow answer does not cost all the others.
+/// How long all needs together may take. The daemon waits a little longer. Slow lookups give up by themselves, so one
+/// of them does not cost the others their answers.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Looks everything up; what fails is known not to be found.
+/// Looks everything up. A failure is recorded as not found.
 pub(crate) fn gather(needs: Vec<Need>) -> Facts {
     gather_step_by_step(needs, |_| {})
 }
 
-/// The same, and says which need comes next.
+/// The same, and reports which need comes next.
 pub(crate) fn gather_step_by_step(needs: Vec<Need>, next: impl Fn(usize)) -> Facts {
     let deadline = Instant::now() + PATIENCE;
     let mut facts = Facts::default();
@@ -38,7 +38,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
         Need::ProjectFile { root, path, max } => {
             inside::text(Path::new(root), path, *max).ok().map(Found::Text)
         }
-        // Resolved when it was noted: it still means the same file where no step is a link by now.
+        // It was resolved when it was recorded. It still means the same file if no step is a link by now.
         Need::RealFile { path, max } => {
             inside::text(Path::new("/"), path.strip_prefix('/')?, *max).ok().map(Found::Text)
         }
@@ -65,7 +65,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
                 .map(|entry| entry.file_name().to_string_lossy().into_owned())
                 .filter(|name| name.ends_with(ends))
                 .collect();
-            // In this order: a folder lists its entries in any order, and the same ones have to be kept each time.
+            // Sorted, because a folder lists its entries in any order and the same ones must be kept each time.
             names.sort();
             names.truncate(*max_files);
             let text =

@@ -1,7 +1,7 @@
-//! `substrate __hook WHY SPENT_MS EXIT REQUEST_FD`: the hook client found no daemon, or got no answer.
+//! `substrate __hook WHY SPENT_MS EXIT REQUEST_FD`: the hook found no daemon, or got no answer.
 //!
-//! It starts a daemon, or replaces one that is frozen, and waits for the answer. Where no daemon can run at all, it answers
-//! from the event and the settings. Whatever goes wrong, the agent goes on, and a line is left for `substrate doctor`.
+//! It starts a daemon, or replaces a frozen one, and waits for the answer. If no daemon can run at all, it answers from
+//! the event and the settings. Whatever goes wrong, the agent goes on, and a line is left for `substrate doctor`.
 
 mod last_resort;
 
@@ -22,10 +22,10 @@ use crate::daemon::{Answer, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
 use last_resort::Failure;
 
-/// The word of a hook that has printed its answer, and could not say so.
+/// Says that the hook has printed its answer and could not confirm that.
 const PRINTED: &str = "printed";
 
-/// How long it may take to find somebody who hears that.
+/// How long the confirmation may take.
 const NOTED: Duration = Duration::from_secs(10);
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
@@ -35,7 +35,7 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
     let body = read_request(number(3)).unwrap_or_default();
     let Some(request) = HookRequest::read(&body) else {
-        // Which call it was is in the request, so nothing can be asked about it.
+        // The request would say which call it was, so the person can't be asked about it.
         trace(Home::find(&env).ok().as_ref(), "the hook's request could not be read");
         out::print(
             b"",
@@ -44,17 +44,17 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
         return ExitCode::from(exit);
     };
     if why == PRINTED {
-        // The client waits for the exit code of what was printed.
+        // The client waits for the exit code that goes with the printed answer.
         let _told_again = Home::find(&env).and_then(|home| note_printed(&env, &home, &request));
         return ExitCode::from(exit);
     }
     let spent = Duration::from_millis(u64::from(number(1)));
-    // A panic must not become an exit code, and no call passes because of one.
+    // A panic must neither become an exit code nor let a call pass.
     let ran = catch_unwind(AssertUnwindSafe(|| answer(&env, &request, spent)));
     ExitCode::from(ran.unwrap_or_else(|_| last_resort::unjudged_answer(&request)))
 }
 
-/// Answers the client. The exit code.
+/// Answers the client. Returns the exit code.
 fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     let home = match Home::find(env) {
         Ok(home) => home,
@@ -62,7 +62,7 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     };
     let is_waiting = request.waited_ms > 0;
     if is_waiting && !home.root().is_dir() {
-        // It was taken away while we waited; whoever did that wants it to be gone.
+        // The home was removed while we waited. Don't create it again.
         return 0;
     }
     let deadline = Duration::from_millis(u64::from(request.deadline_ms));
@@ -75,15 +75,15 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     }
 }
 
-/// Whether the daemon that is started stays. The user's own settings decide, so no project is looked at.
+/// Whether a daemon that we start stays. The user's own settings decide, so no project is read.
 fn stay(home: &Home) -> Stay {
     let settings = SettingsFiles::new(home.config()).at(home.root());
     if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief }
 }
 
-/// Asks until there is an answer, which is printed. `None`: not in time.
+/// Asks until there is an answer, and prints it. `None`: not in time.
 fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
-    // The hook's own connection, on which the request waits already.
+    // The hook's own connection, on which the request is already waiting.
     let mut waiting = inherited();
     loop {
         let mut conn = match waiting.take() {
@@ -103,7 +103,7 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             Answer::Frame(Frame::Confirm, body) => {
                 let (exit, has_printed) = printed(&body)?;
                 if has_printed && conn.send(Frame::Printed, [&request.id], NOTED).is_ok() {
-                    // Not noted in time means told again, no more.
+                    // If the confirmation fails, the model is told again. That is all.
                     let _told_again = confirm(reach, Some(conn), request);
                 }
                 return Ok(Some(exit));
@@ -121,7 +121,7 @@ fn printed(body: &[u8]) -> Result<(u8, bool)> {
     Ok((reply.exit, out::printed(reply.stdout, reply.stderr)))
 }
 
-/// Waits until it was noted that the answer was printed, by the daemon that was told or by its successor.
+/// Waits until the daemon, or its successor, has recorded that the answer was printed.
 fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<'_>) -> Result<()> {
     reach.extend(NOTED);
     loop {
@@ -151,7 +151,7 @@ fn note_printed(env: &Env, home: &Home, request: &HookRequest<'_>) -> Result<()>
     confirm(&mut reach, inherited(), request)
 }
 
-/// The connection that the hook left on our stdin, if it did.
+/// The connection that the hook left on our stdin, if any.
 fn inherited() -> Option<Conn> {
     let stdin = rustix::stdio::stdin();
     let found = rustix::fs::fstat(stdin).ok()?;
@@ -168,7 +168,7 @@ fn read_request(fd: u32) -> Result<Vec<u8>> {
 }
 
 fn unreadable() -> AppError {
-    AppError::new(Kind::Internal, "the answer is not of our form")
+    AppError::new(Kind::Internal, "the daemon's answer is malformed")
 }
 
 /// Leaves a line for `substrate doctor`.

@@ -1,4 +1,4 @@
-//! What is said to the person, one line each.
+//! Messages to the person, one line each.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ pub(super) fn fresh(why: &str, agent: Option<&str>) -> String {
     format!("{why}; the client is started again{who} with a fresh context.")
 }
 
-/// The fresh client's hooks can't tell it what to go on with.
-pub(super) const UNTOLD: &str = "the engine could not be told about the fresh client, so that one does not know what to go on with: `substrate effort resume` in its session helps.";
+/// The fresh client's hooks can't tell it what to continue with.
+pub(super) const UNTOLD: &str = "could not tell the engine about the fresh client, so it does not know what to continue with. Run `substrate effort resume` in its session.";
 
 pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! One tmux server, asked by commands that take no longer than they may.
+//! One tmux server, queried with time-limited commands.
 
 use std::fmt;
 use std::io::Read as _;
@@ -13,7 +13,7 @@ use crate::proc;
 /// How long one command may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How much of its answer is read.
+/// How much of its output is read.
 const MAX: u64 = 256 << 10;
 
 /// Why tmux did not do something.
@@ -51,7 +51,7 @@ impl Server {
         &self.socket
     }
 
-    /// Runs one tmux command, or several with `;` between them. What it printed.
+    /// Runs one tmux command, or several separated by `;`. Returns its output.
     pub(crate) fn run(&self, args: &[&str]) -> Result<String, TmuxError> {
         let mut command = proc::command("tmux", &self.env);
         command
@@ -64,7 +64,7 @@ impl Server {
         let mut running = Running(command.spawn().map_err(TmuxError::Start)?);
         let (tell, told) = mpsc::channel();
         let (stdout, stderr) = (running.0.stdout.take(), running.0.stderr.take());
-        // A thread of its own, so that a server that says nothing can be left behind.
+        // A thread of its own, so that a silent server can be abandoned.
         std::thread::spawn(move || {
             let (mut said, mut complained) = (Vec::new(), Vec::new());
             let _cut_short = stdout.map(|out| out.take(MAX).read_to_end(&mut said));
@@ -84,11 +84,11 @@ impl Server {
     }
 }
 
-/// A child that does not outlive its question.
+/// A child process that ends with its question.
 struct Running(Child);
 
 impl Running {
-    /// Whether it ended well; it has said all, so it is about to end. `None`: it does not.
+    /// Whether it exited successfully. Its output is complete, so it is about to exit. `None`: it does not.
     fn succeeded(&mut self, deadline: Instant) -> Option<bool> {
         loop {
             match self.0.try_wait() {

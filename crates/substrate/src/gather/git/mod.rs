@@ -1,5 +1,4 @@
-//! What git says about a folder, asked so that it changes nothing, runs no program that the repository names, and takes no
-//! longer than it may.
+//! Asks git about a folder. It changes nothing, runs no program that the repository names, and has a time limit.
 
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
@@ -20,10 +19,10 @@ mod hostile;
 /// How long git may take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How much of its answer is read.
+/// How much of its output is read.
 const MAX: u64 = 64 << 10;
 
-/// Its answer; `None` where git or the repository is missing, or it takes too long.
+/// Its output. `None` if git or the repository is missing, or git takes too long.
 pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
     answer("git", dir, what, deadline.min(Instant::now() + PATIENCE))
 }
@@ -45,25 +44,25 @@ fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Opt
     Some(String::from_utf8_lossy(&said.bytes[..end]).into_owned())
 }
 
-/// What git said before it ended, or before it had said too much.
+/// What git printed before it ended, or before the limit.
 struct GitOutput {
     bytes: Vec<u8>,
     is_whole: bool,
     is_well: bool,
 }
 
-/// Whom to ask, and about what.
+/// One question to git.
 struct GitQuery<'a> {
     program: &'a str,
     dir: &'a Path,
-    /// The working tree, whatever the repository calls so.
+    /// The working tree, whatever the repository's settings say.
     tree: &'a Path,
     deadline: Instant,
 }
 
 impl GitQuery<'_> {
-    /// The settings that turn off the programs through which a status would read files. The user's own too: which files
-    /// they read, and with what settings, is up to the repository.
+    /// Settings that turn off the filter programs that a status would run. The user's own filters are off too: the
+    /// repository decides which files and settings they get.
     fn filters(&self) -> Option<Vec<(String, &'static str)>> {
         let words = ["config", "--name-only", "-z", "--get-regexp", FILTERS];
         let said = self.run(&words.map(str::to_owned), &[])?;
@@ -99,7 +98,7 @@ impl GitQuery<'_> {
         let mut git = Running(command.spawn().ok()?);
         let mut stdout = git.0.stdout.take()?;
         let (tell, told) = mpsc::channel();
-        // A thread of its own, so that a git that says nothing can be left behind.
+        // A thread of its own, so that a silent git can be abandoned.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
@@ -125,11 +124,11 @@ fn words(what: GitQuestion) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
 }
 
-/// A child that does not outlive its question, nor do those that it started.
+/// A child process that ends with its question, together with its own children.
 struct Running(Child);
 
 impl Running {
-    /// Whether it ends well; it has said all, so it is about to end.
+    /// Whether it exits successfully. Its output is complete, so it is about to exit.
     fn succeeded(&mut self, deadline: Instant) -> bool {
         loop {
             match self.0.try_wait() {
@@ -145,7 +144,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Only while it is not waited for is its number its own.
+        // Only before it is waited for is the pid certainly its own.
         if let Ok(None) = self.0.try_wait() {
             let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
             let _ended_meanwhile = group.map(|group| kill_process_group(group, Signal::KILL));
