@@ -1,5 +1,5 @@
-//! What the hook client, the commands and the daemon say to each other: length-prefixed, versioned frames over a
-//! Unix stream socket. Std and a few system calls; it knows no JSON, no events and no database.
+//! The protocol between the hook, the commands and the daemon: length-prefixed, versioned frames over a Unix stream
+//! socket. It uses std and a few system calls, and knows no JSON, no events and no database.
 
 pub mod conn;
 pub mod frame;

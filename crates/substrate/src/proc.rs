@@ -1,4 +1,4 @@
-//! Starting other processes, with nothing of our caller's environment.
+//! Starting other processes, without our caller's environment.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
@@ -6,15 +6,15 @@ use std::process::Command;
 
 use crate::config::Env;
 
-/// An id that nobody else has.
+/// A random id.
 pub(crate) fn random_id() -> [u8; 16] {
     let mut id = [0; 16];
     let _random = rustix::rand::getrandom(&mut id[..], rustix::rand::GetRandomFlags::empty());
     id
 }
 
-/// A command that sees only what every process needs.
-#[expect(clippy::disallowed_methods, reason = "everybody else starts processes through here")]
+/// A command with only the variables that every process needs.
+#[expect(clippy::disallowed_methods, reason = "all other code starts processes through here")]
 pub(crate) fn command(program: impl AsRef<OsStr>, env: &Env) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -32,7 +32,7 @@ pub(crate) fn as_asked(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }
 
-/// Becomes another program of ours, which sees what we see. Returns only if that fails.
+/// Becomes another program of ours, with our environment. Returns only on failure.
 #[expect(clippy::disallowed_methods, reason = "it is the same process, and its caller is ours")]
 pub(crate) fn become_program(program: &std::path::Path, args: &[&str]) -> std::io::Error {
     Command::new(program).args(args).exec()
