@@ -1,4 +1,4 @@
-//! What the journal really has, read from the database file.
+//! What the journal really contains, read from the database file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 pub(crate) struct Sent {
     /// Answered: must be there exactly once.
     pub(crate) answered: Vec<String>,
-    /// Sent, but no answer came: may be there, at most once.
+    /// Sent without an answer: may be there, at most once.
     pub(crate) unanswered: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn compare(database: &Path, sent: &Sent) -> Result<Comparison> {
     Ok(Comparison { n_in_process, ..found })
 }
 
-/// Compares the markers that are there with those that were sent.
+/// Compares the markers in the journal with those that were sent.
 pub(crate) fn tally(there: impl IntoIterator<Item = String>, sent: &Sent) -> Comparison {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut found = Comparison::default();

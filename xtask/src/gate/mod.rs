@@ -1,6 +1,6 @@
-//! `cargo xtask gate`: what every tool call of every agent pays, counted exactly.
+//! `cargo xtask gate`: the cost of every tool call of every agent, counted exactly.
 //!
-//! Counts, not times: the same on a busy machine, so `make test` can judge every commit.
+//! It counts and does not time, so the result is the same on a busy machine and `make test` can judge every commit.
 
 mod count;
 mod daemon;
@@ -36,7 +36,7 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
             "NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped."
         );
         say!(
-            "            `rustup target add {}-unknown-linux-musl` gets it.",
+            "            Run `rustup target add {}-unknown-linux-musl`.",
             std::env::consts::ARCH
         );
         return Ok(true);

@@ -1,5 +1,5 @@
-//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools. Tests, comments and
-//! documents may name them, and so may what is listed here with a reason.
+//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools. Tests,
+//! comments, documents and the exceptions below may name them.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/substrate/src/cli/run.rs", "an example in its help"),
 ];
 
-/// Every place that names a client or a tool of one, and every exception that is not needed.
+/// Every place that names a client or one of its tools, and every unneeded exception.
 pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
     let words = Words::of(root)?;
     let mut files = Vec::new();
@@ -48,11 +48,11 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
         }
     }
     let unused = ALLOWED.iter().filter(|(name, _)| !used.contains(name));
-    out.extend(unused.map(|(name, _)| format!("{name}: may name a client, and names none")));
+    out.extend(unused.map(|(name, _)| format!("{name}: is allowed to name a client, but names none")));
     Ok(out)
 }
 
-/// What must not be named.
+/// The words to look for.
 struct Words {
     clients: Vec<String>,
     tools: Vec<String>,
@@ -119,7 +119,7 @@ fn code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
-/// The files and folders of modules that are there for tests alone.
+/// The files and folders of modules that only serve tests.
 fn test_modules(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for file in files {

@@ -30,7 +30,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// One hook, with a database that is there and with none.
+/// One hook, with and without an existing database.
 fn alone(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_tries = if setting.short { 5 } else { 21 };
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
@@ -62,7 +62,7 @@ fn ratio(what: &str, hooks: &Times, spawns: &Times, report: &mut Report) {
     report.when_quiet(what, words, format!("≤ {MAX_RATIO} ×"), ratio <= MAX_RATIO);
 }
 
-/// All agents begin at the same moment, and go on with some more events.
+/// All agents start at the same moment, and go on with some more events.
 fn at_once(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_events = if setting.short { 4 } else { 50 };
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;

@@ -1,5 +1,5 @@
-//! A full disk, a home that can't be written, a damaged database, settings that are none: agents go on, commands say
-//! what is wrong, and nothing is deleted.
+//! A full disk, a read-only home, a damaged database, broken settings: agents go on, commands say what is wrong, and
+//! nothing is deleted.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,7 +57,7 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     report.promise("disk fills up: some events are not journaled", words, !found.lost.is_empty());
     report.no("disk fills up: hooks that failed", &seen.failed);
     report.hooks(seen.hook_times());
-    // The hooks above write; this one is refused by a rule, which the full disk must not switch off.
+    // The hooks above write. A rule refuses this one, and the full disk must not turn that off.
     let payload = payload::pre_tool_use("toolu_refused", "Bash", 1 << 10);
     let refused = proc::feed(&mut sandbox.hook(), &payload)?;
     let holds = refused.ok() && String::from_utf8_lossy(&refused.stdout).contains("\"deny\"");
@@ -80,7 +80,7 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Two agents want one file; the database can't be written, so the daemon keeps their leases in memory.
+/// Two agents want one file. The database can't be written, so the daemon keeps their leases in memory.
 fn exclude_each_other(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<()> {
     let edit = |session: &str| -> Result<bool> {
         let payload = serde_json::json!({
@@ -117,7 +117,7 @@ fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
     let before = std::fs::read(sandbox.database())?;
     hooks_go_on(&sandbox, "read-only home", report)?;
     for words in [&["journal"][..], &["db", "check"]] {
-        // Reading may work; where it does not, it must be said.
+        // Reading may work. If it does not, the command must say so.
         if !sandbox.substrate(words)?.status.success() {
             commands_say(&sandbox, "read-only home", &[words], report)?;
         }
@@ -128,7 +128,7 @@ fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A regular file where the home's parent should be; this stops root too.
+/// A regular file where the home's parent should be. This stops root too.
 fn no_folder(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     std::fs::remove_dir_all(sandbox.state())?;
@@ -165,7 +165,7 @@ fn damaged(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Settings that are none: the defaults are in force, and it is said where the problem is.
+/// Broken settings: the defaults apply, and the error says where the problem is.
 fn bad_settings(setting: &Setting, report: &mut Report) -> Result<()> {
     let mut rng = setting.rng();
     let noise = rng.bytes(5_000);
@@ -198,12 +198,12 @@ fn hooks_go_on(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<Obs
     report.promise(&format!("{name}: hooks go on"), words, seen.failed.is_empty());
     seen.failed.iter().take(3).for_each(|line| report.evidence(line.clone()));
     report.hooks(seen.hook_times());
-    // Nobody started a daemon that can't work, over and over.
+    // No hook kept starting a daemon that can't work.
     proc::wait_until(Duration::from_secs(3), || sandbox.daemons().len() <= 1);
     Ok(seen)
 }
 
-/// Each command ends with the code for such a state, and says what is wrong and what to do.
+/// Each command exits with the code for such a state, and says what is wrong and what to do.
 fn commands_say(
     sandbox: &Sandbox,
     name: &str,
@@ -223,7 +223,7 @@ fn commands_say(
     Ok(())
 }
 
-/// Takes all the space that is left.
+/// Uses up all the space that is left.
 fn fill(path: &Path) {
     use std::io::Write as _;
     let Ok(mut file) = std::fs::File::create(path) else { return };
@@ -233,7 +233,7 @@ fn fill(path: &Path) {
     }
 }
 
-/// A tmpfs that goes away with this value.
+/// A tmpfs that is unmounted with this value.
 struct SmallDisk {
     at: PathBuf,
 }

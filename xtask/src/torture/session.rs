@@ -10,10 +10,10 @@ use super::history::{self, Act, Moment, Record, Verdict};
 use crate::proc;
 use crate::sandbox::Sandbox;
 
-/// A session, and all that its hooks saw.
+/// A session, and everything that its hooks saw.
 pub(super) struct Session {
     pub(super) id: String,
-    /// A person watches it, so that it can be woken.
+    /// A person watches it, so it can be woken.
     pub(super) is_attended: bool,
     /// The process that stands for its client, if not this one.
     pub(super) client: Option<u32>,
@@ -35,7 +35,7 @@ impl HookAnswer {
         match (self.ok, decision("deny"), decision("ask")) {
             (true, false, false) => Verdict::Allowed,
             (true, true, _) => Verdict::Refused,
-            // A call that is left to the user was judged by no one.
+            // A call that is left to the user was not judged.
             _ => Verdict::Failed,
         }
     }
@@ -78,7 +78,7 @@ impl Session {
         Ok(HookAnswer { ok: ran.ok(), text, began, ended })
     }
 
-    /// Notes what was heard.
+    /// Records an answer.
     pub(super) fn note(
         &mut self,
         act: Act,

@@ -1,5 +1,5 @@
-//! Events as fast as the machine can: the write-ahead log stays small, shrinks when nothing happens, and a daemon that
-//! was killed beside a long one is back at once.
+//! Events as fast as possible: the write-ahead log stays small and shrinks when idle. A daemon that was killed with a
+//! long log is back at once.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// How long the first hook takes after a stop in order.
+/// How long the first hook takes after a clean stop.
 fn usual_start(sandbox: &Sandbox, seen: &mut Observations) -> Result<Duration> {
     let mut times = Vec::new();
     for n in 0..3 {
@@ -62,7 +62,7 @@ fn usual_start(sandbox: &Sandbox, seen: &mut Observations) -> Result<Duration> {
     Ok(Times::of(times).p50())
 }
 
-/// Kills the daemon in the middle of a flood. What is left in its log, and how long the next hook takes.
+/// Kills the daemon in the middle of a flood. Returns what is left in its log, and how long the next hook takes.
 fn killed(sandbox: &Sandbox, seen: &mut Observations) -> Result<(u64, Duration)> {
     let pid = sandbox.daemon().context("no daemon runs")?;
     let mut n_looks = 0;

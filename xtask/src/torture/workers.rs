@@ -1,4 +1,4 @@
-//! Agents that go on working while something happens to the daemon.
+//! Agents that keep working while something happens to the daemon.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) enum By {
     Frame,
 }
 
-/// What the workers saw.
+/// What the workers observed.
 #[derive(Debug, Default)]
 pub(super) struct Observations {
     pub(super) sent: Sent,
@@ -33,7 +33,7 @@ pub(super) struct Observations {
     pub(super) hooks: Vec<(Moment, Duration)>,
     /// Hook processes that did not exit with 0, refused, or printed more than one JSON object.
     pub(super) failed: Vec<String>,
-    /// Hook processes that said anything at all.
+    /// Hook processes that printed anything at all.
     pub(super) printed: Vec<String>,
     pub(super) n_frames: usize,
 }
@@ -87,7 +87,7 @@ impl Observations {
                 self.note(&marker, Verdict::Allowed, began);
                 self.sent.answered.push(marker);
             }
-            // No daemon is there. A real hook would start one, and the workers that are real hooks do.
+            // There is no daemon. A real hook would start one, and the workers that are real hooks do.
             Err(ConnError::Absent) => std::thread::sleep(Duration::from_millis(2)),
             Err(_) => self.sent.unanswered.push(marker),
         }

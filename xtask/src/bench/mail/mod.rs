@@ -1,4 +1,5 @@
-//! `cargo xtask bench mail`: what waiting costs, how fast mail arrives, and whether a full mailbox is slower than an empty one.
+//! `cargo xtask bench mail`: the cost of waiting, how fast mail arrives, and whether a full mailbox is slower than an
+//! empty one.
 
 mod mailbox;
 mod sends;
@@ -38,7 +39,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// A connection over which the person at the keyboard gives commands.
+/// A connection over which the person at the keyboard runs commands.
 struct Console {
     conn: Conn,
 }
@@ -49,7 +50,7 @@ impl Console {
         Ok(Self { conn })
     }
 
-    /// One command, and what it says.
+    /// Runs one command and returns its output.
     fn call(&mut self, path: &[&str], body: &Value) -> Result<Value> {
         let caller = json!({"cwd": "/", "tz_offset_s": 0, "inside_client": false});
         let call = json!({"path": path, "body": body, "caller": caller}).to_string();

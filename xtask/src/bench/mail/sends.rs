@@ -1,4 +1,4 @@
-//! How many sends a second are acknowledged, and so on disk.
+//! How many sends per second are acknowledged, and so on disk.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -45,7 +45,7 @@ fn receiver(sandbox: &Sandbox) -> Result<String> {
     let conn = journal::open(&sandbox.database())?;
     let name =
         conn.query_row("select name from agents order by id desc limit 1", [], |row| row.get(0));
-    name.with_context(|| format!("nobody to write to: {said}"))
+    name.with_context(|| format!("no agent to write to: {said}"))
 }
 
 fn count(sandbox: &Sandbox) -> Result<usize> {
