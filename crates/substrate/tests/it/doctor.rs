@@ -155,7 +155,7 @@ fn where_nothing_is_written_into_a_folder_the_doctor_says_why() {
     assert_eq!(found.severity("nothing-written-here"), "info");
     let message = found.get("nothing-written-here")["message"].as_str().unwrap();
     assert!(message.contains("`locks.mirror` and `journal.project_logs`"), "{message}");
-    // The step that it names helps, and so does the same for oneself alone.
+    // The step that it names helps, and so does the same for the user alone.
     for scope in ["--project", "--local"] {
         env.substrate(["hooks", "install", scope, "--profile", "locks"]).success();
         session("SessionStart");
@@ -314,7 +314,7 @@ fn what_failed_is_told_with_where_to_look() {
     assert_eq!(found.severity("malformed"), "info");
 }
 
-/// Changes the journal as if these events had been so slow, so long ago.
+/// Changes the journal as if these events had been that slow, that long ago.
 fn slow_events(env: &TestEnv, n: usize, spent_us: i64, ago_ms: i64) {
     const CHANGE: &str = r#"
 import sqlite3, sys

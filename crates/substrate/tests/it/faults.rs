@@ -1,4 +1,4 @@
-//! Whatever breaks, an agent goes on, nothing is lost, and somebody is told.
+//! Whatever breaks, the agent goes on, nothing is lost, and the failure is reported.
 
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::house::{DENY, SOON, bash, bytes, configure, daemon_pid, journal, plai
 /// A hook's whole deadline, and what a busy machine adds.
 const DEADLINE: Duration = Duration::from_secs(13);
 
-/// Runs a hook and insists on its deadline.
+/// Runs a hook and checks its deadline.
 fn timed(env: &TestEnv, session: &str) -> (Run, Duration) {
     let begun = Instant::now();
     let run = env.hook("PreToolUse", bash(session, "ls"));
@@ -81,7 +81,7 @@ impl Holder {
         Self::run(env, hold)
     }
 
-    /// Runs a program on the database, and goes on when it says that it holds it.
+    /// Runs a program on the database, and returns once it holds the database.
     fn run(env: &TestEnv, hold: &str) -> Self {
         let mut holder = env.command("python3");
         holder.args(["-c", hold, &substrate_store_path(env)]).stdout(std::process::Stdio::piped());
@@ -115,7 +115,7 @@ fn a_database_that_another_program_holds_stops_no_guard() {
     });
 }
 
-/// Takes the places of all readers in the database's log, until it is dropped: a reader waits for one.
+/// Takes all reader slots in the database's log, until it is dropped: a reader waits for one.
 fn keeps_readers_out(env: &TestEnv) -> Holder {
     let hold = "import fcntl,sys,time; f=open(sys.argv[1]+'-shm', 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 5, 123); print('held', flush=True); time.sleep(60)";
     Holder::run(env, hold)

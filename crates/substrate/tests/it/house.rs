@@ -33,7 +33,7 @@ pub(crate) fn bash(session: &str, command: &str) -> Value {
     })
 }
 
-/// The payload of an event without anything particular.
+/// The payload of an event without fields of its own.
 pub(crate) fn plain(session: &str, event: &str) -> Value {
     json!({"session_id": session, "cwd": "/home/dev/app", "hook_event_name": event})
 }
@@ -51,7 +51,7 @@ pub(crate) fn windows(env: &TestEnv) -> Vec<Value> {
     out["windows"].as_array().unwrap().clone()
 }
 
-/// One word per entry: the event, its tool, who did it.
+/// One word per entry: the event, its tool, its actor.
 pub(crate) fn told(entries: &[Value]) -> Vec<String> {
     entries
         .iter()
@@ -97,8 +97,8 @@ pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Runs `substrate ARGS…` in a terminal of its own, and answers each question with these words; the exit code, and what
-/// was on the screen.
+/// Runs `substrate ARGS…` in a terminal of its own, and answers each question with these words. Returns the exit code
+/// and the screen.
 pub(crate) fn answered(env: &TestEnv, args: &[&str], answer: &str) -> (i32, String) {
     const PTY: &str = r#"
 import os, pty, sys

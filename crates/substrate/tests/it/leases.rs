@@ -1,4 +1,4 @@
-//! Leases on real files: which file a path is, where files are leased at all, and what hostile files can't do.
+//! Leases on real files: which file a path means, where files are leased at all, and what hostile files can't do.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn hook(env: &TestEnv, session: &str, event: &str, file: &str) -> Run {
     env.hook(event, payload)
 }
 
-/// Whether an edit is let.
+/// Whether an edit is allowed.
 fn edits(env: &TestEnv, session: &str, file: &str) -> bool {
     let said = hook(env, session, "PreToolUse", file).success();
     if said.contains("\"deny\"") {
@@ -68,7 +68,7 @@ fn a_folder_without_git_is_a_project_too() {
     assert!(said.contains("reserved by User"), "{said}");
 }
 
-/// Home, links and trees that the line itself makes: what only the machine knows.
+/// Home, links and trees that the line itself creates: only the machine knows.
 #[test]
 fn a_command_is_refused_only_where_it_would_really_sweep() {
     let env = two_in_a_repository("guards.on = false\n");

@@ -1,4 +1,4 @@
-//! The whole house: real binaries, a real daemon, a real database; and the real client.
+//! End-to-end tests: real binaries, a real daemon, a real database; and the real client.
 
 #[cfg(test)]
 mod activity;

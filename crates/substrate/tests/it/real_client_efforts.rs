@@ -1,4 +1,4 @@
-//! Efforts with the real client: started anew, held back until there is a log entry, with subagents beside each other.
+//! Efforts with the real client: restarted, held until there is a log entry, with subagents side by side.
 
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, Usage, write_file};
@@ -74,7 +74,7 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
     assert_eq!((&all[0]["prev"], &all[1]["prev"]), (&all[1]["id"], &all[2]["id"]), "newest first");
 }
 
-/// A skill of the project's own, as people write them: nothing in it is about efforts.
+/// A project's own skill, as people write them, without a word about efforts.
 fn implement(env: &TestEnv) {
     let skill = env.project().join(".claude/skills/implement");
     std::fs::create_dir_all(&skill).unwrap();
@@ -213,7 +213,7 @@ fn a_parent_with_three_subagents_keeps_its_own_count_and_window() {
     }
     counts.sort_unstable();
     assert_eq!(counts, [1, 1, 2], "each for itself; the third began anew after its entry");
-    // Three calls started them: the parent's fourth is refused, whatever they did.
+    // Three calls started them, so the parent's fourth is refused, whatever they did.
     let requests = model.main_requests();
     let refused = requests[3].tool_results()[0].clone();
     assert!(

@@ -46,7 +46,7 @@ fn a_permission_dialog_is_attention_until_it_is_answered() {
     tui.type_line("make it");
     wait_until(SOON, "the dialog", || status(&env) == "attention");
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#3a3010");
-    // We know of it before the person can see it.
+    // We know about it before the person can see it.
     tui.wait_for("Do you want to proceed?", SOON);
     tui.answer("Enter", "Do you want to proceed?", SOON);
     tui.wait_for("It is made", SOON);

@@ -1,4 +1,4 @@
-//! The real client after an installation, and after it is taken out.
+//! The real client after an installation, and after an uninstall.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -13,8 +13,8 @@ fn script() -> Script {
     ])
 }
 
-/// The journal's words, in which every usual event is there once. The client ends without waiting long for the hooks of its
-/// end, so on a busy machine these may be late, and a late event is noted and does nothing.
+/// The journal's words, with every usual event once. The client exits without waiting long for its last hooks. On a
+/// busy machine these may be late, and a late event is recorded and does nothing.
 fn each_once(env: &TestEnv) -> Vec<String> {
     let all = journal(env);
     let (late, acted): (Vec<_>, Vec<_>) = all.into_iter().partition(|entry| entry["why"] == "late");
@@ -85,8 +85,8 @@ fn the_scripts_work_for_the_client_too() {
     assert!(told(&journal(&env)).contains(&"PreToolUse Bash".to_owned()));
 }
 
-/// Every text that the model was sent in the whole session: the system prompt, the tools, and the conversation up to its last
-/// request.
+/// Every text that the model was sent in the whole session: the system prompt, the tools, and the conversation up to
+/// its last request.
 fn sent(model: &ModelServer) -> Vec<String> {
     fn collect(value: &Value, out: &mut Vec<String>) {
         match value {
@@ -105,7 +105,7 @@ fn sent(model: &ModelServer) -> Vec<String> {
     out
 }
 
-/// What a quiet session costs everybody who has us installed: mostly the line of the skill list.
+/// What a quiet session costs every user who has us installed: mostly the line in the skill list.
 #[test]
 fn a_quiet_session_gets_at_most_350_characters_from_us() {
     let env = TestEnv::new();

@@ -1,11 +1,11 @@
-//! The real client: each reminder is in one request of the one it is for, and the answers still arrive.
+//! The real client: each reminder is in one request of its recipient, and the answers still arrive.
 
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Thread, Turn};
 
 use crate::house::{introduced, journal};
 
-/// A piece of work: only a turn with some is reminded.
+/// Some work: only a turn with work is reminded.
 fn look() -> Turn {
     Turn::tool("Bash", json!({"command": "ls", "description": "look"}))
 }
@@ -70,7 +70,7 @@ fn a_model_that_is_reminded_can_invoke_the_skill() {
     assert!(main[3].news().contains("Done, undone"), "{}", main[3].news());
 }
 
-/// Who only answers has nothing to look back at.
+/// A turn that only answers has nothing to look back at.
 #[test]
 fn a_turn_without_tools_ends_without_a_reminder() {
     let env = installed(&[]);

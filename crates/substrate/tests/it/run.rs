@@ -1,4 +1,4 @@
-//! `substrate run`: the terminal, signals and codes pass through, and a client is started anew when the engine says so.
+//! `substrate run`: the terminal, signals and codes pass through, and a client is restarted when the engine says so.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,12 +14,12 @@ use crate::pane::Pane;
 /// What the hooks tell a fresh client.
 const GO_ON: &str = "Continue effort 1 where that one left it";
 
-/// No daemon: for what has nothing to do with it.
+/// No daemon, for tests that don't need it.
 const ALONE: &str = "[daemon]\nautostart = false\n";
 
 const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non = true\n";
 
-/// Starts a process in a session of its own, and leaves its number in `other`.
+/// Starts a process in a session of its own, and writes its pid to `other`.
 const OTHER: &str =
     "setsid sh -c 'echo $$ > other; exec sleep 600' & while [ ! -s other ]; do sleep 0.01; done";
 
@@ -30,7 +30,7 @@ fn run(env: &TestEnv, flags: &[&str], script: &str) -> Command {
     command
 }
 
-/// Lets the job go on. The shell names it; what is typed before that the shell's own line editor gets.
+/// Continues the job. The shell names it. The shell's own line editor gets what is typed before that.
 fn to_the_front(pane: &Pane<'_>) {
     pane.line("clear; fg; echo after:$?");
     pane.wait("substrate run -- ");
@@ -91,7 +91,7 @@ fn the_client_is_told_who_it_is() {
     let told = Running::start(run(&env, &flags, script), Vec::new()).finish(SOON).success();
     assert_eq!(told, "NobleLion 1 poll xterm-256color\n");
 
-    // What can't be is said, and nothing is started.
+    // The impossible is refused, and nothing is started.
     effort(&["finish"]);
     for (flags, why) in [
         (["--effort", "1"], "effort 1 is finished"),
@@ -253,8 +253,8 @@ fn a_client_that_is_killed_leaves_a_terminal_as_it_was() {
     pane.wait("typed");
 }
 
-/// A client of our own making, that reports its life as the real one does. It leaves its command line and its agent in
-/// `calls`, and what it is told at its start in `told`; at its first `n_full` starts its context is full. `effort` begins one.
+/// An invented client that reports its life as the real one does. It writes its command line and its agent to `calls`,
+/// and what it is told at its start to `told`. At its first `n_full` starts its context is full. `effort` begins one.
 fn fake_client(env: &TestEnv, n_full: usize, before: &str, after: &str) {
     let script = format!(
         r#"#!/bin/sh
@@ -337,8 +337,8 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     assert_eq!(env.substrate(["supervise"]).success(), "No client runs under `substrate run`.\n");
 }
 
-/// The client is the wrapper's child, or has taken its place. One that takes its time to end is waited for: beside it the
-/// next one would be another agent.
+/// The client is the wrapper's child, or has replaced it. A client that takes its time to end is waited for: beside it
+/// the next one would be another agent.
 #[rstest]
 #[case::env(&["env", "FOO=1", "./claude"], "--model opus")]
 #[case::a_shell(&["sh", "-c", "./claude \"$@\"; exit $?", "sh"], "--continue --model opus do it")]

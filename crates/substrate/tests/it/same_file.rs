@@ -1,4 +1,4 @@
-//! One file, several names: hard links, renamed folders, files that were replaced. Real files, real numbers.
+//! One file, several names: hard links, renamed folders, replaced files. Real files, real inodes.
 
 use std::fs::{hard_link, remove_file, rename};
 
@@ -39,7 +39,7 @@ enum Editor {
     Replaces,
 }
 
-/// What refuses an edit, if anything; otherwise it happens.
+/// What refuses an edit, if anything. Otherwise the edit happens.
 fn refused(env: &TestEnv, session: &str, file: &str, editor: Editor) -> Option<String> {
     let said = hook(env, session, "PreToolUse", file);
     if said.contains("\"deny\"") {
@@ -67,7 +67,7 @@ fn edits(env: &TestEnv, session: &str, file: &str) -> bool {
 fn a_hard_link_is_the_file_itself() {
     let env = two();
     let at = |file: &str| env.project().join(file);
-    // Somebody has just looked for it, and found nothing.
+    // Another agent has just looked for it, and found nothing.
     hook(&env, "b", "PostToolUse", "link.rs");
     env.substrate(["locks", "release", "link.rs", "--session-id", "b"]).success();
     assert!(edits(&env, "a", "x.rs"), "a new file: it has a number only now");

@@ -13,7 +13,7 @@ const MARK: &str = "Zq7Xk9Wv3Rt5Mn2Pb8Lc";
 /// Everything that writes: all features, mirrors, project logs. Nothing waits.
 const ON: &str = "profile = [\"all\"]\n[persist]\nmode = \"off\"\n[locks]\nmirror = true\n[journal]\nproject_logs = true\n";
 
-/// The same secret in the forms that people and programs write it.
+/// The same secret in the forms in which people and programs write it.
 fn forms() -> Vec<String> {
     vec![
         format!("ghp_{MARK}0123456789abcdef"),
@@ -87,7 +87,7 @@ fn samples() -> Vec<(String, Value)> {
     out
 }
 
-/// Puts a secret into every string; the project of the sample becomes the test's own.
+/// Puts a secret into every string. The project of the sample becomes the test's own.
 fn mark(value: &mut Value, name: &str, place: Where, n: &mut usize, project: &str) {
     match value {
         Value::String(text) => {
@@ -124,7 +124,7 @@ fn mark(value: &mut Value, name: &str, place: Where, n: &mut usize, project: &st
     }
 }
 
-/// The files of the state home and the project that have the mark in them, or in their name.
+/// The files of the state home and the project whose content or name has the mark.
 fn leaks(env: &TestEnv) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut folders = vec![env.state(), env.project(), env.home()];

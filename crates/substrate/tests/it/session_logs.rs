@@ -93,7 +93,7 @@ fn without_a_daemon_they_do_too() {
     configure(&env, &format!("{ON}[daemon]\nautostart = false\n"));
     all_at_once(&env, "SubagentStart", false);
     all_at_once(&env, "SubagentStop", false);
-    // A hook that the others kept from the database has left its event for the next daemon.
+    // A hook that could not reach the database has left its event for the next daemon.
     env.substrate(["daemon", "start"]).success();
     wait_until(SOON, "every agent's files", || is_complete(&env, 1));
 }
@@ -184,7 +184,7 @@ fn a_folder_that_only_happens_to_be_worked_in_is_left_as_it_is() {
 fn a_full_disk_leaves_no_half_line() {
     let env = project();
     let mut command = env.command("bash");
-    // A limit in place of a full disk: a write that reaches it is cut short in the same way.
+    // A size limit instead of a full disk: a write that reaches it is cut short in the same way.
     command.args(["-c", "ulimit -f 1; for i in 1 2 3 4 5 6 7 8; do echo \"$0\" | substrate session-log session-start; done"]);
     command.arg(payload(&env, "SessionStart", "s1", &json!({})).to_string());
     let run = Running::start(command, Vec::new()).finish(Duration::from_secs(20)).code(0);

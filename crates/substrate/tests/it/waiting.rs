@@ -1,4 +1,4 @@
-//! Agents that wait: they are reached at once, whatever becomes of the daemon.
+//! Waiting agents are reached at once, whatever happens to the daemon.
 
 use std::time::{Duration, Instant};
 
@@ -151,7 +151,7 @@ fn a_message_that_was_sent_without_the_daemon_wakes_its_waiters_when_it_runs_aga
     let name = name(&env);
     let waiter = start(&env, &client, &["--wake"], "1");
     wait_for_waiters(&env, 1);
-    // The next hook replaces the daemon; the waiter asks its successor.
+    // The next hook replaces the daemon. The waiter asks the successor.
     signal(&env, "-STOP", daemon_pid(&env));
     env.hook("PreToolUse", plain("other", "PreToolUse")).success();
     env.substrate(["send", "--to", &name, "--subject", "on my own", "--body", "x"]).success();
@@ -328,12 +328,12 @@ fn any_number_of_agents_and_terminals_wait_for_one_file() {
         others.push(waits(session));
         wait_for_waiters(&env, i);
     }
-    // Only an agent's own newer command takes the place of its older one.
+    // Only an agent's own newer command replaces its older one.
     others.push(waits(Some("s2")));
     let replaced = first.finish(SOON).code(3);
     assert!(replaced.stderr.contains("another command of this agent waits now"), "{replaced:?}");
     wait_for_waiters(&env, 4);
-    // Somebody waits, so the first Stop tells that.
+    // Another agent waits, so the first Stop says so.
     for again in [false, true] {
         let stop =
             json!({"session_id": "s1", "hook_event_name": "Stop", "stop_hook_active": again});
