@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_beside_a_session_that_works_reaches_nobody() {
+    fn a_waiter_beside_a_working_session_does_not_make_it_reachable() {
         let machine = Machine::default();
         machine.waits("s", false);
         assert!(machine.is_waiting("s", true) && !machine.is_waiting("s", false));

@@ -104,13 +104,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate ARGS…` to its end.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn substrate<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         self.substrate_with(args, &[])
     }
 
     /// As [`TestEnv::substrate`], with further variables.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn substrate_with<A: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = A>,
@@ -122,13 +122,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate-hook claude-code EVENT` with the payload on its stdin.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn hook(&self, event: &str, payload: impl Into<Payload>) -> Run {
         self.hook_with(event, payload, &[])
     }
 
     /// As [`TestEnv::hook`], with further variables.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn hook_with(
         &self,
         event: &str,

@@ -96,7 +96,7 @@ impl Running {
     /// # Panics
     /// If it does not end within `deadline`; it is killed then.
     #[track_caller]
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn finish(self, deadline: Duration) -> Run {
         match self.finished(deadline) {
             Ok(run) => run,

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_are_no_file_keep_nobody_waiting() {
+    fn settings_that_are_not_a_file_keep_no_caller_waiting() {
         let folder = tempfile::tempdir().unwrap();
         crate::fsx::pipe(&folder.path().join(".substrate.toml"));
         let (tell, told) = std::sync::mpsc::channel();

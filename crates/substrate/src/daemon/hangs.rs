@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_has_a_few_places_and_when_all_hang_nobody_waits_for_one() {
+    fn a_folder_has_a_few_slots_and_when_all_hang_no_lookup_waits_for_one() {
         let mut table = Hangs::default();
         let ids: Vec<u64> =
             (0..MAX_AT_ONCE).map(|n| begin(&mut table, "/p", &n.to_string())).collect();

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_wakes_its_own_and_nobody_else() {
+    fn a_key_wakes_only_its_own_waiters() {
         let mut waiters = Waiters::default();
         let (first, _keep) = parked("a", 10);
         let (second, _keep_too) = parked("b", 20);

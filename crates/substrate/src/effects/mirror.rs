@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_keeps_nobody_waiting() {
+    fn a_pipe_keeps_no_writer_waiting() {
         let root = tree();
         let folder = root.path().join(MIRRORS);
         std::fs::create_dir_all(&folder).unwrap();

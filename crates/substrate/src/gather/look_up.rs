@@ -110,7 +110,7 @@ mod tests {
             |path: &str| Need::ProjectFile { root: root.clone(), path: path.to_owned(), max: 5 };
         let facts = gather(vec![
             Need::File { path: path("b"), max: 5 },
-            Need::File { path: path("nobody"), max: 5 },
+            Need::File { path: path("missing"), max: 5 },
             Need::File { path: path("link"), max: 5 },
             of_project("link"),
             of_project("b"),
@@ -118,7 +118,7 @@ mod tests {
             Need::Folder { path: root.clone(), max: 10 },
         ]);
         assert_eq!(facts.file(&path("b"), 5), Some("hello"));
-        assert_eq!(facts.file(&path("nobody"), 5), None);
+        assert_eq!(facts.file(&path("missing"), 5), None);
         assert_eq!(facts.file(&path("link"), 5), Some("hello"));
         assert_eq!(facts.project_file(&root, "link", 5), None);
         assert_eq!(facts.project_file(&root, "../b", 5), None);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_no_rules_and_keeps_nobody_waiting() {
+    fn what_is_not_a_file_has_no_rules_and_keeps_no_caller_waiting() {
         let (_folder, root) = tree();
         let pipe = root.join("src/deep/.gitignore");
         fsx::pipe(&pipe);

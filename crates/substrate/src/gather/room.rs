@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_files_go_through_no_link_and_only_where_somebody_works() {
+    fn our_own_files_go_through_no_link_and_only_into_projects() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(look(root, "logs", true), Some(Room::Nowhere), "only some folder");

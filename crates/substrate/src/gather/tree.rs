@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_among_the_rules_keeps_nobody_waiting() {
+    fn a_pipe_among_the_rules_keeps_no_caller_waiting() {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), &["bad/x", "good/y"]);
         fsx::pipe(&folder.path().join("bad/.gitignore"));

@@ -83,7 +83,7 @@ fn whatever_a_command_does_to_a_held_file_is_noticed_once() {
 }
 
 #[test]
-fn what_the_holders_own_command_does_is_nobodys_business() {
+fn what_the_holders_own_command_does_is_not_reported() {
     let env = TestEnv::new();
     std::fs::create_dir(env.project().join(".git")).unwrap();
     env.substrate(["daemon", "start"]).success();

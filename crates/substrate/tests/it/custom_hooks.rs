@@ -334,5 +334,5 @@ fn the_files_come_and_go_with_the_installation() {
     env.substrate(["hooks", "uninstall"]).success();
     let left: Vec<_> =
         scripts(&env).read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["mine.sh"], "what is somebody's own stays");
+    assert_eq!(left, ["mine.sh"], "the user's own stays");
 }

@@ -171,7 +171,7 @@ fn where_nothing_is_written_into_a_folder_the_doctor_says_why() {
 #[test]
 fn where_nothing_was_ever_started_nothing_is_made() {
     let env = TestEnv::new();
-    let home = env.root().join("nobody/state");
+    let home = env.root().join("missing/state");
     let vars = [("SUBSTRATE_HOME", home.to_str().unwrap())];
     let found = Found::of(&env.substrate_with(["doctor", "--format", "json"], &vars));
     assert_eq!(found.wrong(), [""; 0], "{:#}", found.0);
@@ -270,7 +270,7 @@ fn a_damaged_database_is_found_and_left_alone() {
 }
 
 #[test]
-fn a_database_that_somebody_locks_is_reported() {
+fn a_database_that_another_program_locks_is_reported() {
     let env = TestEnv::new();
     configure(&env, "daemon.autostart = false\n");
     env.hook("Stop", plain("a", "Stop")).success();

@@ -153,7 +153,7 @@ fn a_daemon_makes_a_new_socket_as_soon_as_a_hook_misses_it() {
 }
 
 #[test]
-fn a_socket_that_accepts_and_says_nothing_stops_nobody() {
+fn a_socket_that_accepts_and_says_nothing_stops_no_agent() {
     let env = TestEnv::new();
     configure(&env, DENY);
     let silent = UnixListener::bind(env.state().join("daemon.sock")).unwrap();
@@ -165,7 +165,7 @@ fn a_socket_that_accepts_and_says_nothing_stops_nobody() {
 }
 
 #[test]
-fn a_file_in_the_sockets_place_stops_nobody() {
+fn a_file_in_the_sockets_place_stops_no_agent() {
     let env = TestEnv::new();
     write_file(&env.state().join("daemon.sock"), b"not a socket");
     timed(&env, "a").0.success();
@@ -215,7 +215,7 @@ fn a_newer_database_is_refused_in_words() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_stops_nobody() {
+fn a_home_that_cannot_be_written_stops_no_agent() {
     let env = TestEnv::new();
     write_file(&env.root().join("file"), b"");
     let home = env.root().join("file/state").display().to_string();
@@ -227,7 +227,7 @@ fn a_home_that_cannot_be_written_stops_nobody() {
 }
 
 #[test]
-fn bad_settings_stop_nobody_and_are_told_by_line() {
+fn bad_settings_stop_no_agent_and_are_told_by_line() {
     let env = TestEnv::new();
     configure(&env, "[journal]\nmax_age = \"14 days\"\n[jurnal]\nx = 1\n= broken\n");
     assert_eq!(env.hook("SessionEnd", plain("a", "SessionEnd")).success(), "");

@@ -154,7 +154,7 @@ fn what_can_not_be_chained_is_left_alone() {
 }
 
 #[test]
-fn a_commit_passes_where_nobody_holds_anything_or_substrate_can_not_say() {
+fn a_commit_passes_where_nothing_is_held_or_substrate_can_not_say() {
     let env = repository();
     env.substrate(["locks", "guard", "install"]).success();
     for (n, path) in ["/usr/bin:/bin", "own"].iter().enumerate() {
@@ -230,11 +230,11 @@ fn files_that_others_hold_are_not_committed_until_they_are_free() {
     assert!(refused.stderr.contains("1 staged file(s) are held by others"), "{refused}");
     assert!(refused.stderr.contains("a file.rs`: "), "{refused}");
     // An unknown caller counts as another agent.
-    assert!(commit("nobody", &[]).code(1).stderr.contains("held by others"));
-    let mut nobody = env.command("git");
-    nobody.env("AGENT_ID", "Nobody").args(["-c", "user.name=d", "-c", "user.email=d@e.org"]);
-    nobody.args(["commit", "-q", "-m", "x"]);
-    Running::start(nobody, Vec::new()).finish(Duration::from_secs(20)).code(1);
+    assert!(commit("unknown", &[]).code(1).stderr.contains("held by others"));
+    let mut unknown = env.command("git");
+    unknown.env("AGENT_ID", "Unknown").args(["-c", "user.name=d", "-c", "user.email=d@e.org"]);
+    unknown.args(["commit", "-q", "-m", "x"]);
+    Running::start(unknown, Vec::new()).finish(Duration::from_secs(20)).code(1);
     // A link to a held file is not that file.
     std::os::unix::fs::symlink("a file.rs", env.project().join("link.rs")).unwrap();
     git(&env, &["add", "link.rs"]).success();

@@ -72,7 +72,7 @@ fn rules_are_listed_checked_tried_explained_and_replayed() {
         failed.stderr
     );
     wait_until(SOON, "the doctor to know of it", || {
-        assert_eq!(said(&env, "ls"), "", "a bad rule holds nobody up");
+        assert_eq!(said(&env, "ls"), "", "a bad rule holds up no call");
         let doctor = env.substrate(["doctor"]).stdout;
         doctor.contains("guards") && doctor.contains("rule `bad`")
     });

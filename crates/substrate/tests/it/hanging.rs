@@ -89,7 +89,7 @@ fn n_threads(pid: u32) -> usize {
 const SETTINGS: &str = "profile = \"all\"\n[persist]\nmode = \"off\"\n[todos]\nblock = false\n";
 
 #[test]
-fn a_mount_that_hangs_delays_nobody_else() {
+fn a_mount_that_hangs_delays_no_other_agent() {
     let env = TestEnv::new();
     configure(&env, SETTINGS);
     let dead = env.root().join("dead");
@@ -135,7 +135,7 @@ fn a_mount_that_hangs_delays_nobody_else() {
 }
 
 #[test]
-fn pipes_where_files_should_be_delay_nobody() {
+fn pipes_where_files_should_be_delay_no_agent() {
     let env = TestEnv::new();
     configure(&env, SETTINGS);
     env.substrate(["daemon", "start"]).success();

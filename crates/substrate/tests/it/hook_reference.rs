@@ -260,8 +260,8 @@ fn the_tenth_call_and_a_full_context_are_explained() {
     effort(&env, &["log", "nine looks"]);
     let after = explained(&env, "s1", "PreToolUse", &read);
     assert_eq!((&after["allow"], &after["heartbeatCount"]), (&json!(true), &json!(1)), "{after}");
-    let nobody = explained(&env, "s9", "PreToolUse", &read);
-    assert_eq!((&nobody["allow"], &nobody["found"]), (&json!(true), &json!(false)), "{nobody}");
+    let unknown = explained(&env, "s9", "PreToolUse", &read);
+    assert_eq!((&unknown["allow"], &unknown["found"]), (&json!(true), &json!(false)), "{unknown}");
 }
 
 #[test]

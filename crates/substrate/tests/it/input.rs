@@ -51,7 +51,7 @@ fn no_input_breaks_a_hook() {
     assert_eq!(
         journal(&env)[n]["event"],
         "BrandNew",
-        "an event that nobody knows passes, and is counted by its name"
+        "an unknown event passes, and is counted by its name"
     );
 }
 

@@ -151,7 +151,7 @@ fn what_the_users_own_rules_ignore_is_not_leased_and_a_rule_that_is_a_pipe_is_no
 
 /// With a daemon and without one.
 #[test]
-fn a_mirror_that_is_a_pipe_holds_nobody_up() {
+fn a_mirror_that_is_a_pipe_holds_no_agent_up() {
     let env = two_in_a_repository("[locks]\nmirror = true\n");
     let folder = env.project().join(".claude/coordination");
     pipe(&env, &folder.join("hook-debug.log"));
@@ -168,7 +168,7 @@ fn a_mirror_that_is_a_pipe_holds_nobody_up() {
 }
 
 #[test]
-fn a_folder_and_a_file_that_git_ignores_are_held_when_somebody_takes_them() {
+fn a_folder_and_a_file_that_git_ignores_are_held_when_an_agent_takes_them() {
     let env = two_in_a_repository("");
     write_file(&env.project().join(".gitignore"), "*.gen\n");
     write_file(&env.project().join("src/c.rs"), "");

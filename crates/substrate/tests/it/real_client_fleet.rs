@@ -9,7 +9,7 @@ use crate::house::SOON;
 /// The status of the only agent there is.
 fn status(env: &TestEnv) -> String {
     let lines = fleet(env);
-    lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or("nobody").to_owned()
+    lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or("none").to_owned()
 }
 
 /// The socket of the tmux server that the client runs in.
@@ -54,5 +54,5 @@ fn a_permission_dialog_is_attention_until_it_is_answered() {
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#12301c");
     assert!(env.project().join("made").exists());
     tui.exit();
-    wait_until(SOON, "the end", || status(&env) == "nobody");
+    wait_until(SOON, "the end", || status(&env) == "none");
 }

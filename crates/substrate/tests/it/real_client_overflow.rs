@@ -68,7 +68,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     assert!(old[0].texts().contains("You work on effort 1: skill `implement`"), "SUBSTRATE_EFFORT");
     assert_eq!(count("Your context is at 84 % of where the client compacts it"), 1);
     assert_eq!(count("Overflow: your context is at 93 % of where the client compacts it"), 1);
-    assert_eq!(count("Dehydrated context of effort"), 0, "not to whoever left it");
+    assert_eq!(count("Dehydrated context of effort"), 0, "not to the session that left it");
     assert!(!requests.iter().any(|one| one.texts().contains("create a detailed summary")));
 
     assert_eq!(new[0].texts().matches(GO_ON).count(), 1, "{}", new[0].texts());
@@ -91,7 +91,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     assert_eq!(windows[0]["agent"], windows[1]["agent"], "the same agent goes on");
     assert_ne!(windows[1]["agent"], windows[2]["agent"], "and took it over");
     assert_ne!(windows[1]["ended_why"], "compact", "it was not compacted");
-    assert_eq!(windows[0]["heartbeat"], 1, "the counting began anew");
+    assert_eq!(windows[0]["heartbeat"], 1, "the counting starts over");
 
     let told = told(&journal(&env));
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
@@ -127,7 +127,7 @@ fn the_next_is_offered_it_and_takes_it(env: &TestEnv) {
     let offered = requests[0].news();
     assert!(offered.contains("Unfinished here: effort 1 of skill `implement`"), "{offered}");
     assert!(offered.contains("`substrate effort resume 1` takes it"), "{offered}");
-    assert!(!requests[0].texts().contains(LEFT), "only whoever takes it is told");
+    assert!(!requests[0].texts().contains(LEFT), "only the session that takes it is told");
     let taken = requests[1].news();
     assert_eq!(taken.matches(&format!("> {LEFT}")).count(), 1, "{taken}");
     let windows = windows(env);

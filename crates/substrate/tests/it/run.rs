@@ -122,7 +122,7 @@ fn a_client_that_does_not_hear_is_killed_when_its_supervisor_shall_end() {
 #[case::terminate("-TERM")]
 #[case::hang_up("-HUP")]
 #[case::interrupt("-INT")]
-fn a_signal_is_passed_on_to_the_client_and_nobody_else(#[case] name: &str) {
+fn a_signal_is_passed_on_to_the_client_alone(#[case] name: &str) {
     let env = TestEnv::new();
     configure(&env, ALONE);
     let word = &name[1..];

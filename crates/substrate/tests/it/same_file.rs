@@ -93,7 +93,7 @@ fn who_waits_for_another_name_is_told_when_the_file_is_free() {
     wait.args(["locks", "wait", "link.rs", "--timeout", "15s", "--session-id", "b"]);
     let wait = substrate_testkit::Running::start(wait, Vec::new());
     let is_told = || hook(&env, "a", "PostToolUse", "x.rs").contains("is waiting for `x.rs`");
-    substrate_testkit::wait_until(crate::house::SOON, "a note that somebody waits", is_told);
+    substrate_testkit::wait_until(crate::house::SOON, "a note that another agent waits", is_told);
     let released = env.substrate(["locks", "release", "link.rs", "--session-id", "a"]).success();
     assert_eq!(released, "Released 1 file.\n");
     let said = wait.finish(crate::house::SOON).success();

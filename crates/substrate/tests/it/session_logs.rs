@@ -74,7 +74,7 @@ fn fifty_subagents_that_end_at_once_leave_whole_lines() {
     assert!(is_complete(&env, 2), "written before the hooks ended");
     let stops = lines(&logs(&env).join("many/a7/agent-stop.jsonl"));
     let phases: Vec<&Value> = stops.iter().map(|line| &line["phase"]).collect();
-    assert_eq!(phases, ["end", "end"], "nobody was reminded");
+    assert_eq!(phases, ["end", "end"], "no agent was reminded");
     let timeline = std::fs::read_to_string(logs(&env).join("many/events.log")).unwrap();
     assert_eq!(timeline.lines().count(), 3 * N);
     for line in timeline.lines() {
@@ -197,7 +197,7 @@ fn a_full_disk_leaves_no_half_line() {
 fn setup_makes_folders_rotates_and_is_told_at_the_next_start() {
     let env = with_daemon();
     let setup = |trigger: &str| payload(&env, "Setup", "s0", &json!({"trigger": trigger}));
-    assert_eq!(env.hook("Setup", setup("init")).success(), "", "nobody would hear it");
+    assert_eq!(env.hook("Setup", setup("init")).success(), "", "no one would hear it");
     assert!(logs(&env).is_dir() && env.project().join(".serena/memories").is_dir());
     let start = |session: &str| {
         let start = payload(&env, "SessionStart", session, &json!({"source": "startup"}));

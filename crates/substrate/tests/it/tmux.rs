@@ -186,7 +186,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
 }
 
 #[test]
-fn a_pane_that_somebody_turns_to_is_checked() {
+fn a_pane_that_a_person_turns_to_is_checked() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
     let tmux = Tmux::start(&env, "inner", "sleep 600");
@@ -202,7 +202,7 @@ fn a_pane_that_somebody_turns_to_is_checked() {
     tmux.run(&["select-window", "-t", ":0"]);
     let attach = format!("TMUX= TMUX_TMPDIR={} tmux -L inner attach", env.root().display());
     let _screen = Tmux::start(&env, "outer", &attach);
-    wait_until(SOON, "somebody who looks", || {
+    wait_until(SOON, "a person who looks", || {
         tmux.run(&["display-message", "-p", "#{session_attached}"]) == "1"
     });
     assert_eq!(fleet(&env), ["NobleLion done"]);
@@ -230,7 +230,7 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     lion.bash("PreToolUse", "make");
     shows("working    NobleLion");
     let screen = tmux.run(&["capture-pane", "-p"]);
-    assert!(!screen.contains("Nobody") && !screen.contains("idle "), "{screen}");
+    assert!(!screen.contains("No agents") && !screen.contains("idle "), "{screen}");
     // What needs a person stays visible, even if not everything fits.
     for n in 2..9 {
         let name = format!("Otter{n}");

@@ -141,7 +141,7 @@ fn a_daemon_that_is_stopped_lets_its_waiters_go() {
     assert_eq!(
         env.substrate(["daemon", "status"]).code(3).stdout,
         "",
-        "and nobody starts it again"
+        "and nothing starts it again"
     );
 }
 
@@ -159,7 +159,7 @@ fn a_message_that_was_sent_without_the_daemon_wakes_its_waiters_when_it_runs_aga
 }
 
 #[test]
-fn a_waiter_leaves_with_its_client_and_where_nobody_watches() {
+fn a_waiter_leaves_with_its_client_and_without_an_audience() {
     let (env, client) = home();
     assert_eq!(start(&env, &client, &["--wake"], "0").finish(SOON).success(), "", "print mode");
     let waiter = start(&env, &client, &["--wake"], "1");
@@ -198,9 +198,9 @@ fn a_poll_without_a_daemon_waits_by_itself() {
         list.to_string().contains("active")
     });
     assert!(polling.is_running());
-    send(&env, "nobody else is here");
+    send(&env, "no one else is here");
     let told = polling.finish(SOON).success();
-    assert!(told.contains("nobody else is here"), "{told}");
+    assert!(told.contains("no one else is here"), "{told}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn lines_are_sent_over_one_connection_and_each_has_its_answer() {
     let lines = [
         json!({"to": "User", "subject": "one", "body": "1"}).to_string(),
         "not json".to_owned(),
-        json!({"to": "Nobody", "subject": "two", "body": "2"}).to_string(),
+        json!({"to": "Unknown", "subject": "two", "body": "2"}).to_string(),
         json!({"to": ["User"], "subject": "three", "body": "3"}).to_string(),
     ];
     let mut command = env.command(bin("substrate"));

@@ -135,7 +135,7 @@ impl<'a> Client<'a> {
 
 /// A finished `claude -p`.
 #[derive(Debug, Clone)]
-#[must_use = "a run that nobody judges proves nothing"]
+#[must_use = "an unchecked run proves nothing"]
 pub struct PrintRun {
     pub run: Run,
     /// The lines of `stream-json`.

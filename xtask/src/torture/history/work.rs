@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_nobody_or_two_did_are_found() {
+    fn items_done_by_none_or_by_two_are_found() {
         let found = reading(
             "a claim 1 ok 0 5
              a done 1 ok 6 7

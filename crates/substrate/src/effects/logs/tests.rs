@@ -148,7 +148,7 @@ fn the_last_line_is_a_whole_one() {
     OpenOptions::new().append(true).open(file).unwrap().write_all(b"torn").unwrap();
     assert_eq!(last_line(&at, "s/a/agent-start.jsonl").as_deref(), Some("two"));
     assert_eq!(n_agents(&at, "s"), 1);
-    assert_eq!(n_agents(&at, "nobody"), 0);
+    assert_eq!(n_agents(&at, "unknown"), 0);
 }
 
 #[test]
