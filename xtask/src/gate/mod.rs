@@ -35,10 +35,7 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         say!(
             "NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped."
         );
-        say!(
-            "            Run `rustup target add {}-unknown-linux-musl`.",
-            std::env::consts::ARCH
-        );
+        say!("            Run `rustup target add {}-unknown-linux-musl`.", std::env::consts::ARCH);
         return Ok(true);
     }
     require_tools()?;

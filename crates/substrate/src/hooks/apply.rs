@@ -162,10 +162,8 @@ fn back_up(home: &Home, path: &Path, text: &str) -> Result<PathBuf> {
 /// `false`: another process wrote the file meanwhile.
 fn write(change: &Change) -> Result<bool> {
     let fail = |error: &std::io::Error| {
-        AppError::from_error(Kind::State, error).hint(format!(
-            "make `{}` writable, and run the command again",
-            change.path.display()
-        ))
+        AppError::from_error(Kind::State, error)
+            .hint(format!("make `{}` writable, and run the command again", change.path.display()))
     };
     if let Some(folder) = change.path.parent() {
         fsx::create_folders(folder).map_err(|error| fail(&error))?;

@@ -221,11 +221,8 @@ fn write(path: &Path, seen: &str, text: &str) -> Result<()> {
     if written.map_err(|error| AppError::from_error(Kind::State, &error))? {
         return Ok(());
     }
-    Err(AppError::new(
-        Kind::User,
-        format!("another program just wrote `{}`", path.display()),
-    )
-    .hint("nothing was lost; run the command again"))
+    Err(AppError::new(Kind::User, format!("another program just wrote `{}`", path.display()))
+        .hint("nothing was lost; run the command again"))
 }
 
 fn delete(path: &Path) -> Result<()> {

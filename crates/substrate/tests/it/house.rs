@@ -38,6 +38,25 @@ pub(crate) fn plain(session: &str, event: &str) -> Value {
     json!({"session_id": session, "cwd": "/home/dev/app", "hook_event_name": event})
 }
 
+/// The payloads that were captured from the real client, each with its event.
+pub(crate) fn samples() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/src/claude_code/samples");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut out = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('_') {
+            continue;
+        }
+        let event = name.split('-').next().unwrap().to_owned();
+        out.push((event, serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()));
+    }
+    assert!(out.len() >= 80, "{}", out.len());
+    out
+}
+
 /// The journal, oldest first.
 pub(crate) fn journal(env: &TestEnv) -> Vec<Value> {
     let out = env.substrate(["journal", "list", "-n", "10000", "--format", "json"]).success();

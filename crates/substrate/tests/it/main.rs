@@ -39,6 +39,8 @@ mod hooks;
 #[cfg(test)]
 mod hostile_settings;
 #[cfg(test)]
+mod hosts;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod input;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use substrate_testkit::{TestEnv, write_file};
 
-use crate::house::configure;
+use crate::house::{configure, samples};
 
 /// The part that every made-up secret has, and nothing else.
 const MARK: &str = "Zq7Xk9Wv3Rt5Mn2Pb8Lc";
@@ -67,24 +67,6 @@ fn the_search_finds_what_is_there() {
     let file = env.state().join("logs/x.log");
     write_file(&file, format!("a {MARK} b").as_bytes());
     assert_eq!(leaks(&env), [file]);
-}
-
-/// The captured payloads, by event.
-fn samples() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/src/claude_code/samples");
-    let mut out = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if name.starts_with('_') {
-            continue;
-        }
-        let event = name.split('-').next().unwrap().to_owned();
-        out.push((event, serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()));
-    }
-    out.sort_by(|a, b| a.0.cmp(&b.0));
-    assert!(out.len() >= 80, "{}", out.len());
-    out
 }
 
 /// Puts a secret into every string. The project of the sample becomes the test's own.
