@@ -130,7 +130,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
     }
     if database.log_size > Store::MAX_LOG_BYTES {
         let message = format!(
-            "its log is {} long: a process that reads keeps it from beginning again",
+            "its log is {} long: a reading process keeps it from being truncated",
             Bytes(database.log_size)
         );
         let path = database.path.display();

@@ -88,7 +88,7 @@ fn judge_speed(health: &Health, spawn_us: Option<i64>, out: &mut Vec<Finding>) {
     let machine_us = spawn_us.unwrap_or(0).saturating_mul(SLOW_SPAWNS);
     let is_busy = machine_us > SLOW_US;
     let beside = spawn_us.map_or_else(String::new, |us| {
-        format!("; to start a program takes {} on this machine now", Took(us))
+        format!("; starting a program takes {} on this machine now", Took(us))
     });
     let misses = *n_late >= MANY_LATE && n_late * 1_000 > *n_events;
     let is_slow = *n_events >= ENOUGH && *p99_us > SLOW_US;

@@ -64,7 +64,7 @@ pub(super) fn judge(sessions: &[Session], now: Timestamp, out: &mut Vec<Finding>
                 .next(show)
         } else if seen.has_start == Some(false) {
             Area::Sessions
-                .info("session-late", format!("{told}; its beginning was not seen: the hooks came later"))
+                .info("session-late", format!("{told}; its start was not seen: the hooks were installed later"))
                 .next("nothing, if the hooks were installed while it ran")
         } else {
             Area::Sessions.ok("session-fine", told)

@@ -50,7 +50,7 @@ pub(super) fn look(home: &Home) -> Option<Trace> {
 
 pub(super) fn judge(trace: Option<&Trace>, now: Timestamp, out: &mut Vec<Finding>) {
     let Some(Trace { path, at, lines, is_mended }) = trace else {
-        return out.push(Area::Hooks.ok("no-trace", "no hook had to leave a trace"));
+        return out.push(Area::Hooks.ok("no-trace", "no hook left a trace of a failure"));
     };
     let age = now.since(*at);
     let path = path.display();
@@ -59,11 +59,11 @@ pub(super) fn judge(trace: Option<&Trace>, now: Timestamp, out: &mut Vec<Finding
         let message = format!("mended by itself, last {} ago: {last}", Ago(age));
         Area::Hooks.info("trace-mended", message).next(format!("`rm '{path}'`"))
     } else if age < RECENT_MS {
-        let message = format!("hooks could not do their work, last {} ago: {last}", Ago(age));
+        let message = format!("hooks failed, last {} ago: {last}", Ago(age));
         Area::Hooks.warning("trace", message).next(format!("fix what it says, then `rm '{path}'`"))
     } else {
         let message =
-            format!("an old trace of hooks that could not do their work, {} ago", Ago(age));
+            format!("an old trace of failed hooks, {} ago", Ago(age));
         Area::Hooks.info("trace-old", message).next(format!("`rm '{path}'`"))
     });
 }

@@ -344,7 +344,7 @@ fn hooks_that_were_slow_while_the_machine_was_busy_are_only_a_note() {
     assert_eq!(found.severity("hooks-slow"), "info");
     let message = found.get("hooks-slow")["message"].as_str().unwrap();
     assert!(message.contains("99 of 100 within 300ms"), "{message}");
-    assert!(message.contains("; to start a program takes "), "{message}");
+    assert!(message.contains("; starting a program takes "), "{message}");
     assert_eq!(found.0["healthy"], true, "{:#}", found.0);
     env.substrate(["doctor"]).success();
     env.substrate(["up"]).success();

@@ -186,7 +186,7 @@ fn a_damaged_database_is_left_alone_and_told() {
     assert!(told.stderr.contains("damaged") && told.stderr.contains("hint: "), "{}", told.stderr);
     env.substrate(["db", "check"]).code(4);
     let listed = env.substrate(["locks", "list"]).success();
-    assert!(listed.starts_with("In memory only, since the database can't be used ("), "{listed}");
+    assert!(listed.starts_with("In memory only, because the database can't be used ("), "{listed}");
     for verb in [&["locks", "list"][..], &["agent", "list", "--all"]] {
         let listed = env.substrate(verb.iter().chain(&["--format", "json"])).success();
         let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();

@@ -147,7 +147,7 @@ fn a_failure_is_tried_again_only_where_it_shall_persist() {
     let once = Running::start(run(&env, &[], script), Vec::new()).finish(SOON).code(9);
     assert_eq!(once.stderr, "");
     let run = Running::start(run(&env, &["--persist"], script), Vec::new()).finish(SOON).code(0);
-    let said = "substrate run: the client ended with code 9; it is started again in 1 s (failure 1 of 5, Ctrl+C ends this).\n";
+    let said = "substrate run: the client ended with code 9; restarting it in 1 s (failure 1 of 5, Ctrl+C ends this).\n";
     assert_eq!(run.stderr, said);
     assert_eq!(text(&env.project().join("tries")).lines().count(), 3);
 }
@@ -326,7 +326,7 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
     let name = agent.split('"').nth(3).unwrap();
     let said = format!(
-        "substrate run: the context was full; the client is started again as {name} with a fresh context.\n"
+        "substrate run: the context was full; restarting the client as {name} with a fresh context.\n"
     );
     assert_eq!(run.stderr, said);
     let blocked = text(&env.project().join("blocked"));
@@ -355,7 +355,7 @@ fn below_a_wrapper_too(#[case] line: &[&str], #[case] fresh: &str) {
     assert_eq!(calls[0].1, "--continue --model opus do it");
     assert_eq!(calls[1], (calls[0].0.clone(), fresh.to_owned()), "the same agent");
     assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
-    assert!(run.stderr.contains("the client is started again as "), "{run}");
+    assert!(run.stderr.contains("restarting the client as "), "{run}");
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_context_that_is_always_full_is_given_up() {
         ["-p do it --resume 1234", fresh, fresh, fresh],
         "print mode needs its prompt"
     );
-    assert_eq!(run.stderr.matches("started again").count(), 3, "{run}");
+    assert_eq!(run.stderr.matches("restarting the client").count(), 3, "{run}");
     assert_eq!(n_told(&env), 3, "each of them once");
     assert!(run.stderr.contains("set context.on_auto_compact = \"compact\""), "{run}");
 }
