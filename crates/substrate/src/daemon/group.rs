@@ -74,7 +74,7 @@ enum JobResult {
 }
 
 impl Job {
-    /// Whether the commit must be on disk: only if a caller gets an acknowledgement.
+    /// An acknowledged command must be on disk. A hook's event is promised to no caller, so it need not be.
     const fn durability(&self) -> Durability {
         match self {
             Self::Hook { .. } | Self::Shown { .. } | Self::Printed { .. } => Durability::Normal,

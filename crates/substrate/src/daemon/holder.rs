@@ -34,8 +34,8 @@ pub(super) enum Judgement {
     Frozen,
 }
 
-/// How long a process may sleep, and how long it may compute, while a request waits for it. The daemon takes all
-/// pending requests before it goes on, so a single request needs no mark.
+/// How long a process may sleep, and how long it may compute, while a request waits for it. We can't see
+/// which request the daemon works on, but it takes all pending ones together, so these limits hold for ours.
 const ASLEEP: Duration = Duration::from_millis(1_500);
 const COMPUTING_TICKS: u64 = 600;
 

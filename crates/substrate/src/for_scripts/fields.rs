@@ -50,18 +50,18 @@ pub(super) fn print(group: &str) -> bool {
     let mut names: Vec<&str> = if names.is_empty() { all.concat() } else { names.to_vec() };
     names.sort_unstable();
     names.dedup();
-    let told = read_input(event);
+    let input = read_input(event);
     let mut out = String::new();
     for name in names {
-        let value = told.as_ref().map(|told| value(told, name)).unwrap_or_default();
+        let value = input.as_ref().map(|input| value(input, name)).unwrap_or_default();
         let _infallible = writeln!(out, "{name}={}", quoted(&value));
     }
     ui::data(&out);
     true
 }
 
-fn value(told: &ScriptInput, name: &str) -> String {
-    let ScriptInput { event, root, .. } = told;
+fn value(input: &ScriptInput, name: &str) -> String {
+    let ScriptInput { event, root, .. } = input;
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let word = |text: Option<&str>| words::plain(text.unwrap_or_default());
     let folder = |kind| {
@@ -84,18 +84,18 @@ fn value(told: &ScriptInput, name: &str) -> String {
         },
         "AGENT_TYPE" => type_of(event),
         "AGENT_START_TIME" => {
-            word(told.started.as_ref().and_then(|started| started["timestamp"].as_str()))
+            word(input.started.as_ref().and_then(|started| started["timestamp"].as_str()))
         }
-        _ => particular(told, name),
+        _ => particular(input, name),
     }
 }
 
 /// Fields that only some events have.
-fn particular(told: &ScriptInput, name: &str) -> String {
-    let Event { kind, detail, .. } = &told.event;
+fn particular(input: &ScriptInput, name: &str) -> String {
+    let Event { kind, detail, .. } = &input.event;
     match (name, detail) {
         ("SOURCE", Detail::SessionStart { source: StartSource::Other, .. }) => {
-            words::plain(&new_source(&told.raw))
+            words::plain(&new_source(&input.raw))
         }
         ("SOURCE", Detail::SessionStart { source, .. }) => source.name().to_owned(),
         ("MODEL", Detail::SessionStart { model, .. }) => {
