@@ -102,7 +102,7 @@ pub(crate) fn sweep(folder: &Path) {
     for entry in
         entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMP))
     {
-        let _somebody_else_did = std::fs::remove_file(entry.path());
+        let _maybe_gone = std::fs::remove_file(entry.path());
     }
 }
 

@@ -114,7 +114,7 @@ fn in_transaction(
     let effects = cx.effects;
     tx.commit()?;
     drop(storage);
-    let (keys, _nobody_waits) = carry::carry_out(state, effects, None);
+    let (keys, _unawaited) = carry::carry_out(state, effects, None);
     waiting::wake(state, keys);
     Ok(more)
 }

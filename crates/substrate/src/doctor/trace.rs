@@ -62,8 +62,7 @@ pub(super) fn judge(trace: Option<&Trace>, now: Timestamp, out: &mut Vec<Finding
         let message = format!("hooks failed, last {} ago: {last}", Ago(age));
         Area::Hooks.warning("trace", message).next(format!("fix what it says, then `rm '{path}'`"))
     } else {
-        let message =
-            format!("an old trace of failed hooks, {} ago", Ago(age));
+        let message = format!("an old trace of failed hooks, {} ago", Ago(age));
         Area::Hooks.info("trace-old", message).next(format!("`rm '{path}'`"))
     });
 }

@@ -141,7 +141,7 @@ mod tests {
     #[case::well(End::Code(0), Next::Leave, Next::Leave)]
     #[case::failed(End::Code(1), Next::Leave, again(1, 1))]
     #[case::killed(End::Signal(9), Next::Leave, again(1, 1))]
-    #[case::terminated_by_somebody(End::Signal(15), Next::Leave, again(1, 1))]
+    #[case::terminated_from_outside(End::Signal(15), Next::Leave, again(1, 1))]
     #[case::interrupted(End::Signal(2), Next::Leave, Next::Leave)]
     #[case::interrupted_in_good_order(End::Code(130), Next::Leave, Next::Leave)]
     #[case::terminal_lost(End::Signal(1), Next::Leave, Next::Leave)]

@@ -215,7 +215,7 @@ mod tests {
     #[case::two_terminals_both_idle(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 shell"], &["500 s1 busy", "1500 s1 shell"])]
     #[case::the_one_that_works_is_closed(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 gone"], &["500 s1 busy", "1500 s1 idle"])]
     #[case::killed(&["0 10 s1 busy", "0 10 s1 killed"], &[])]
-    #[case::a_killed_one_holds_nobody_up(&["0 10 s1 busy", "0 10 s1 killed", "0 11 s1 idle"], &["1000 s1 idle"])]
+    #[case::a_killed_one_does_not_delay_others(&["0 10 s1 busy", "0 10 s1 killed", "0 11 s1 idle"], &["1000 s1 idle"])]
     fn it_is_told(#[case] steps: &[&str], #[case] expected: &[&str]) {
         let mut found = told(steps);
         found.sort_by_key(|line| (line.len(), line.clone()));

@@ -242,7 +242,7 @@ fn remnants() {
 #[case::slow_even_for_a_busy_machine(SLOW + 1, (100, 200_001), Some(10_000), ("hooks-slow", Warning))]
 #[case::the_machine_was_busy(400_000, (100, 4_000), Some(1_000), ("hooks-slow", Info))]
 #[case::the_machine_was_busy_when_it_was_used(400_000, (0, 0), Some(1_000), ("hooks-slow", Info))]
-#[case::nobody_knows_the_machine(SLOW + 1, (100, SLOW + 1), None, ("hooks-slow", Warning))]
+#[case::the_machine_is_unknown(SLOW + 1, (100, SLOW + 1), None, ("hooks-slow", Warning))]
 fn slow_hooks_are_judged_beside_the_machine(
     #[case] p99_us: i64,
     #[case] (n_events, recent_us): (usize, i64),

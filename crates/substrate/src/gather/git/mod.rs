@@ -1,17 +1,16 @@
 //! Asks git about a folder. It changes nothing, runs no program that the repository names, and has a time limit.
 
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use substrate_core::facts::GitQuestion;
 
 use crate::config::Env;
 use crate::git::{self, FILTERS, Hooks, tree};
+use crate::proc::TimedChild;
 
 #[cfg(test)]
 mod hostile;
@@ -89,25 +88,24 @@ impl GitQuery<'_> {
             .env("GIT_CONFIG_COUNT", settings.len().to_string())
             .args(words)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0);
+            .stderr(Stdio::null());
         for (n, (name, value)) in settings.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{n}"), name);
             command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
         }
-        let mut git = Running(command.spawn().ok()?);
-        let mut stdout = git.0.stdout.take()?;
+        let mut git = TimedChild::start(&mut command).ok()?;
+        let mut stdout = git.child().stdout.take()?;
         let (tell, told) = mpsc::channel();
         // A thread of its own, so that a silent git can be abandoned.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
-            let _nobody_waits = tell.send(read.map(|_| bytes));
+            let _abandoned = tell.send(read.map(|_| bytes));
         });
         let left = self.deadline.saturating_duration_since(Instant::now());
         let bytes = told.recv_timeout(left).ok()?.ok()?;
         let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
-        let is_well = is_whole && git.succeeded(self.deadline);
+        let is_well = is_whole && git.succeeded(self.deadline) == Some(true);
         Some(GitOutput { bytes, is_whole, is_well })
     }
 }
@@ -122,35 +120,6 @@ fn words(what: GitQuestion) -> Vec<String> {
         ),
     };
     text.split(' ').map(str::to_owned).collect()
-}
-
-/// A child process that ends with its question, together with its own children.
-struct Running(Child);
-
-impl Running {
-    /// Whether it exits successfully. Its output is complete, so it is about to exit.
-    fn succeeded(&mut self, deadline: Instant) -> bool {
-        loop {
-            match self.0.try_wait() {
-                Ok(Some(status)) => return status.success(),
-                Ok(None) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => return false,
-            }
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Only before it is waited for is the pid certainly its own.
-        if let Ok(None) = self.0.try_wait() {
-            let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-            let _ended_meanwhile = group.map(|group| kill_process_group(group, Signal::KILL));
-            let _reaped = self.0.wait();
-        }
-    }
 }
 
 #[cfg(test)]
