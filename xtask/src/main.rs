@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod client_names;
 mod dist;
 mod docs;
 mod frames;
@@ -39,7 +38,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench locks [--locks N]           the verdict on an edit with many leases against few
   bench                             all of them
   fuzz TARGET [--seconds N] [--seed N]
-                                    decode, settings, shell, globs or frames on bytes that nobody wrote, on stable
+                                    decode, settings, shell, globs or frames on random bytes, on stable
   torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk, displaced, wal, memory,
                                     mail, locks, work; with N busy loops per core and one that calls fsync.

@@ -1,5 +1,5 @@
-//! No daemon in time: `substrate __hook` takes over, with the same request and the same connection. It starts a daemon,
-//! or replaces one that is frozen, and waits for the answer.
+//! No daemon answered in time: `substrate __hook` takes over, with the same request and the same connection. It starts
+//! a daemon, or replaces a frozen one, and waits for the answer.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -13,23 +13,22 @@ use ipc::{HookRequest, place, unjudged};
 use rustix::io::{Errno, FdFlags};
 use rustix::pipe::PipeFlags;
 
-/// The word for a hand-over that only says: it was printed, and no daemon heard that.
+/// Hands over only to report that the answer was printed, because no daemon received that.
 pub(crate) const PRINTED: &str = "printed";
 
 /// What `substrate` is told besides the request.
 pub(crate) struct Handover<'a> {
     pub(crate) home: Option<&'a Path>,
     pub(crate) why: &'a str,
-    /// What was waited already.
+    /// How long the hook has waited already.
     pub(crate) spent: Duration,
     pub(crate) exit: u8,
-    /// The connection on which the request waits for its answer: it keeps its place in the daemon's queue.
+    /// The connection on which the request waits for its answer. It keeps its place in the daemon's queue.
     pub(crate) conn: Option<OwnedFd>,
 }
 
 impl Handover<'_> {
-    /// Becomes `substrate`. Returns only if that fails; then the agent goes on, and a line is left for
-    /// `substrate doctor`.
+    /// Becomes `substrate`. Returns only on failure. Then the agent goes on, and a line is left for `substrate doctor`.
     pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> u8 {
         let (home, why) = (self.home, self.why);
         let error = match request_file(request) {
@@ -71,8 +70,8 @@ fn beside_us() -> Option<PathBuf> {
     Path::exists(&beside).then_some(beside)
 }
 
-/// The request as an open file that outlives `exec`. A pipe where it fits into one: no limit on the size of files
-/// applies to it.
+/// The request as an open file that survives `exec`. A pipe if it fits, since the limit on file sizes does not apply to
+/// pipes.
 fn request_file(request: &HookRequest<'_>) -> std::io::Result<OwnedFd> {
     let body = request.bytes();
     let file = match piped(&body) {
@@ -88,7 +87,7 @@ fn piped(body: &[u8]) -> Option<OwnedFd> {
     let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).ok()?;
     #[cfg(target_os = "linux")]
     rustix::pipe::fcntl_setpipe_size(&into, body.len().max(1)).ok()?;
-    // So that a pipe that is too short after all is noticed instead of waited for.
+    // Non-blocking, so that a pipe that is too short is noticed and not waited for.
     rustix::io::ioctl_fionbio(into.as_fd(), true).ok()?;
     let mut rest = body;
     while !rest.is_empty() {
@@ -101,7 +100,7 @@ fn piped(body: &[u8]) -> Option<OwnedFd> {
     Some(out)
 }
 
-/// A file without a name.
+/// An unnamed file.
 fn nameless(body: &[u8]) -> std::io::Result<OwnedFd> {
     if place::max_file_size() < body.len() as u64 {
         return Err(Errno::FBIG.into());

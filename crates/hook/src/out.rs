@@ -1,4 +1,4 @@
-//! Printing for a client: without std's buffers, and never longer than its reader deserves.
+//! Printing for a client: without std's buffers, and with a limit on slow readers.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::stdio::{stderr, stdout};
 
-/// A reader that takes nothing for so long never will.
+/// A reader that takes nothing for this long never will.
 const UNREAD: Duration = Duration::from_secs(5);
 
-/// What a pipe that is ready takes without waiting.
+/// What a ready pipe takes without blocking.
 const AT_ONCE: usize = 4_096;
 
 /// Prints both texts, stderr first.
@@ -20,7 +20,7 @@ pub fn print(out: &[u8], err: &[u8]) {
     write_all(stdout(), out);
 }
 
-/// Prints both texts, and says whether all of it went out to a reader.
+/// Prints both texts. Returns whether all of it reached a reader.
 pub fn printed(out: &[u8], err: &[u8]) -> bool {
     reaches_a_reader(err, stderr())
         && reaches_a_reader(out, stdout())
@@ -28,7 +28,7 @@ pub fn printed(out: &[u8], err: &[u8]) -> bool {
         && write_all(stdout(), out)
 }
 
-/// Says whether all of it went out. A reader that went away, or takes nothing, is no reason to fail or to wait for ever.
+/// Returns whether everything was written. A reader that is gone or stuck is not a reason to fail or to wait forever.
 fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         if !takes_more(&fd) {
@@ -54,7 +54,7 @@ fn takes_more(fd: impl AsFd) -> bool {
     }
 }
 
-/// Where a stream was closed, the null device is in its place, and takes everything.
+/// A closed stream was replaced by the null device, which takes everything.
 fn reaches_a_reader(text: &[u8], stream: impl AsFd) -> bool {
     text.is_empty()
         || !rustix::fs::fstat(stream).is_ok_and(|found| {

@@ -1,5 +1,5 @@
-//! What an installation can leave behind outside of the state home, and that acts or is in the way: hooks in tmux servers, the
-//! commit hook in repositories, status lines, scripts and skills. The doctor names it, and `substrate uninstall` takes it out.
+//! What an installation can leave outside of the state home: hooks in tmux servers, the commit hook in repositories,
+//! status lines, scripts and skills. The doctor reports it, and `substrate uninstall` removes it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,23 +14,23 @@ use crate::fsx;
 use crate::hooks::{self, Manifest, Scope, refused};
 use crate::tmux::{self, Server};
 
-/// How many projects are looked at, the latest first.
+/// How many projects are checked, the latest first.
 const MAX_PROJECTS: i64 = 200;
 
-/// What is there.
+/// What was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Remnants {
     /// The sockets of tmux servers that call us.
     pub(crate) tmux: Vec<String>,
-    /// Folders of git hooks that have our commit hook.
+    /// Folders of git hooks with our commit hook.
     pub(crate) commit_hooks: Vec<PathBuf>,
-    /// Settings files of the client whose status line is ours.
+    /// The client's settings files with our status line.
     pub(crate) status_lines: Vec<(&'static Client, PathBuf)>,
     /// Scripts and skills of ours in the client's folder.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Looks, and changes nothing. What can't be read is not there.
+/// Looks, and changes nothing. Unreadable files count as absent.
 pub(crate) fn look(env: &Env, home: &Home, dir: &Path) -> Remnants {
     let known = read(home, substrate_features::tmux_servers);
     let here = env.text("TMUX").and_then(|tmux| tmux.split(',').next()).map(str::to_owned);
@@ -62,7 +62,7 @@ fn read(
     Database::at(&home.database()).read(|db| ask(db).map_err(AppError::from)).unwrap_or_default()
 }
 
-/// The settings files of the clients that count here, and those that something was installed into.
+/// The settings files of the clients that apply here, and those that we installed into.
 fn settings_files(env: &Env, home: &Home, dir: &Path) -> Vec<(&'static Client, PathBuf)> {
     let here = substrate_clients::ALL.iter().flat_map(|client| {
         Scope::of(client)
@@ -84,12 +84,12 @@ fn without_status_line(client: &Client, file: &Path) -> Result<Option<(String, S
     Ok(edited.map(|edited| (text, edited.text)))
 }
 
-/// Takes a status line out of a settings file.
+/// Removes our status line from a settings file.
 pub(crate) fn take_status_line(client: &Client, file: &Path) -> Result<()> {
     let Some((before, after)) = without_status_line(client, file)? else { return Ok(()) };
     let fail = || {
-        AppError::new(Kind::User, format!("`{}` could not be changed", file.display()))
-            .hint("take `statusLine` out of it, or it starts the daemon again")
+        AppError::new(Kind::User, format!("could not change `{}`", file.display()))
+            .hint("remove `statusLine` from it, or it starts the daemon again")
     };
     if !fsx::may_replace(file) {
         return Err(fail());

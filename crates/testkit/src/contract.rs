@@ -1,5 +1,5 @@
-//! What every client keeps to, whichever it is: a suite over any [`Client`]. The clients of `substrate_clients::ALL` pass
-//! it, and so does [`ACORN`](crate::ACORN).
+//! The contract of every client: a suite over any [`Client`]. The clients of `substrate_clients::ALL` pass it, and so
+//! does [`ACORN`](crate::ACORN).
 
 use std::ffi::OsString;
 
@@ -29,7 +29,7 @@ pub struct Sample<'a> {
     pub stdin: &'a [u8],
 }
 
-/// Every check, one after the other. Panics at the first that fails.
+/// All checks, one after the other. Panics at the first failure.
 pub fn check(client: &'static Client, evidence: &Evidence<'_>) {
     is_described(client);
     samples_are_events(client, evidence.samples);
@@ -63,8 +63,8 @@ pub fn is_described(client: &Client) {
     assert!((client.dialect.resume)("s1").contains("s1"));
 }
 
-/// Every payload becomes an event of this client, always the same, with its session; and a client that can be woken has one
-/// that begins a waiter.
+/// Every payload becomes an event of this client, always the same one, with its session. A client that can be woken has
+/// an event that begins a waiter.
 pub fn samples_are_events(client: &'static Client, samples: &[Sample<'_>]) {
     assert!(!samples.is_empty());
     for sample in samples {
@@ -87,8 +87,7 @@ pub fn samples_are_events(client: &'static Client, samples: &[Sample<'_>]) {
     }
 }
 
-/// Bytes that are no payload are refused, an event that is new is `Unknown`, and a payload that is cut off anywhere breaks
-/// nothing.
+/// Bytes that are not a payload are refused, a new event is `Unknown`, and a truncated payload breaks nothing.
 pub fn odd_input_is_harmless(client: &Client, samples: &[Sample<'_>]) {
     for odd in [&b"\xff\xfe"[..], b"{", b"[1]", b"7", b"nonsense"] {
         assert!((client.decode)(&input("x", odd, false)).is_err(), "{odd:?}");
@@ -140,7 +139,7 @@ pub fn only_what_is_delivered_is_said(client: &Client) {
     }
 }
 
-/// Adding is adding once; what was added is found; removing brings every byte back.
+/// Adding twice is adding once, what was added is found, and removing restores every byte.
 pub fn installing_is_undone_to_the_byte(client: &Client, settings: &[&str]) {
     let format = &client.install.format;
     let found_in = |text: &str| (format.registered)(text).expect("it can be read");
@@ -176,7 +175,7 @@ pub fn installing_is_undone_to_the_byte(client: &Client, settings: &[&str]) {
     }
 }
 
-/// A file that the client itself would not read is not written into.
+/// A file that the client itself would not read is not changed.
 pub fn broken_settings_are_left_alone(client: &Client, broken: &[&str]) {
     let format = &client.install.format;
     assert!(!broken.is_empty());
@@ -190,7 +189,7 @@ pub fn broken_settings_are_left_alone(client: &Client, broken: &[&str]) {
     }
 }
 
-/// A project's hooks do nothing where our program is not installed. Where the client refuses calls whose hook is missing,
+/// A project's hooks do nothing where our program is not installed. If the client refuses calls whose hook is missing,
 /// every hook of ours must be like that.
 pub fn a_missing_program_stops_nothing(client: &Client) {
     let refuses = client.install.if_missing == IfMissing::Refuses;
@@ -210,7 +209,7 @@ pub fn a_missing_program_stops_nothing(client: &Client) {
     }
 }
 
-/// Transcripts, session files and to-do files that are empty or odd say nothing.
+/// Transcripts, session files and to-do files that are empty or odd yield nothing.
 pub fn files_that_say_nothing_mean_nothing(client: &Client) {
     for odd in ["", "\n", "{", "[]", "{}", "null", "\u{0}"] {
         assert_eq!((client.dialect.latest_answer)(odd, false), None, "{odd:?}");
@@ -224,7 +223,7 @@ pub fn files_that_say_nothing_mean_nothing(client: &Client) {
     }
 }
 
-/// A line that starts something else comes back as it is, and a fresh line is not made fresher.
+/// A line that starts something else is returned unchanged, and a fresh line is not changed again.
 pub fn command_lines_of_others_stay(client: &Client) {
     let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
     for line in ["", "sh -c x", "./mine --resume s1 --session-id 7"] {

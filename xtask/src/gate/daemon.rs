@@ -1,6 +1,7 @@
-//! What one event costs the daemon: instructions, statements and allocations, counted by callgrind in the release build.
+//! What one event costs the daemon: instructions, statements and allocations, counted by callgrind in the release
+//! build.
 //!
-//! The counts are averages over events of one kind, sent one after the other. They don't depend on how busy the machine is.
+//! The counts are averages over events of one kind, sent one after the other. They don't depend on the machine's load.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -16,11 +17,11 @@ use crate::sandbox::{Autostart, Sandbox, put_file};
 use crate::say::{Judgement, Table, say};
 use crate::{dist::Dist, payload, proc};
 
-/// Events per kind that are counted, and how many go before them so that caches are filled.
+/// How many events of each kind are counted, and how many come first to fill caches.
 const N_COUNTED: u64 = 60;
 const N_BEFORE: u64 = 12;
 
-/// How long the daemon may take to come up. Under callgrind everything takes fifty times as long.
+/// How long the daemon may take to start. Under callgrind everything takes fifty times as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One kind of event, with its bars. A figure without a bar is only printed.
@@ -40,7 +41,7 @@ macro_rules! sample {
     };
 }
 
-/// In this order: what a call opened, the kinds after a tool close.
+/// In this order: the kinds after a tool close what the calls opened.
 const KINDS: [Kind; 8] = [
     Kind {
         name: "read",
@@ -203,7 +204,7 @@ impl Counted {
         let counted = Self { child, out, project: project.to_string_lossy().into_owned(), caller };
         let first = counted.payload(&KINDS[0], 0);
         if !proc::wait_until(PATIENCE, || counted.ask(sandbox, &first).is_ok()) {
-            bail!("the daemon did not come up under callgrind");
+            bail!("the daemon did not start under callgrind");
         }
         Ok(counted)
     }

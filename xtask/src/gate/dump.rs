@@ -1,4 +1,4 @@
-//! Reads what callgrind wrote: totals, calls and inclusive costs by function.
+//! Reads callgrind's output: totals, calls and inclusive costs by function.
 
 use std::collections::HashMap;
 use std::path::Path;

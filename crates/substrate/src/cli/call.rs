@@ -12,7 +12,7 @@ use substrate_core::{Caller, Output, Settings, Verb};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
-use crate::daemon::{Ask, Call, Heard, Reach, Status, Stay};
+use crate::daemon::{Answer, Ask, Call, Reach, Status, Stay};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -84,17 +84,17 @@ impl<'a> Line<'a> {
                 continue;
             }
             match reach.hear(&mut conn) {
-                Heard::Frame(Frame::Reply, body) => {
+                Answer::Frame(Frame::Reply, body) => {
                     let reply = Reply::read(&body).ok_or_else(|| no_answer(ConnError::Foreign))?;
                     self.conn = Some(conn);
                     return Ok((reply.exit, reply.stdout.to_vec()));
                 }
-                Heard::Frame(..) => return Err(no_answer(ConnError::Foreign)),
-                Heard::Ended | Heard::Foreign if reach.left().is_zero() => {
+                Answer::Frame(..) => return Err(no_answer(ConnError::Foreign)),
+                Answer::Ended | Answer::Foreign if reach.left().is_zero() => {
                     return Err(no_answer(ConnError::Broken));
                 }
-                Heard::Ended | Heard::Foreign => {}
-                Heard::Late => return Err(no_answer(ConnError::TooSlow)),
+                Answer::Ended | Answer::Foreign => {}
+                Answer::Late => return Err(no_answer(ConnError::TooSlow)),
             }
         }
     }

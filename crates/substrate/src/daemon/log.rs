@@ -1,4 +1,4 @@
-//! The daemon's log: `logs/daemon.<date>.log`, a file a day, a week of them.
+//! The daemon's log: `logs/daemon.<date>.log`, one file a day, kept for a week.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Result, Write};
@@ -12,10 +12,10 @@ use substrate_core::redact::clean;
 use crate::clock;
 use crate::config::Home;
 
-/// Days that are kept.
+/// Days to keep.
 const KEPT: usize = 7;
 
-/// Starts logging. Without a log the daemon still does its work.
+/// Starts logging. The daemon works without a log, too.
 pub(super) fn begin(home: &Home) {
     if let Ok(log) = Daily::open(home.logs(), today()) {
         let _only_once = tracing_subscriber::fmt()
@@ -24,11 +24,11 @@ pub(super) fn begin(home: &Home) {
             .with_writer(Mutex::new(Gate(log)))
             .try_init();
     }
-    // A feature's panic is contained. It must still leave a trace, and never go to a terminal.
+    // A feature's panic is contained. It must still leave a trace, and never reach a terminal.
     panic::set_hook(Box::new(|info| tracing::error!(%info, "panic")));
 }
 
-/// Every line without its secrets. The subscriber writes whole lines.
+/// Removes secrets from every line. The subscriber writes whole lines.
 struct Gate(Daily);
 
 impl Write for Gate {

@@ -1,4 +1,4 @@
-//! A hook's event while it waits: all of it, packed. There may be ten thousand.
+//! A parked hook's event, complete and packed. There may be ten thousand.
 
 use substrate_core::event::Pane;
 use substrate_core::{Actor, Detail, Dialect, Event, EventKind, SafeId, Timestamp};
@@ -9,10 +9,10 @@ use crate::host::{Decoded, Route};
 /// How many texts an event has beside its detail.
 const N_TEXTS: usize = 17;
 
-/// The length that says: there is no such text.
+/// The length that stands for a missing text.
 const ABSENT: u32 = u32::MAX;
 
-/// Everything that features may ask of the event, in one piece of memory and a few numbers.
+/// Everything that features may ask of the event, in one allocation and a few numbers.
 pub(super) struct ParkedEvent {
     route: Route,
     client: &'static str,
@@ -35,7 +35,7 @@ pub(super) struct ParkedEvent {
 impl ParkedEvent {
     pub(super) fn of(decoded: Decoded) -> Self {
         let (event, route) = decoded.split();
-        // No field is left out: a new one has to be packed before this compiles.
+        // No `..` here: a new field has to be packed before this compiles.
         let Event {
             client,
             dialect,
@@ -134,7 +134,7 @@ impl ParkedEvent {
         self.client_pid
     }
 
-    /// The event once more, as it is now.
+    /// Unpacks the event.
     pub(super) fn again(self) -> Decoded {
         let text = |at: usize| self.text(at).map(str::to_owned);
         let actor = match text(2).as_deref().and_then(SafeId::new) {
@@ -196,7 +196,7 @@ mod tests {
     use crate::host::{self, Host, Prepared};
     use crate::machine::Machine;
 
-    /// Every event that the client can send, with everything that a payload and its surroundings may say.
+    /// Every event that the client can send, with everything that a payload and its surroundings may contain.
     fn decoded(event: &str, flag: &str) -> Decoded {
         let stdin = json!({
             "session_id": "s1", "cwd": "/home/dev/app", "hook_event_name": event,
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// What is answered to an event, in a new database.
+    /// The answer to an event in a new database.
     fn answer(decoded: Decoded) -> substrate_clients::Answer {
         let mut db = Writer::in_memory(&host::schema(), Timestamp(0)).unwrap();
         let rule = |event: &str| {

@@ -10,23 +10,23 @@ use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::hooks::is_client_here;
 
-/// A client that does not say its version after so long is not waited for.
+/// How long a client may take to print its version.
 const LIMIT: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(super) kind: &'static substrate_clients::Client,
     pub(super) installed: Installed,
-    /// Its program or its folder is on this machine.
+    /// Its program or its folder exists on this machine.
     pub(super) is_here: bool,
-    /// The cap as the caller's environment has it.
+    /// The cap, from the caller's environment.
     pub(super) cap: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Installed {
     NotOnPath,
-    /// It did not say which version it is.
+    /// It did not print a version.
     Silent,
     Version(String),
 }
@@ -78,7 +78,7 @@ fn judge_cap(own: BlockCap, cap: Option<&str>) -> Finding {
             .next("without a cap nothing but the hooks themselves ends a loop of blocks"),
         Ok(n) => Area::Client.info("stop-cap", says(n, &format!("{variable}={n}"))),
         Err(_) => Area::Client
-            .warning("stop-cap-unreadable", format!("{variable}={text} is no number"))
+            .warning("stop-cap-unreadable", format!("{variable}={text} is not a number"))
             .next(format!("set it to a number, or unset it; the default is {default}")),
     }
 }

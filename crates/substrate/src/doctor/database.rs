@@ -1,4 +1,4 @@
-//! The database file, its log, its disk, and what waits to be recorded.
+//! The database file, its write-ahead log, its disk, and events that wait to be recorded.
 
 use std::path::{Path, PathBuf};
 
@@ -16,22 +16,22 @@ const MB: u64 = 1 << 20;
 const LITTLE_SPACE: u64 = 200 * MB;
 const NO_SPACE: u64 = 20 * MB;
 
-/// How a finding begins with which nothing can be kept. Guards need none of it.
+/// Starts the findings that make storage unusable. Guards work without it.
 const UNUSABLE: &str = "state not usable: ";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     pub(super) path: PathBuf,
-    /// `None`: there is none yet.
+    /// `None`: it does not exist yet.
     pub(super) size: Option<u64>,
     pub(super) log_size: u64,
-    /// As far as the permissions and the file system say.
+    /// According to the permissions and the file system.
     pub(super) is_writable: bool,
-    /// The state home can be written, or made where it is not there.
+    /// The state home can be written, or created.
     pub(super) has_home: bool,
     pub(super) home: PathBuf,
     pub(super) state: State,
-    /// `None`: the system does not tell.
+    /// `None`: the system does not say.
     pub(super) free_space: Option<u64>,
 }
 
@@ -45,12 +45,12 @@ pub(super) enum State {
         how: String,
     },
     Busy,
-    /// A newer or another program's.
+    /// Made by a newer or another program.
     Refused(Trouble),
     Unreadable(Trouble),
 }
 
-/// What is wrong, and what helps.
+/// What is wrong, and what to do.
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     pub(super) message: String,
@@ -77,7 +77,7 @@ fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Whether the nearest folder that is there takes files, and is a folder.
+/// Whether the nearest existing folder accepts files.
 fn has_home(root: &Path) -> bool {
     let nearest = root.ancestors().find(|path| path.symlink_metadata().is_ok());
     nearest.is_some_and(|path| path.is_dir() && may_write(path))
@@ -111,7 +111,7 @@ fn trouble(error: StoreError) -> Trouble {
     Trouble { message, hint: error.hints.join("; ") }
 }
 
-/// What is free on the disk of that folder, or of the nearest one above that exists.
+/// The free space on the disk of that folder, or of its nearest existing parent.
 fn free_space(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|folder| folder.exists())?;
     let found = rustix::fs::statvfs(existing).ok()?;
@@ -130,7 +130,7 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
     }
     if database.log_size > Store::MAX_LOG_BYTES {
         let message = format!(
-            "its log is {} long: a process that reads keeps it from beginning again",
+            "its log is {} long: a reading process keeps it from being truncated",
             Bytes(database.log_size)
         );
         let path = database.path.display();

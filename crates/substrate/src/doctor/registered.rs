@@ -1,4 +1,4 @@
-//! What the client's settings files mean: whether our hooks run, all of them, and the right program.
+//! What the client's settings files mean: whether all our hooks run, and with the right program.
 
 use substrate_clients::Client;
 use substrate_clients::install::Drops;
@@ -25,7 +25,7 @@ pub(super) fn judge(scopes: &Scopes, has_client: bool, out: &mut Vec<Finding>) {
         judge_completeness(scopes, out);
     } else {
         let message = "the hooks are not registered with the client";
-        // Nothing is wrong where there is nothing to register them with.
+        // Without a client there is nothing to register with, so nothing is wrong.
         let finding = if has_client {
             Area::Client.warning("hooks-not-installed", message)
         } else {
@@ -73,7 +73,7 @@ fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding
     }
 }
 
-/// Programs that the file names and that can't run; each once.
+/// Programs that the file names and that can't run, without repeats.
 fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
     let mut seen: Vec<&Runs> = Vec::new();
     for hook in hooks {
@@ -111,7 +111,7 @@ fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
     }
 }
 
-/// Events that should have a hook and have none, or fewer than they should, whatever the file.
+/// Events with too few hooks, over all files.
 fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
     let count = |scope: &Scope, event: &str| {
         scope.hooks().iter().filter(|hook| hook.event == event).count()

@@ -1,4 +1,4 @@
-//! Trying programs: which version one is, and how long the machine needs to start one.
+//! Trying programs: their version, and how long the machine takes to start one.
 
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,15 @@ use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::proc;
 
-/// What it prints about its version, with these variables. `None`: it could not be started, said nothing, or took too long and was ended.
+/// What the program prints about its version, with these variables. `None`: it could not be started, printed nothing,
+/// or took too long and was killed.
 pub(super) fn version_of(
     program: &Path,
     env: &Env,
     variables: &[&str],
     limit: Duration,
 ) -> Option<String> {
-    // Files, not pipes: whoever inherits them can't make us wait.
+    // Files, not pipes: a process that inherits a pipe could keep us waiting.
     let mut said = tempfile::tempfile().ok()?;
     let mut command = proc::command(program, env);
     for name in variables {
@@ -46,7 +47,7 @@ pub(super) fn version_of(
 /// How often the smallest program is started.
 const N_SPAWNS: usize = 7;
 
-/// How long the machine needs to start the smallest program and to see its end, in microseconds: the median of a few.
+/// How long starting the smallest program takes, to its exit, in microseconds: the median of a few.
 pub(super) fn spawn_us(env: &Env) -> Option<i64> {
     let program = ["/bin/true", "/usr/bin/true"].into_iter().find(|path| Path::new(path).exists());
     let program = program.map(PathBuf::from).or_else(|| on_path(env.get("PATH"), "true"))?;

@@ -1,5 +1,5 @@
-//! What git ignores. A list of rules is compiled once per change, within bounds: a project may bring along a list of any
-//! length, and every edit asks.
+//! What git ignores. An ignore file is compiled once per change, within limits: a project may have one of any length,
+//! and every edit asks.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -13,58 +13,58 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use crate::config::common_dir;
 use crate::inside;
 
-/// A list that is longer, or has more rules, is not used: what it names counts as not ignored.
+/// A file that is longer, or has more rules, is not used. What it names counts as not ignored.
 pub(crate) const MAX_BYTES: u64 = 64 << 10;
 pub(crate) const MAX_RULES: usize = 1_000;
 
-/// A rule that is longer is left out.
+/// A rule that is longer is skipped.
 const MAX_RULE: usize = 1_024;
 
-/// How many lists are kept, and of how many bytes in all. A path may have a list in each of its folders: one with which
-/// they become too long is not used either.
+/// How many files are cached, and how many bytes in all. A path may have an ignore file in each of its folders. One
+/// that exceeds the total is not used either.
 const MAX_LISTS: usize = 256;
 const MAX_BYTES_OF_ALL: u64 = 2 * MAX_BYTES;
 
-/// Whether a path is ignored, and which list was too long to be asked.
+/// Whether a path is ignored, and which file was too long to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) is_ignored: bool,
     pub(crate) too_long: Option<PathBuf>,
 }
 
-/// A list, compiled; `None` where it is too long.
+/// A compiled ignore file. `None` if it is too long.
 type Rules = Option<Gitignore>;
 
-/// What changes when a list does.
+/// Changes when the file does.
 type Stamp = (u64, u64, i64, i64, u64);
 
-/// A list as it was at some moment. The first who asks for it compiles it, and the others wait for that.
-type Kept = (Stamp, Arc<OnceLock<Rules>>);
+/// A cached ignore file. The first caller compiles it, and the others wait for that.
+type CachedList = (Stamp, Arc<OnceLock<Rules>>);
 
-/// A list, and how many bytes it has.
-type Found = Option<(u64, Arc<OnceLock<Rules>>)>;
+/// An ignore file, and its length in bytes.
+type LoadedList = Option<(u64, Arc<OnceLock<Rules>>)>;
 
-static LISTS: LazyLock<Mutex<HashMap<PathBuf, Kept>>> = LazyLock::new(Mutex::default);
+static LISTS: LazyLock<Mutex<HashMap<PathBuf, CachedList>>> = LazyLock::new(Mutex::default);
 
-/// Looks the lists of one tree up, each once.
+/// Finds the ignore files of one tree, each once.
 #[derive(Debug)]
 pub(crate) struct Lists {
     root: PathBuf,
-    /// The repository's own list, and the user's.
+    /// The repository's own file, and the user's.
     beside: Vec<PathBuf>,
-    seen: Mutex<HashMap<PathBuf, Found>>,
+    seen: Mutex<HashMap<PathBuf, LoadedList>>,
 }
 
 impl Lists {
-    /// Those of the tree with that root, which no link leads to.
+    /// For the tree at that root, a path without links.
     pub(crate) fn of(root: &Path) -> Self {
         let of_repository = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
         let beside = of_repository.into_iter().chain(gitconfig_excludes_path()).collect();
         Self { root: root.to_owned(), beside, seen: Mutex::default() }
     }
 
-    /// The rules of the tree, of its folders down to the file, of the repository's own list, and of the user's; the nearest
-    /// rule wins. What git tracks although a rule ignores it counts as ignored: the index is too long to be read here.
+    /// Applies the rules of the tree, of its folders down to the file, of the repository's own file, and of the user's.
+    /// The nearest rule wins. A tracked file that a rule ignores counts as ignored: the index is too long to read here.
     pub(crate) fn judge(&self, relative: &Path, is_folder: bool) -> Verdict {
         let mut out = Verdict::default();
         if relative.starts_with(".git") {
@@ -94,14 +94,14 @@ impl Lists {
         out
     }
 
-    fn list(&self, file: &Path, is_inside: bool) -> Found {
+    fn list(&self, file: &Path, is_inside: bool) -> LoadedList {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.entry(file.to_owned()).or_insert_with(|| kept(file, is_inside)).clone()
     }
 }
 
-/// The list at that place as it is now; `None` where there is none. As git does, a link in the tree is not followed.
-fn kept(file: &Path, is_inside: bool) -> Found {
+/// The current file at that path. `None` if it does not exist. As in git, a link in the tree is not followed.
+fn kept(file: &Path, is_inside: bool) -> LoadedList {
     let found = if is_inside { file.symlink_metadata() } else { file.metadata() };
     let found = found.ok().filter(Metadata::is_file)?;
     let (stamp, n_bytes) = (stamp(&found), found.len());
@@ -112,7 +112,7 @@ fn kept(file: &Path, is_inside: bool) -> Found {
         return Some((n_bytes, Arc::clone(list)));
     }
     lists.remove(file);
-    // One that is too long is not compiled.
+    // A file that is too long is not compiled.
     let size = |n_bytes: u64| if n_bytes > MAX_BYTES { 0 } else { n_bytes };
     let n_kept: u64 = lists.values().map(|((.., n_bytes), _)| size(*n_bytes)).sum();
     if lists.len() >= MAX_LISTS || n_kept + size(n_bytes) > MAX_BYTES_OF_ALL {
@@ -127,7 +127,7 @@ fn stamp(found: &Metadata) -> Stamp {
     (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.len())
 }
 
-/// The rules of a file. What can't be read has none.
+/// The rules of a file. An unreadable one has none.
 fn compiled(file: &Path, is_inside: bool) -> Rules {
     let opened = match (is_inside, file.parent()) {
         (true, Some(folder)) => inside::open(folder, ".gitignore"),
@@ -152,7 +152,7 @@ fn read(file: File) -> Rules {
     builder.build().ok()
 }
 
-/// Whether a list at that place would be too long, for the doctor.
+/// Whether the file at that path is too long, for the doctor.
 pub(crate) fn is_too_long(file: &Path) -> bool {
     let list = kept(file, false);
     list.is_some_and(|(_, list)| list.get_or_init(|| compiled(file, false)).is_none())
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The hardest lists that are used at all. Without bounds such lists took seconds and hundreds of megabytes.
+    /// The hardest files within the limits. Without limits such files took seconds and hundreds of megabytes.
     #[test]
     fn whatever_is_used_is_compiled_soon() {
         let numbered = |n: usize, rule: fn(usize) -> String| -> String {
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A list in each folder on the way, each of which would be used alone.
+    /// An ignore file in each folder on the way, each of which would be used alone.
     #[test]
     fn lists_that_are_too_long_together_are_not_used_and_that_is_said() {
         let (_folder, root) = tree("*.log\n");
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(of("x.tmp"), Verdict { is_ignored: true, too_long: None });
         let too_long = Some(root.join("a/.gitignore"));
         assert_eq!(of("x.rs"), Verdict { is_ignored: false, too_long: too_long.clone() });
-        // A short one has its place beside them.
+        // A short one still fits beside them.
         assert_eq!(of("x.log"), Verdict { is_ignored: true, too_long });
     }
 

@@ -9,7 +9,7 @@ use super::beginning;
 use crate::config::root_of;
 use crate::inside::{self, Folder};
 
-/// How many files of a skill are read, how much of each, and how much of all together.
+/// How many files of a skill are read, how much of each, and how much in all.
 const MAX_FILES: usize = 64;
 const MAX_BYTES: usize = 64 << 10;
 const MAX_TOTAL: usize = 512 << 10;
@@ -17,10 +17,10 @@ const MAX_TOTAL: usize = 512 << 10;
 /// How many entries of a folder are listed.
 const MAX_ENTRIES: usize = 4_096;
 
-/// The file that makes a folder a skill, and the one that says what its efforts are like.
+/// The file that makes a folder a skill, and the one that describes its efforts.
 const NAMES: [&str; 2] = ["SKILL.md", "effort.toml"];
 
-/// Looks in the working tree that `dir` is in, then in `own`. The name has no `/`: whoever asks has checked that.
+/// Looks in the working tree of `dir`, then in `own`. The caller has checked that the name has no `/`.
 pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFolder {
     let root = root_of(Path::new(dir));
     let root = root.canonicalize().unwrap_or(root);
@@ -47,14 +47,14 @@ pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFol
     SkillFolder { root: text(&root), folder, is_missing: files.is_empty(), files }
 }
 
-/// The user's own folder may be a link, and so may the two files that we know.
+/// The user's own folder may be a link, and so may the two known files.
 fn users(folder: &Path) -> Option<(std::path::PathBuf, Vec<(String, String)>)> {
     let real = folder.canonicalize().ok()?;
     let files = skill(&Folder::root(&real).ok()?, Some(&real))?;
     Some((real, files))
 }
 
-/// Its files, and those of its folders. `None` where neither of the files is there that make it a skill.
+/// Its files, and those of its folders. `None` if neither of the two files is there that make it a skill.
 fn skill(folder: &Folder, links: Option<&Path>) -> Option<Vec<(String, String)>> {
     let linked = |name: &str| beginning(links?.join(name), MAX_BYTES);
     let own =
@@ -80,7 +80,7 @@ fn skill(folder: &Folder, links: Option<&Path>) -> Option<Vec<(String, String)>>
     Some(files)
 }
 
-/// What there may be to read, in the order of the names: this folder's own entries first.
+/// The candidates, sorted by name, this folder's own entries first.
 fn paths(folder: &Folder) -> Vec<String> {
     let sorted = |folder: &Folder| {
         let mut names = folder.names(MAX_ENTRIES).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What the user or the project has chosen: profiles, and whether hooks go through scripts. What is registered follows from it.
+//! What the user or the project has chosen: profiles, and whether hooks run through scripts. This determines what is
+//! registered.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::scope::Scope;
 use crate::config::{Env, Home};
 use crate::error::Result;
 
-/// What the settings file of the scope asks for, with the profile that it is given now.
+/// What the settings file of the scope asks for, including a profile that is being added.
 pub(super) struct Chosen {
     pub(super) profiles: Vec<String>,
     /// Its five events can be edited as scripts.
@@ -28,11 +29,11 @@ impl Chosen {
     pub(super) fn of(home: &Home, request: &Request<'_>, profile: Option<&Change>) -> Self {
         let text = |file: &Path| match profile.filter(|change| change.path == file) {
             Some(change) => Some(change.after.clone()),
-            // What can't be read asks for nothing; the settings say so elsewhere.
+            // An unreadable file asks for nothing. The error is reported elsewhere.
             None => read(file).ok().flatten(),
         };
         let own = text(&profiles::file(home, request)).unwrap_or_default();
-        // A project is for everyone: what one of its people has in their own settings counts for them alone.
+        // A project is shared: one person's own settings apply only to that person.
         let users = match request.scope {
             Scope::User | Scope::Project => None,
             Scope::Local => text(&home.config()),
@@ -49,7 +50,7 @@ impl Chosen {
     }
 }
 
-/// The hooks that are registered.
+/// The hooks to register.
 pub(super) fn entries(
     env: &Env,
     request: &Request<'_>,
@@ -66,7 +67,7 @@ pub(super) fn entries(
         (Scope::User | Scope::Local, _) => Form::User { program },
     });
     if request.scope == Scope::Local {
-        // So that the same event from the user's own registration is recognised.
+        // Marks the scope, so that the same event from the user's own registration is recognised.
         for entry in &mut entries {
             if let What::Exec { args, .. } = &mut entry.what {
                 args.push("--local".to_owned());
@@ -74,7 +75,7 @@ pub(super) fn entries(
         }
     }
     if chosen.prompts {
-        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
+        // The model is asked at the end of a turn. This works for colleagues who have nothing installed.
         entries.extend((install.prompts)());
     }
     Ok(entries)
@@ -87,7 +88,7 @@ pub(super) fn command_line(entry: &Entry) -> Option<String> {
     }
 }
 
-/// Whether the hooks of tool calls are registered as scripts: only `--scripts` does that.
+/// Whether the hooks of tool calls are registered as scripts. Only `--scripts` does that.
 pub(super) fn calls_scripts(client: &Client, settings: Option<&str>) -> bool {
     let found = (client.install.format.registered)(settings.unwrap_or("")).unwrap_or_default();
     found.iter().any(|one| one.event == "PreToolUse" && one.command.contains("/pre_tool_use.sh"))

@@ -1,11 +1,11 @@
-//! The scripts and skills that an installation writes, and how they are known again.
+//! The scripts and skills that an installation writes, and how to recognise them.
 
 use std::path::{Path, PathBuf};
 
 use substrate_clients::Client;
 use substrate_clients::install::script_command;
 
-use super::manifest::Kept;
+use super::manifest::FileKind;
 use super::plan::{Change, read, scripts_folder};
 use super::scope::client_home;
 use super::{library, skill};
@@ -16,30 +16,30 @@ use crate::error::Result;
 pub(super) struct Own {
     pub(super) path: PathBuf,
     pub(super) purpose: Purpose,
-    /// Its text, in parts between which a program is named.
+    /// Its text, split where the program is named.
     parts: Vec<String>,
-    /// The program as it is named there, given the hook client.
+    /// The program as the text names it, given the hook.
     program: fn(&str) -> String,
     mode: u32,
 }
 
-/// What a file of ours is for.
+/// What one of our files is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A hook, if this command is registered.
     Hook { command: String },
-    /// Hooks of the user's own.
+    /// For the user's own hooks.
     Library,
     /// Teaches an agent about us.
     Skill,
-    /// What reminders tell an agent to invoke.
+    /// Skills that reminders tell an agent to invoke.
     Reminders,
 }
 
-/// Which of our files an installation calls.
+/// Which of our files an installation uses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
-    /// The command lines that are registered.
+    /// The registered command lines.
     pub(super) commands: Vec<String>,
     pub(super) library: bool,
     pub(super) skill: bool,
@@ -57,19 +57,19 @@ impl Uses {
     }
 }
 
-/// The skills that a project has of its own, for everyone who works in it.
+/// The skills of the project itself, for everyone who works on it.
 pub(super) fn skills_of_project(client: &Client, root: &Path) -> Vec<Own> {
     skills(&root.join(client.install.places.project))
         .filter(|own| own.purpose == Purpose::Reminders)
         .collect()
 }
 
-/// All of them.
+/// All of our files.
 pub(super) fn own_files(client: &Client, env: &Env) -> Result<Vec<Own>> {
     Ok(own_files_in(client, &client_home(client, env)?, &scripts_folder(client, env)?))
 }
 
-/// Those that are there, word for word as we write them.
+/// Those that exist, word for word as we write them.
 pub(crate) fn own_files_there(env: &Env) -> Vec<PathBuf> {
     let is_there = |own: &Own| {
         let text = read(&own.path).ok().flatten();
@@ -124,10 +124,10 @@ impl Own {
         let is_ours = before.as_deref().is_some_and(|text| self.is_ours(text));
         let after = self.parts.join(&(self.program)(hook));
         let (path, mode) = (self.path.clone(), self.mode);
-        Ok(Change { path, before, after, mode, kind: Kept::Own, is_ours })
+        Ok(Change { path, before, after, mode, kind: FileKind::Own, is_ours })
     }
 
-    /// Whether a text is what we write, whatever the program is called. One changed letter makes it somebody's own.
+    /// Whether we wrote this text, whatever the program is called. One changed letter makes it the user's own.
     pub(super) fn is_ours(&self, text: &str) -> bool {
         let Some((first, rest)) = self.parts.split_first() else { return false };
         let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };

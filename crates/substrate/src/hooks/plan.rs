@@ -1,4 +1,4 @@
-//! What an installation would change: computed without touching anything.
+//! What an installation would change, computed without touching anything.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use substrate_core::ids::checksum;
 
 use super::chosen::{Chosen, calls_scripts, command_line, entries};
 use super::library;
-use super::manifest::{Kept, Manifest};
+use super::manifest::{FileKind, Manifest};
 use super::own::{Own, Uses, own_files, skills_of_project};
 use super::profiles::{self, Profiles};
 use super::retired::{Retired, Settled, retired};
@@ -17,58 +17,58 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
-/// What is asked for.
+/// What the user asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) profiles: Profiles,
-    /// Register scripts, which a user can edit, in place of the program. `None`: as it was.
+    /// Register scripts, which a user can edit, instead of the program. `None`: as before.
     pub(crate) scripts: Option<bool>,
     /// Let agents run commands without a dialog.
     pub(crate) allow: bool,
-    /// The rules that do so.
+    /// The rules that allow this.
     pub(crate) rules: Vec<String>,
     pub(crate) dir: &'a Path,
 }
 
-/// The changes, in the order in which they are made: the settings file last, so that it never names what is not there.
+/// The changes in order. The settings file comes last, so it never names a missing file.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) settings: PathBuf,
-    /// The permission rules that are ours.
+    /// Our permission rules.
     pub(crate) allow: Vec<String>,
-    /// The user's own rule lets agents run every command.
+    /// The user's own rule already lets agents run every command.
     pub(crate) is_broad: bool,
     pub(crate) changes: Vec<Change>,
     /// The profiles that are new in the scope's settings file.
     pub(crate) added: Vec<String>,
-    /// Files of ours that the user edited; they stay as they are.
+    /// Files of ours that the user edited. They stay as they are.
     pub(crate) edited: Vec<PathBuf>,
-    /// Files of somebody else where ours would be; they stay as they are.
+    /// Foreign files in the place of ours. They stay as they are.
     pub(crate) foreign: Vec<PathBuf>,
-    /// Scripts that are not written, since they would read a library of somebody else.
+    /// Scripts that are not written, since they would source a foreign library.
     pub(crate) without_library: Vec<PathBuf>,
-    /// Files of ours that are not used any more.
+    /// Files of ours that are no longer used.
     pub(crate) retired: Vec<Retired>,
     pub(crate) scripts: Option<bool>,
     pub(crate) entries: Vec<Entry>,
-    /// The profiles that will be in the scope's settings file.
+    /// The profiles that the scope's settings file will have.
     pub(crate) profiles: Vec<String>,
 }
 
-/// One file as it is, and as it shall be.
+/// One file before and after.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
-    /// `None`: there is no file.
+    /// `None`: the file does not exist.
     pub(crate) before: Option<String>,
     pub(crate) after: String,
     pub(crate) mode: u32,
-    pub(crate) kind: Kept,
-    /// What is there is of our making, word for word: a script or skill of some installation.
+    pub(crate) kind: FileKind,
+    /// We wrote the existing file, word for word: a script or skill of some installation.
     pub(super) is_ours: bool,
 }
 
@@ -77,7 +77,7 @@ impl Change {
         self.before.as_deref() == Some(&self.after)
     }
 
-    /// What becomes of the file, in a word.
+    /// What happens to the file, in a word.
     pub(crate) fn word(&self) -> &'static str {
         match (&self.before, self.is_none()) {
             (_, true) => "stays",
@@ -86,9 +86,9 @@ impl Change {
         }
     }
 
-    /// A file of somebody's with entries of ours in it.
+    /// Another's file with entries of ours in it.
     pub(super) fn has_ours(&self, client: &Client, text: &str) -> bool {
-        self.kind == Kept::Settings
+        self.kind == FileKind::Settings
             && (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
     }
 }
@@ -137,7 +137,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         before,
         after: after.text,
         mode,
-        kind: Kept::Settings,
+        kind: FileKind::Settings,
         is_ours: false,
     });
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
@@ -163,7 +163,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     })
 }
 
-/// The changes of our own files, and those that can't be read.
+/// The changes of our own files, and the files that can't be read.
 fn own_changes(
     env: &Env,
     request: &Request<'_>,
@@ -178,14 +178,14 @@ fn own_changes(
         match file.change(&program) {
             Ok(change) => changes.push(change),
             Err(error) if file.path.starts_with(&folder) => return Err(error),
-            // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
+            // We write only text, so this is not ours. The hooks work without it.
             Err(_) => unreadable.push(file.path),
         }
     }
     Ok((changes, unreadable))
 }
 
-/// Scripts that would read a library of somebody else are not written.
+/// Scripts that would source a foreign library are not written.
 fn without_library(foreign: &[PathBuf], changes: Vec<Change>) -> (Vec<PathBuf>, Vec<Change>) {
     match foreign.iter().find(|path| path.ends_with(library::LIBRARY)) {
         Some(library) => {
@@ -196,7 +196,7 @@ fn without_library(foreign: &[PathBuf], changes: Vec<Change>) -> (Vec<PathBuf>, 
     }
 }
 
-/// The paths of those that are left out, and the others.
+/// The paths that are left out, and the remaining changes.
 fn without(
     changes: Vec<Change>,
     is_left_out: impl Fn(&Change) -> bool,
@@ -205,31 +205,31 @@ fn without(
     (out.into_iter().map(|change| change.path).collect(), rest)
 }
 
-/// Whether each file can be changed at all.
+/// Checks that each file can be changed at all.
 fn check(changes: &[Change]) -> Result<()> {
     for change in changes.iter().filter(|change| !change.is_none()) {
         if change.path.is_symlink() && !fsx::real(&change.path).parent().is_some_and(Path::is_dir) {
             return Err(AppError::new(
                 Kind::User,
-                format!("`{}` is a link into a folder that is not there", change.path.display()),
+                format!("`{}` is a link into a folder that does not exist", change.path.display()),
             )
-            .hint("nothing was changed; make the folder, or remove the link"));
+            .hint("nothing was changed; create the folder, or remove the link"));
         }
         if !fsx::may_replace(&change.path) {
             return Err(AppError::new(
                 Kind::User,
                 format!("`{}` is read-only", change.path.display()),
             )
-            .hint("nothing was changed; make it writable if you want it to be edited"));
+            .hint("nothing was changed; make it writable if you want Substrate to edit it"));
         }
     }
     Ok(())
 }
 
-/// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
+/// A script or skill of ours that was edited since we wrote it: it belongs to the user now.
 fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     let Some(now) =
-        change.before.as_deref().filter(|_| change.kind == Kept::Own && !change.is_none())
+        change.before.as_deref().filter(|_| change.kind == FileKind::Own && !change.is_none())
     else {
         return false;
     };
@@ -238,28 +238,28 @@ fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     written.peek().is_some() && written.all(|file| file.after != checksum(now))
 }
 
-/// A file that somebody else put where ours would be, or that somebody edited after it was ours: neither do we remember that
-/// we wrote it, nor is it word for word what we write.
+/// A foreign file in the place of ours, or one that was edited after we wrote it: no manifest lists it, and its text is
+/// not ours word for word.
 fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
-    change.kind == Kept::Own
+    change.kind == FileKind::Own
         && !change.is_none()
         && change.before.is_some()
         && !change.is_ours
         && manifests.iter().all(|manifest| manifest.touched(&change.path).is_none())
 }
 
-/// What becomes of the permission rules.
+/// What happens to the permission rules.
 struct Rules {
     allow: Vec<String>,
-    /// Of an earlier installation, and not wanted any more.
+    /// From an earlier installation, and no longer wanted.
     retired: Vec<String>,
-    /// What an uninstall takes out. A rule that was there before us is not ours.
+    /// What an uninstall removes. A rule that was there before us is not ours.
     ours: Vec<String>,
     is_broad: bool,
 }
 
 impl Rules {
-    /// What was allowed once stays allowed, by the rules of today.
+    /// What was allowed once stays allowed, by today's rules.
     fn of(request: &Request<'_>, old: Option<Manifest>, settings: Option<&str>) -> Self {
         let old = old.map(|old| old.allow).unwrap_or_default();
         let install = &request.client.install;
@@ -284,9 +284,9 @@ pub(crate) fn refused(settings: &Path, error: &SettingsError) -> AppError {
         .hint("nothing was changed")
 }
 
-/// The text of a file. `None`: there is none.
+/// The text of a file. `None`: the file does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
-    // Whoever reads a pipe waits for ever.
+    // Reading a pipe would block forever.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(AppError::new(Kind::User, format!("`{}` is not a file", path.display()))
             .hint("nothing was changed"));
@@ -298,7 +298,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(AppError::from_error(Kind::State, &error)
-            .hint(format!("`{}` must be readable for you", path.display()))),
+            .hint(format!("make `{}` readable for you", path.display()))),
     }
 }
 
@@ -306,7 +306,7 @@ pub(crate) fn scripts_folder(client: &Client, env: &Env) -> Result<PathBuf> {
     Ok(client_home(client, env)?.join("hooks/substrate"))
 }
 
-/// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.
+/// The installed hook, by a path that outlives an upgrade: the one on the PATH, if it is the one beside us.
 pub(crate) fn program(env: &Env) -> Result<String> {
     let beside = daemon::this_program()?.with_file_name("substrate-hook");
     let real = beside.canonicalize().map_err(|error| {

@@ -13,14 +13,14 @@ use crate::inside;
 pub(crate) enum Scope {
     /// The user's own, for every project.
     User,
-    /// The project's, committed and shared with others.
+    /// The project's, committed and shared.
     Project,
     /// The user's own for this project.
     Local,
 }
 
 impl Scope {
-    /// Those that the client has.
+    /// The scopes that the client has.
     pub(crate) fn of(client: &Client) -> impl Iterator<Item = Self> {
         let has_local = client.install.places.local_settings.is_some();
         [Self::User, Self::Project, Self::Local]
@@ -51,7 +51,7 @@ impl Scope {
     }
 }
 
-/// Refuses to change a project's file through a link: a repository could lead us to a file of the user's that way.
+/// Refuses to change a project's file through a link: a repository could make us edit one of the user's files that way.
 pub(crate) fn refuse_link(root: &Path, file: &Path) -> Result<()> {
     inside::link(root, file).map_or(Ok(()), |link| {
         let what = format!("`{}` is a link, and a project's files are not edited through links", link.display());
@@ -60,7 +60,7 @@ pub(crate) fn refuse_link(root: &Path, file: &Path) -> Result<()> {
     })
 }
 
-/// The project's root by one name, however one came there.
+/// The project's root, with links resolved.
 pub(super) fn root(dir: &Path) -> PathBuf {
     let root = root_of(dir);
     root.canonicalize().unwrap_or(root)

@@ -19,17 +19,17 @@ pub(crate) struct State {
     pub(crate) scope: &'static str,
     pub(crate) settings: PathBuf,
     pub(crate) exists: bool,
-    /// The events that our hooks are registered for.
+    /// The events with hooks of ours.
     pub(crate) events: Vec<String>,
-    /// Events that an installation of this version registers, and that are not.
+    /// Events that this version would register, and that are missing.
     pub(crate) missing: Vec<String>,
-    /// Programs that the entries name and that are not there.
+    /// Programs that the entries name and that don't exist.
     pub(crate) gone: Vec<String>,
-    /// What the client would drop, with its line.
+    /// What the client would drop, with the line.
     pub(crate) problems: Vec<String>,
     /// The client would drop the whole file.
     pub(crate) is_dropped: bool,
-    /// We have a manifest about it.
+    /// We have a manifest for it.
     pub(crate) installed_by_us: bool,
 }
 

@@ -103,7 +103,7 @@ fn only_the_file_of_the_very_process_counts() {
         agent.event("UserPromptSubmit", json!({"prompt": "go"}));
     }
     lion.shows_as("1", "idle", None);
-    // Half a file, as when it is read while it is written; and a secret that is none of our business.
+    // Half a file, as if it was read while being written; and a secret that must not leak.
     let folder = env.config().join("sessions");
     write_file(&folder.join("1.0f3a.key"), b"secret");
     write_file(&folder.join("1.json"), b"{\"pid\":1,\"sess");
@@ -197,7 +197,7 @@ fn a_client_without_session_files_says_it_in_its_transcript() {
     assert!(is(&env, &["NobleLion working"]));
     let mut text = line.to_owned();
     wait_until(SOON, "the end of the turn", || {
-        // Again and again, since nobody knows when the first look was.
+        // Again and again, since the time of the first look is unknown.
         text.push_str(line);
         write_file(&path, &text);
         is(&env, &["NobleLion done"])

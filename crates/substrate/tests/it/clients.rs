@@ -1,4 +1,4 @@
-//! What the hook knows by heart about clients is what `clients` says about them.
+//! What the hook has built in about clients matches what `clients` says about them.
 
 use substrate_clients::ALL;
 use substrate_core::verdict::Permission;

@@ -149,7 +149,7 @@ fn durations_and_sizes_are_printed_as_people_write_them() {
 }
 
 #[test]
-fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
+fn an_agent_with_unread_mail_is_deleted_only_after_confirmation() {
     let env = TestEnv::new();
     let begin = |session: &str, agent: &str| {
         let start =

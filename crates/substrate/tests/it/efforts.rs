@@ -117,7 +117,7 @@ fn hook_of(env: &TestEnv, session: &str, event: &str, more: &Value) -> String {
 }
 
 #[test]
-fn a_skill_is_run_and_whoever_comes_next_takes_its_effort() {
+fn a_skill_is_run_and_the_next_session_takes_its_effort() {
     let env = house();
     let used = |name: &str, prompt: &str| {
         let more = json!({"command_name": name, "expansion_type": "slash_command", "command_args": "",

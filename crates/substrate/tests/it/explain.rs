@@ -33,7 +33,7 @@ fn explaining_tells_who_wished_what_and_changes_nothing() {
     assert!(journal(&env).is_empty(), "nothing was recorded");
 }
 
-/// Every payload that was captured from the real client, with everything on.
+/// Every payload that was captured from the real client, with every feature on.
 #[test]
 fn a_person_reads_it_on_one_screen() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! What a person sees of agents that are at work, with real processes.
+//! What a person sees of working agents, with real processes.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl<'a> Agent<'a> {
         agent
     }
 
-    /// The same, of which nobody has heard yet.
+    /// The same, for an agent that is still unknown.
     pub(crate) fn quiet(
         env: &'a TestEnv,
         session: &str,
@@ -66,12 +66,12 @@ impl<'a> Agent<'a> {
         Running::start(command, format!("{payload}\n").into_bytes())
     }
 
-    /// The client's own file says what the session does, as the real one writes it.
+    /// Writes the client's own session file, in the real client's format.
     pub(crate) fn shows(&self, status: &str, waiting_for: Option<&str>) {
         self.shows_as(&began(self.client.pid()), status, waiting_for);
     }
 
-    /// The same, by a process that began then.
+    /// The same, for a process with that start time.
     pub(crate) fn shows_as(&self, began: &str, status: &str, waiting_for: Option<&str>) {
         let pid = self.client.pid();
         let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
@@ -101,13 +101,13 @@ impl<'a> Agent<'a> {
         );
     }
 
-    /// As after `kill -9`: the client says nothing any more.
+    /// As after `kill -9`: the client falls silent.
     pub(crate) fn dies(&self) {
         signal(self.env, "-KILL", self.client.pid());
     }
 }
 
-/// When a process began, as the client writes it.
+/// When a process started, as the client writes it.
 fn began(pid: u32) -> String {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned()

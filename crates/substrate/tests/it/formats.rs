@@ -133,12 +133,12 @@ const COMMANDS: &[(&str, i32)] = &[
     ("uninstall --yes --delete-data", 0),
 ];
 
-/// What can't be walked over, and why.
+/// Commands that are left out, and why.
 const OTHERS: &[(&str, &str)] = &[
     ("daemon run", "it stays in the foreground, and prints nothing"),
     ("run", "its output is the client's own"),
     ("journal tail", "it goes on; an object a line is shown elsewhere"),
-    ("supervise wait", "it waits for a client to be started anew"),
+    ("supervise wait", "it waits for a client to be restarted"),
     ("tmux on", "a tmux server is needed"),
     ("tmux off", "a tmux server is needed"),
     ("tmux status", "a tmux server is needed"),
@@ -215,7 +215,7 @@ fn no_command_is_forgotten() {
     }
 }
 
-/// What a program is told is the same as what a person is told.
+/// A program gets the same information as a person.
 #[test]
 fn a_program_is_told_what_an_installation_would_change() {
     let env = TestEnv::new();

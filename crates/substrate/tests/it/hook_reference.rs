@@ -1,4 +1,4 @@
-//! The engine's hooks, all fifteen: what each of them answers to a session with an effort, and to one without.
+//! The engine's hooks, all fifteen: what each answers to a session with an effort, and to one without.
 
 use serde_json::{Map, Value, json};
 use substrate_testkit::{Run, Running, TestEnv, bin, write_file};
@@ -74,7 +74,7 @@ fn of(told: &Value, expected: &Value) -> Value {
     fields.map(|name| (name.clone(), told[name].clone())).collect::<Map<_, _>>().into()
 }
 
-/// An event, what is particular to it, and what is answered with an effort and without.
+/// An event, its own fields, and the answers with an effort and without.
 type Row = (&'static str, Value, Value, Value);
 
 fn skill_config(env: &TestEnv) -> Value {
@@ -166,7 +166,7 @@ fn about_efforts(env: &TestEnv) -> Vec<Row> {
     ]
 }
 
-/// Who is there, and what is wanted of whom.
+/// Who is there, and what each should do.
 fn about_agents(env: &TestEnv) -> Vec<Row> {
     let task = env.project().join("tasks/login");
     let mate = json!({"agent_id": "aalice-1", "agent_type": "alice", "teammate_name": "alice", "team_name": "t"});
@@ -260,8 +260,8 @@ fn the_tenth_call_and_a_full_context_are_explained() {
     effort(&env, &["log", "nine looks"]);
     let after = explained(&env, "s1", "PreToolUse", &read);
     assert_eq!((&after["allow"], &after["heartbeatCount"]), (&json!(true), &json!(1)), "{after}");
-    let nobody = explained(&env, "s9", "PreToolUse", &read);
-    assert_eq!((&nobody["allow"], &nobody["found"]), (&json!(true), &json!(false)), "{nobody}");
+    let unknown = explained(&env, "s9", "PreToolUse", &read);
+    assert_eq!((&unknown["allow"], &unknown["found"]), (&json!(true), &json!(false)), "{unknown}");
 }
 
 #[test]

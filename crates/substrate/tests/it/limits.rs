@@ -1,4 +1,4 @@
-//! Limits of the machine: whatever is full, too long or cut off, guards still judge, and nothing passes in silence.
+//! Limits of the machine: whatever is full, too long or cut off, guards still judge, and nothing passes silently.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -32,7 +32,7 @@ fn a_payload_that_is_too_long_to_be_judged_is_asked_about() {
     assert!(says(&said, "ask"), "{said}");
 }
 
-/// A hook below a limit on the size of files, as `ulimit -f` sets it.
+/// A hook with a limit on file sizes, as `ulimit -f` sets it.
 fn limited(env: &TestEnv, blocks: u32, payload: &Value) -> String {
     let mut command = env.command("/bin/bash");
     let script = format!("ulimit -f {blocks}; exec \"$0\" claude-code PreToolUse");
@@ -45,7 +45,7 @@ fn a_limit_on_files_stops_neither_hook_nor_daemon_nor_guard() {
     let env = TestEnv::new();
     configure(&env, DENY);
     for n in 0..3 {
-        // No daemon runs at first, so this one is started below the limit.
+        // No daemon runs yet, so this one inherits the limit.
         let said = limited(&env, 0, &bash(&format!("s{n}"), "ls"));
         assert!(says(&said, "deny"), "{said}");
     }
@@ -69,7 +69,7 @@ fn a_reader_that_never_reads_holds_no_hook_forever(#[case] has_daemon: bool) {
         env.substrate(["daemon", "start"]).success();
     }
     let mut command = env.command(bin("substrate-hook"));
-    // A pipe that takes nothing more.
+    // A full pipe.
     let (_reader, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'x'; 64 << 10]).unwrap();
     command.args(["claude-code", "PreToolUse"]).stdin(Stdio::piped()).stdout(full);
@@ -83,7 +83,7 @@ fn a_reader_that_never_reads_holds_no_hook_forever(#[case] has_daemon: bool) {
 #[test]
 fn without_any_daemon_guards_refuse_and_the_model_hears_that_leases_are_off() {
     let env = TestEnv::new();
-    // A file where the state home should be.
+    // A file in the place of the state home.
     let home = env.root().join("no-home");
     substrate_testkit::write_file(&home, b"");
     let vars = [("SUBSTRATE_HOME", home.to_str().unwrap())];
@@ -117,7 +117,7 @@ fn a_hook_whose_program_is_gone_asks() {
     assert!(says(&said, "ask") && said.contains("`substrate` did not start"), "{said}");
 }
 
-/// A message that waits for the agent of the session `a`.
+/// A message that waits for the agent of session `a`.
 fn with_mail(env: &TestEnv) {
     env.hook("SessionStart", json!({"session_id": "a", "cwd": env.project(), "hook_event_name": "SessionStart", "source": "startup"})).success();
     let list = env.substrate(["agent", "list", "--all", "--format", "json"]).success();
@@ -182,7 +182,7 @@ fn mail_of_a_hook_that_was_killed_after_printing_is_told_again() {
         if leaves {
             conn.send(Kind::Leaving, [], SOON).unwrap();
         }
-        // Without that word the process was killed, and its client ignores what it printed.
+        // Without that frame the process was killed, and its client ignores its output.
         drop(conn);
         wait_until(SOON, expected, || step(&env) == expected);
     }
@@ -224,7 +224,7 @@ fn an_event_whose_caller_has_gone_changes_nothing_but_the_journal() {
     env.substrate(["daemon", "start"]).success();
     let daemon = daemon_pid(&env);
     env.hook("PreToolUse", edit(&env, "a", "f.rs")).success();
-    // The turn's end is under way when its hook is killed, and the agent goes on.
+    // The turn's end is in flight when its hook is killed, and the agent goes on.
     signal(&env, "-STOP", daemon);
     let mut command = env.command(bin("substrate-hook"));
     command.args(["claude-code", "Stop"]).stdin(Stdio::piped()).stdout(Stdio::null());

@@ -1,4 +1,4 @@
-//! The whole house: real binaries, a real daemon, a real database; and the real client.
+//! End-to-end tests: real binaries, a real daemon, a real database; and the real client.
 
 #[cfg(test)]
 mod activity;
@@ -40,6 +40,8 @@ mod hook_reference;
 mod hooks;
 #[cfg(test)]
 mod hostile_settings;
+#[cfg(test)]
+mod hosts;
 #[cfg(test)]
 mod house;
 #[cfg(test)]

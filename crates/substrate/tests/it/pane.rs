@@ -7,7 +7,7 @@ use substrate_testkit::{Run, Running, TestEnv};
 
 use crate::house::SOON;
 
-/// A shell that a person could sit at; its server is ended when dropped.
+/// A shell that a person could sit at. Its server ends when this is dropped.
 pub(crate) struct Pane<'a> {
     env: &'a TestEnv,
 }
@@ -41,7 +41,7 @@ impl<'a> Pane<'a> {
         self.tmux(&["capture-pane", "-p", "-J", "-e"]).success()
     }
 
-    /// Waits until the screen has a line that begins so.
+    /// Waits until the screen has a line that starts like this.
     #[track_caller]
     pub(crate) fn wait(&self, begins: &str) {
         let end = Instant::now() + SOON;
@@ -59,7 +59,7 @@ impl<'a> Pane<'a> {
         self.tmux(&["resize-window", "-x", columns, "-y", rows]).success();
     }
 
-    /// What tmux knows of the terminal, e.g. `alternate_on`.
+    /// What tmux knows about the terminal, e.g. `alternate_on`.
     pub(crate) fn state(&self, name: &str) -> String {
         let format = format!("#{{{name}}}");
         self.tmux(&["display-message", "-p", &format]).success().trim().to_owned()

@@ -1,4 +1,4 @@
-//! The real client after an installation, and after it is taken out.
+//! The real client after an installation, and after an uninstall.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -15,8 +15,8 @@ fn script() -> Script {
     ])
 }
 
-/// The journal's words, in which every usual event is there once. The client ends without waiting long for the hooks of its
-/// end, so on a busy machine these may be late, and a late event is noted and does nothing.
+/// The journal's words, with every usual event once. The client exits without waiting long for its last hooks. On a
+/// busy machine these may be late, and a late event is recorded and does nothing.
 fn each_once(env: &TestEnv) -> Vec<String> {
     let all = journal(env);
     let (late, acted): (Vec<_>, Vec<_>) = all.into_iter().partition(|entry| entry["why"] == "late");
@@ -133,7 +133,7 @@ fn sent(model: &ModelServer) -> Vec<String> {
     out
 }
 
-/// What a quiet session costs everybody who has us installed: mostly the line of the skill list.
+/// What a quiet session costs every user who has us installed: mostly the line in the skill list.
 #[test]
 fn a_quiet_session_gets_at_most_350_characters_from_us() {
     let env = TestEnv::new();

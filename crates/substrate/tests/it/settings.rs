@@ -1,4 +1,4 @@
-//! Settings are layered, and picked up while everything runs.
+//! Settings are layered, and changes apply while everything runs.
 
 use substrate_testkit::{TestEnv, wait_until, write_file};
 

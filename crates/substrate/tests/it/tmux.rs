@@ -1,4 +1,4 @@
-//! The colours of a real tmux server: read back for each status, and given back in the end.
+//! The colours of a real tmux server: checked for each status, and restored in the end.
 
 use serde_json::json;
 use substrate_testkit::{Running, TestEnv, wait_until};
@@ -85,7 +85,7 @@ impl Drop for Tmux<'_> {
     }
 }
 
-/// Whether it comes true soon.
+/// Whether it becomes true soon.
 fn soon(mut holds: impl FnMut() -> bool) -> bool {
     let begun = std::time::Instant::now();
     while begun.elapsed() < SOON {
@@ -120,7 +120,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     let on = env.substrate_with(["tmux", "on"], &inside).success();
     assert!(on.contains("agents are in 1 pane of it"), "{on}");
     tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=#10263a"]);
-    // The tab of the window that one looks at has its own style, which need not hide the colour.
+    // The current window's tab has a style of its own, which must not hide the colour.
     let current = ["show-options", "-wqv", "-t", "%0", "window-status-current-style"];
     assert_eq!(tmux.run(&current), "bold,bg=#10263a");
     lion.bash("PreToolUse", "make");
@@ -186,7 +186,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
 }
 
 #[test]
-fn a_pane_that_somebody_turns_to_is_checked() {
+fn a_pane_that_a_person_turns_to_is_checked() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
     let tmux = Tmux::start(&env, "inner", "sleep 600");
@@ -197,18 +197,18 @@ fn a_pane_that_somebody_turns_to_is_checked() {
     env.substrate_with(["tmux", "on"], &[("TMUX", &var)]).success();
     lion.event("UserPromptSubmit", json!({"prompt": "go"}));
     lion.event("Stop", json!({"stop_hook_active": false}));
-    // Nobody is attached: nobody looks.
+    // No one is attached, so no one looks.
     tmux.run(&["select-window", "-t", ":1"]);
     tmux.run(&["select-window", "-t", ":0"]);
     let attach = format!("TMUX= TMUX_TMPDIR={} tmux -L inner attach", env.root().display());
     let _screen = Tmux::start(&env, "outer", &attach);
-    wait_until(SOON, "somebody who looks", || {
+    wait_until(SOON, "a person who looks", || {
         tmux.run(&["display-message", "-p", "#{session_attached}"]) == "1"
     });
     assert_eq!(fleet(&env), ["NobleLion done"]);
     tmux.run(&["select-window", "-t", ":1"]);
     wait_until(SOON, "the look", || fleet(&env) == ["NobleLion checked"]);
-    // A server that was started anew shows nothing, and is not said to.
+    // A restarted server shows nothing, and is not reported to.
     tmux.run(&["set-option", "-gu", "@substrate_on"]);
     let status = env.substrate_with(["tmux", "status"], &[("TMUX", &var)]).success();
     assert!(status.starts_with("Colours were on for a tmux server that has ended"), "{status}");
@@ -230,8 +230,8 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     lion.bash("PreToolUse", "make");
     shows("working    NobleLion");
     let screen = tmux.run(&["capture-pane", "-p"]);
-    assert!(!screen.contains("Nobody") && !screen.contains("idle "), "{screen}");
-    // What needs a person stays in sight, also where not everything fits.
+    assert!(!screen.contains("No agents") && !screen.contains("idle "), "{screen}");
+    // What needs a person stays visible, even if not everything fits.
     for n in 2..9 {
         let name = format!("Otter{n}");
         let otter = Agent::begin(&env, &format!("s{n}"), &name, &[]);

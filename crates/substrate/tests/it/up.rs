@@ -1,4 +1,4 @@
-//! `substrate up`: with a person, without one, and what it exits with.
+//! `substrate up`: with a person, without one, and its exit codes.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -33,7 +33,7 @@ fn in_a_terminal_up_asks() {
     assert!(settings.exists(), "{told}");
 }
 
-/// Where no client is, there is nothing to register hooks with, and nothing is wrong.
+/// Without a client there is nothing to register hooks with, and nothing is wrong.
 #[test]
 fn without_a_client_up_and_doctor_find_nothing_wrong() {
     let env = TestEnv::new();
@@ -51,7 +51,7 @@ fn without_a_client_up_and_doctor_find_nothing_wrong() {
     let doctor = env.substrate_with(["doctor"], &vars);
     assert!(doctor.stdout.contains("  note  the hooks are not registered"), "{doctor}");
     assert_eq!(doctor.status, Some(0), "{doctor}");
-    // A client that is there changes that.
+    // An installed client changes that.
     let claude = folder.join("claude");
     write_file(&claude, "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
     std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();

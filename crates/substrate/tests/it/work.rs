@@ -49,7 +49,7 @@ fn a_waiting_claimant_gets_work_when_it_comes() {
     let mut command = env.command(substrate_testkit::bin("substrate"));
     command.args(["work", "claim", "--wait", "10s", "--session-id", "s1"]);
     let waiting = substrate_testkit::Running::start(command, Vec::new());
-    substrate_testkit::wait_until(crate::house::SOON, "somebody who waits", || {
+    substrate_testkit::wait_until(crate::house::SOON, "a waiting session", || {
         let status = env.substrate(["daemon", "status", "--format", "json"]).success();
         serde_json::from_str::<Value>(&status).unwrap()["n_waiting"] == 1
     });

@@ -104,7 +104,7 @@ const DIALECT: Dialect = Dialect {
     resume: |session| format!("acorn resume {session}"),
 };
 
-/// `acorn resume THREAD …` begins anew as `acorn …`.
+/// `acorn resume THREAD …` starts over as `acorn …`.
 fn without_conversation(line: &[std::ffi::OsString]) -> Vec<std::ffi::OsString> {
     match line {
         [program, resume, _, rest @ ..] if program == "acorn" && resume == "resume" => {

@@ -87,7 +87,7 @@ fn registered(text: &str) -> Result<Vec<Registered>, SettingsError> {
         .collect())
 }
 
-/// A line that is no table, key or comment.
+/// A line that is not a table, a key or a comment.
 fn findings(text: &str) -> Vec<Finding> {
     let is_odd = |line: &str| {
         let line = line.trim();

@@ -1,4 +1,4 @@
-//! Every client keeps to the contract, and so does one that does not exist.
+//! Every client keeps the contract, and so does the invented one.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ fn files(client: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
     out
 }
 
-/// A client's folder has `samples/EVENT[.variant].json`, and `install/corpus/`: `refused-…` is broken, `ours-…` has entries of
-/// ours already.
+/// A client's folder has `samples/EVENT[.variant].json`, and `install/corpus/`: `refused-…` is broken, `ours-…` already
+/// has entries of ours.
 #[test]
 fn every_client_keeps_to_the_contract() {
     for client in substrate_clients::ALL {

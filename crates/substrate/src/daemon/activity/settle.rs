@@ -1,25 +1,25 @@
-//! What has lasted. Between two turns a client shows for a moment that it is idle, and two clients may have one session
-//! open: only what all of them show for half a second counts, and it is told once.
+//! Debouncing. Between two turns a client looks idle for a moment, and two clients may have one session open. Only a
+//! state that all of them show for half a second counts, and it is reported once.
 
 use std::collections::{HashMap, HashSet};
 
 use substrate_clients::SessionFile;
 use substrate_core::{Activity, SafeId, Timestamp};
 
-/// How long something has to be shown. Measured: what is not meant lasts up to 0.3 s.
+/// How long a state has to last. Measured: transient ones last up to 0.3 s.
 const LASTS_US: u64 = 500_000;
 
 /// The sessions of one folder.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    /// By process.
+    /// By pid.
     files: HashMap<u32, SessionFile>,
     shown: HashMap<SafeId, Shown>,
-    /// Those of which something was shown that was not told.
+    /// Sessions with a state that was not reported yet.
     open: HashSet<SafeId>,
 }
 
-/// What a session shows.
+/// The state that a session shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) session: SafeId,
@@ -28,23 +28,23 @@ pub(super) struct Shown {
     pub(super) now: Activity,
     /// By the client's clock.
     pub(super) since: Timestamp,
-    /// When it was first seen, by ours.
+    /// When we first saw it, by our clock.
     seen_us: u64,
 }
 
 impl Sessions {
-    /// A process has this file now.
+    /// This process has a file now.
     pub(super) fn saw(&mut self, file: SessionFile, now_us: u64) {
         let (pid, session) = (file.pid, file.session.clone());
         let before = self.files.insert(pid, file).map(|before| before.session);
-        // `/clear` goes on with another session in the same file.
+        // After `/clear` the same file describes another session.
         for session in before.into_iter().chain([session]) {
             self.look_at(&session, now_us);
         }
     }
 
-    /// A process has no file any more. What the others show of its session is true of the whole since then, however long
-    /// they have shown it.
+    /// This process's file is gone. From now on the other files of its session decide, however long they have shown what
+    /// they show.
     pub(super) fn lost(&mut self, pid: u32, now_us: u64, at: Timestamp) {
         if let Some(lost) = self.files.remove(&pid) {
             for file in self.files.values_mut().filter(|file| file.session == lost.session) {
@@ -54,7 +54,7 @@ impl Sessions {
         }
     }
 
-    /// Processes that have a session open beside others and show more than these: if one of them is killed, no file says it.
+    /// Processes that share a session and show more than the others. If one of them is killed, no file changes.
     pub(super) fn to_look_after(&self) -> Vec<u32> {
         let mut known = HashSet::new();
         let sessions = self.files.values().map(|file| &file.session);
@@ -64,7 +64,7 @@ impl Sessions {
         shown.filter(|shown| rank(shown.now) > 0).map(|shown| shown.pid).collect()
     }
 
-    /// Whether a process has a file.
+    /// Whether this process has a file.
     pub(super) fn has(&self, pid: u32) -> bool {
         self.files.contains_key(&pid)
     }
@@ -73,7 +73,8 @@ impl Sessions {
         self.files.keys().copied().collect()
     }
 
-    /// What has lasted and was not told yet. A file outlives a process that was killed, so each is looked at once more.
+    /// The states that have lasted and were not reported yet. A killed process leaves its file behind, so each process
+    /// is checked once more.
     pub(super) fn settled(
         &mut self,
         now_us: u64,
@@ -90,7 +91,7 @@ impl Sessions {
         }
         let mut out = Vec::new();
         for session in due {
-            // With a process that is gone, what is shown may be something new.
+            // Without the process that is gone, the session may show something new.
             if self.due(&session).is_some_and(|due| due <= now_us) {
                 self.open.remove(&session);
                 out.extend(self.shown.get(&session).cloned());
@@ -99,7 +100,7 @@ impl Sessions {
         out
     }
 
-    /// When something will have lasted.
+    /// When the next state will have lasted long enough.
     pub(super) fn next_us(&self) -> Option<u64> {
         self.open.iter().filter_map(|session| self.due(session)).min()
     }
@@ -108,7 +109,7 @@ impl Sessions {
         Some(self.shown.get(session)?.seen_us + LASTS_US)
     }
 
-    /// What all processes of a session show together: the strongest.
+    /// What all processes of a session show together: the strongest state wins.
     fn look_at(&mut self, session: &SafeId, now_us: u64) {
         let files = self.files.values().filter(|file| file.session == *session);
         let shown = files.filter_map(|file| Some((file, file.activity?)));
@@ -185,8 +186,8 @@ mod tests {
         }
     }
 
-    /// Steps like `0 10 s1 idle` (time in ms, process, session, what it shows; `gone`: its file is removed, `killed`: it
-    /// is not) lead to what is told, like `500 s1 idle`. Time is looked at every 50 ms.
+    /// Steps like `0 10 s1 idle` (time in ms, pid, session, state) lead to reports like `500 s1 idle`. `gone` removes
+    /// the file, `killed` leaves it. The test checks every 50 ms.
     fn told(steps: &[&str]) -> Vec<String> {
         let mut sessions = Sessions::default();
         let (mut out, mut killed) = (Vec::new(), Vec::new());
@@ -206,7 +207,7 @@ mod tests {
             }
             let is_due = sessions.next_us().is_some_and(|due| due <= now * 1_000);
             let settled = sessions.settled(now * 1_000, at, |pid, _| !killed.contains(&pid));
-            assert!(settled.is_empty() || is_due, "nothing is told that nobody would wake for");
+            assert!(settled.is_empty() || is_due, "nothing is reported without a wake-up");
             for one in settled {
                 out.push(format!("{now} {} {}", one.session, word(one.now)));
             }
@@ -229,7 +230,7 @@ mod tests {
     #[case::two_terminals_both_idle(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 shell"], &["500 s1 busy", "1500 s1 shell"])]
     #[case::the_one_that_works_is_closed(&["0 10 s1 busy", "0 11 s1 idle", "1000 10 s1 gone"], &["500 s1 busy", "1500 s1 idle"])]
     #[case::killed(&["0 10 s1 busy", "0 10 s1 killed"], &[])]
-    #[case::a_killed_one_holds_nobody_up(&["0 10 s1 busy", "0 10 s1 killed", "0 11 s1 idle"], &["1000 s1 idle"])]
+    #[case::a_killed_one_does_not_delay_others(&["0 10 s1 busy", "0 10 s1 killed", "0 11 s1 idle"], &["1000 s1 idle"])]
     fn it_is_told(#[case] steps: &[&str], #[case] expected: &[&str]) {
         let mut found = told(steps);
         found.sort_by_key(|line| (line.len(), line.clone()));

@@ -1,7 +1,7 @@
-//! `substrate __hook WHY SPENT_MS EXIT REQUEST_FD`: the hook client found no daemon, or got no answer.
+//! `substrate __hook WHY SPENT_MS EXIT REQUEST_FD`: the hook found no daemon, or got no answer.
 //!
-//! It starts a daemon, or replaces one that is frozen, and waits for the answer. Where no daemon can run at all, it answers
-//! from the event and the settings. Whatever goes wrong, the agent goes on, and a line is left for `substrate doctor`.
+//! It starts a daemon, or replaces a frozen one, and waits for the answer. If no daemon can run at all, it answers from
+//! the event and the settings. Whatever goes wrong, the agent goes on, and a line is left for `substrate doctor`.
 
 mod last_resort;
 
@@ -19,14 +19,14 @@ use substrate_core::redact::clean;
 
 use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
-use crate::daemon::{Heard, Reach, Stay};
+use crate::daemon::{Answer, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
-use last_resort::Why;
+use last_resort::Failure;
 
-/// The word of a hook that has printed its answer, and could not say so.
+/// Says that the hook has printed its answer and could not confirm that.
 const PRINTED: &str = "printed";
 
-/// How long it may take to find somebody who hears that.
+/// How long the confirmation may take.
 const NOTED: Duration = Duration::from_secs(10);
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
@@ -36,7 +36,7 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
     let env = Env::of_this_process();
     let body = read_request(number(3)).unwrap_or_default();
     let Some(request) = HookRequest::read(&body) else {
-        // Which call it was is in the request, so nothing can be asked about it.
+        // The request would say which call it was, so the person can't be asked about it.
         trace(Home::find(&env).ok().as_ref(), "the hook's request could not be read");
         out::print(
             b"",
@@ -45,25 +45,25 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
         return ExitCode::from(exit);
     };
     if why == PRINTED {
-        // The client waits for the exit code of what was printed.
+        // The client waits for the exit code that goes with the printed answer.
         let _told_again = Home::find(&env).and_then(|home| note_printed(&env, &home, &request));
         return ExitCode::from(exit);
     }
     let spent = Duration::from_millis(u64::from(number(1)));
-    // A panic must not become an exit code, and no call passes because of one.
+    // A panic must neither become an exit code nor let a call pass.
     let ran = catch_unwind(AssertUnwindSafe(|| answer(&env, &request, spent)));
     ExitCode::from(ran.unwrap_or_else(|_| last_resort::unjudged_answer(&request)))
 }
 
-/// Answers the client. The exit code.
+/// Answers the client. Returns the exit code.
 fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     let home = match Home::find(env) {
         Ok(home) => home,
-        Err(error) => return last_resort::answer(None, request, &Why::NoDaemon(error)),
+        Err(error) => return last_resort::answer(None, request, &Failure::NoDaemon(error)),
     };
     let is_waiting = request.waited_ms > 0;
     if is_waiting && !home.root().is_dir() {
-        // It was taken away while we waited; whoever did that wants it to be gone.
+        // The home was removed while we waited. Don't create it again.
         return 0;
     }
     let deadline = Duration::from_millis(u64::from(request.deadline_ms));
@@ -73,26 +73,26 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
     match ask(&mut reach, request) {
         Ok(Some(exit)) => exit,
         Err(_) if stay.is_none() => 0,
-        Ok(None) => last_resort::answer(Some(&home), request, &Why::Late),
-        Err(error) => last_resort::answer(Some(&home), request, &Why::NoDaemon(error)),
+        Ok(None) => last_resort::answer(Some(&home), request, &Failure::Late),
+        Err(error) => last_resort::answer(Some(&home), request, &Failure::NoDaemon(error)),
     }
 }
 
-/// Whether settings have changed. Clients that run say so also of an uninstall, which has just stopped the daemon and perhaps
-/// deleted its home: that event starts none. No feature has anything to say to it.
+/// Whether the event reports changed settings. Running clients report an uninstall like this, too, when it has just stopped
+/// the daemon and perhaps deleted its home. So this event starts no daemon. No feature answers it.
 fn tells_of_settings(request: &HookRequest<'_>) -> bool {
     last_resort::decode(&request.bytes()).event.kind == EventKind::ConfigChange
 }
 
-/// Whether the daemon that is started stays. The user's own settings decide, so no project is looked at.
+/// Whether a daemon that we start stays. The user's own settings decide, so no project is read.
 fn stay(home: &Home) -> Stay {
     let settings = SettingsFiles::new(home.config()).at(home.root());
     if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief }
 }
 
-/// Asks until there is an answer, which is printed. `None`: not in time.
+/// Asks until there is an answer, and prints it. `None`: not in time.
 fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
-    // The hook's own connection, on which the request waits already.
+    // The hook's own connection, on which the request is already waiting.
     let mut waiting = inherited();
     loop {
         let mut conn = match waiting.take() {
@@ -108,19 +108,19 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             }
         };
         match reach.hear(&mut conn) {
-            Heard::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
-            Heard::Frame(Frame::Confirm, body) => {
+            Answer::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
+            Answer::Frame(Frame::Confirm, body) => {
                 let (exit, has_printed) = printed(&body)?;
                 if has_printed && conn.send(Frame::Printed, [&request.id], NOTED).is_ok() {
-                    // Not noted in time means told again, no more.
+                    // If the confirmation fails, the model is told again. That is all.
                     let _told_again = confirm(reach, Some(conn), request);
                 }
                 return Ok(Some(exit));
             }
-            Heard::Frame(..) => return Err(unreadable()),
-            Heard::Ended | Heard::Foreign if reach.left().is_zero() => return Ok(None),
-            Heard::Ended | Heard::Foreign => {}
-            Heard::Late => return Ok(None),
+            Answer::Frame(..) => return Err(unreadable()),
+            Answer::Ended | Answer::Foreign if reach.left().is_zero() => return Ok(None),
+            Answer::Ended | Answer::Foreign => {}
+            Answer::Late => return Ok(None),
         }
     }
 }
@@ -130,7 +130,7 @@ fn printed(body: &[u8]) -> Result<(u8, bool)> {
     Ok((reply.exit, out::printed(reply.stdout, reply.stderr)))
 }
 
-/// Waits until it was noted that the answer was printed, by the daemon that was told or by its successor.
+/// Waits until the daemon, or its successor, has recorded that the answer was printed.
 fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<'_>) -> Result<()> {
     reach.extend(NOTED);
     loop {
@@ -145,12 +145,12 @@ fn confirm(reach: &mut Reach<'_>, mut told: Option<Conn>, request: &HookRequest<
             }
         };
         match reach.hear(&mut conn) {
-            Heard::Frame(Frame::Reply, _) => {
+            Answer::Frame(Frame::Reply, _) => {
                 let _gone = conn.send(Frame::Leaving, [], NOTED);
                 return Ok(());
             }
-            Heard::Late => return Err(unreadable()),
-            Heard::Frame(..) | Heard::Ended | Heard::Foreign => {}
+            Answer::Late => return Err(unreadable()),
+            Answer::Frame(..) | Answer::Ended | Answer::Foreign => {}
         }
     }
 }
@@ -160,7 +160,7 @@ fn note_printed(env: &Env, home: &Home, request: &HookRequest<'_>) -> Result<()>
     confirm(&mut reach, inherited(), request)
 }
 
-/// The connection that the hook left on our stdin, if it did.
+/// The connection that the hook left on our stdin, if any.
 fn inherited() -> Option<Conn> {
     let stdin = rustix::stdio::stdin();
     let found = rustix::fs::fstat(stdin).ok()?;
@@ -177,7 +177,7 @@ fn read_request(fd: u32) -> Result<Vec<u8>> {
 }
 
 fn unreadable() -> AppError {
-    AppError::new(Kind::Internal, "the answer is not of our form")
+    AppError::new(Kind::Internal, "the daemon's answer is malformed")
 }
 
 /// Leaves a line for `substrate doctor`.

@@ -1,18 +1,16 @@
-//! What git says about a folder, asked so that it changes nothing, runs no program that the repository names, and takes no
-//! longer than it may.
+//! Asks git about a folder. It changes nothing, runs no program that the repository names, and has a time limit.
 
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use substrate_core::facts::GitQuestion;
 
 use crate::config::Env;
 use crate::git::{self, FILTERS, Hooks, tree};
+use crate::proc::TimedChild;
 
 #[cfg(test)]
 mod hostile;
@@ -20,16 +18,16 @@ mod hostile;
 /// How long git may take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How much of its answer is read.
+/// How much of its output is read.
 const MAX: u64 = 64 << 10;
 
-/// Its answer; `None` where git or the repository is missing, or it takes too long.
+/// Its output. `None` if git or the repository is missing, or git takes too long.
 pub(super) fn ask(dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
     answer("git", dir, what, deadline.min(Instant::now() + PATIENCE))
 }
 
 fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Option<String> {
-    let ask = Ask { program, dir: Path::new(dir), tree: tree(Path::new(dir))?, deadline };
+    let ask = GitQuery { program, dir: Path::new(dir), tree: tree(Path::new(dir))?, deadline };
     let off = match what {
         GitQuestion::Status => ask.filters()?,
         GitQuestion::Log { .. } => Vec::new(),
@@ -45,25 +43,25 @@ fn answer(program: &str, dir: &str, what: GitQuestion, deadline: Instant) -> Opt
     Some(String::from_utf8_lossy(&said.bytes[..end]).into_owned())
 }
 
-/// What git said before it ended, or before it had said too much.
-struct Said {
+/// What git printed before it ended, or before the limit.
+struct GitOutput {
     bytes: Vec<u8>,
     is_whole: bool,
     is_well: bool,
 }
 
-/// Whom to ask, and about what.
-struct Ask<'a> {
+/// One question to git.
+struct GitQuery<'a> {
     program: &'a str,
     dir: &'a Path,
-    /// The working tree, whatever the repository calls so.
+    /// The working tree, whatever the repository's settings say.
     tree: &'a Path,
     deadline: Instant,
 }
 
-impl Ask<'_> {
-    /// The settings that turn off the programs through which a status would read files. The user's own too: which files
-    /// they read, and with what settings, is up to the repository.
+impl GitQuery<'_> {
+    /// Settings that turn off the filter programs that a status would run. The user's own filters are off too: the
+    /// repository decides which files and settings they get.
     fn filters(&self) -> Option<Vec<(String, &'static str)>> {
         let words = ["config", "--name-only", "-z", "--get-regexp", FILTERS];
         let said = self.run(&words.map(str::to_owned), &[])?;
@@ -81,7 +79,7 @@ impl Ask<'_> {
     }
 
     /// Runs git with some of its settings replaced.
-    fn run(&self, words: &[String], settings: &[(String, &str)]) -> Option<Said> {
+    fn run(&self, words: &[String], settings: &[(String, &str)]) -> Option<GitOutput> {
         let mut command = git::command(self.program, &Env::of_this_process(), self.dir, Hooks::Off);
         command
             .env("GIT_WORK_TREE", self.tree)
@@ -90,26 +88,25 @@ impl Ask<'_> {
             .env("GIT_CONFIG_COUNT", settings.len().to_string())
             .args(words)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0);
+            .stderr(Stdio::null());
         for (n, (name, value)) in settings.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{n}"), name);
             command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
         }
-        let mut git = Running(command.spawn().ok()?);
-        let mut stdout = git.0.stdout.take()?;
+        let mut git = TimedChild::start(&mut command).ok()?;
+        let mut stdout = git.child().stdout.take()?;
         let (tell, told) = mpsc::channel();
-        // A thread of its own, so that a git that says nothing can be left behind.
+        // A thread of its own, so that a silent git can be abandoned.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.by_ref().take(MAX).read_to_end(&mut bytes);
-            let _nobody_waits = tell.send(read.map(|_| bytes));
+            let _abandoned = tell.send(read.map(|_| bytes));
         });
         let left = self.deadline.saturating_duration_since(Instant::now());
         let bytes = told.recv_timeout(left).ok()?.ok()?;
         let is_whole = u64::try_from(bytes.len()).is_ok_and(|len| len < MAX);
-        let is_well = is_whole && git.succeeded(self.deadline);
-        Some(Said { bytes, is_whole, is_well })
+        let is_well = is_whole && git.succeeded(self.deadline) == Some(true);
+        Some(GitOutput { bytes, is_whole, is_well })
     }
 }
 
@@ -123,35 +120,6 @@ fn words(what: GitQuestion) -> Vec<String> {
         ),
     };
     text.split(' ').map(str::to_owned).collect()
-}
-
-/// A child that does not outlive its question, nor do those that it started.
-struct Running(Child);
-
-impl Running {
-    /// Whether it ends well; it has said all, so it is about to end.
-    fn succeeded(&mut self, deadline: Instant) -> bool {
-        loop {
-            match self.0.try_wait() {
-                Ok(Some(status)) => return status.success(),
-                Ok(None) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => return false,
-            }
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Only while it is not waited for is its number its own.
-        if let Ok(None) = self.0.try_wait() {
-            let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-            let _ended_meanwhile = group.map(|group| kill_process_group(group, Signal::KILL));
-            let _reaped = self.0.wait();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,34 +1,37 @@
-//! A hook's request: stdin's bytes untouched, and what the daemon must know about the process that asks.
+//! A hook's request and its reply.
 //!
-//! A fixed part, then the arguments, the folder, the environment and stdin, one after the other. Arguments and variables
-//! end in a zero byte each, as the system keeps them, so that the hook copies nothing.
+//! The request has stdin's bytes untouched, and what the daemon must know about the asking process: a fixed part, then
+//! the arguments, the folder, the environment and stdin. Arguments and variables each end in a zero byte, as the system
+//! stores them, so the hook copies nothing.
 
-/// The bytes before the arguments: id, deadline, flags, three lengths, and what was waited.
+use crate::frame::{put, take};
+
+/// The bytes before the arguments: id, deadline, flags, three lengths, and the time already waited.
 pub const FIXED_LEN: usize = 16 + 4 + 1 + 3 * 4 + 4;
 
-/// What a hook process was given, as it was given.
+/// What a hook process was given, unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HookRequest<'a> {
-    /// Made by the hook. It stays the same whenever the request is sent again, so that it is processed once.
+    /// Chosen by the hook. It stays the same when the request is sent again, so the request is processed once.
     pub id: [u8; 16],
     /// How long the hook waits in all, in milliseconds.
     pub deadline_ms: u32,
-    /// How long a daemon that is gone has let the hook wait already, in milliseconds.
+    /// How long an earlier daemon has kept the hook waiting already, in milliseconds.
     pub waited_ms: u32,
     /// The input was longer than a hook passes on.
     pub truncated: bool,
     /// It was sent before, and a daemon that has ended may have processed it.
     pub repeated: bool,
-    /// Everything after the program's name (client, event, flags), a zero byte behind each.
+    /// Everything after the program's name (client, event, flags), each ended by a zero byte.
     pub args: &'a [u8],
     pub cwd: &'a [u8],
-    /// `NAME=value`, a zero byte behind each.
+    /// `NAME=value`, each ended by a zero byte.
     pub env: &'a [u8],
     pub stdin: &'a [u8],
 }
 
 impl<'a> HookRequest<'a> {
-    /// The fixed part of the body; the other parts follow as they are.
+    /// The fixed part of the body. The other parts follow unchanged.
     pub fn fixed(&self) -> [u8; FIXED_LEN] {
         let mut out = [0; FIXED_LEN];
         out[..16].copy_from_slice(&self.id);
@@ -91,6 +94,32 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == 0).map(|piece| piece.strip_suffix(&[0]).unwrap_or(piece))
 }
 
+/// What the asking process prints, and its exit code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply<'a> {
+    pub exit: u8,
+    pub stdout: &'a [u8],
+    pub stderr: &'a [u8],
+}
+
+impl<'a> Reply<'a> {
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(9 + self.stdout.len() + self.stderr.len());
+        out.push(self.exit);
+        put(&mut out, self.stdout);
+        put(&mut out, self.stderr);
+        out
+    }
+
+    /// `None`: the body is not a reply.
+    pub fn read(body: &'a [u8]) -> Option<Self> {
+        let (exit, mut rest) = body.split_first()?;
+        let stdout = take(&mut rest)?;
+        let stderr = take(&mut rest)?;
+        Some(Self { exit: *exit, stdout, stderr })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,7 +154,15 @@ mod tests {
             assert_eq!(HookRequest::read(&bytes[..len]), None, "{len} bytes");
         }
         let mut forged = bytes;
-        forged[32] = 255; // says that the environment is very long
+        forged[32] = 255; // claims a very long environment
         assert_eq!(HookRequest::read(&forged), None);
+    }
+
+    #[test]
+    fn a_reply_reads_what_it_wrote() {
+        let reply = Reply { exit: 2, stdout: b"out", stderr: b"err" };
+        assert_eq!(Reply::read(&reply.bytes()), Some(reply));
+        assert_eq!(Reply::read(b""), None);
+        assert_eq!(Reply::read(&reply.bytes()[..9]), None);
     }
 }

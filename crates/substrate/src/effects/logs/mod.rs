@@ -1,5 +1,5 @@
-//! The session logs of a project: lines are added, old sessions are removed. Everything happens below `logs/sessions/` (and
-//! `.serena/memories/`, which is only made), through no link.
+//! The session logs of a project: appends lines, and removes old sessions. Everything happens below `logs/sessions/`
+//! (and `.serena/memories/`, which is only created), and never through a link.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result, Seek as _, SeekFrom, Write as _};
@@ -14,24 +14,24 @@ use crate::inside::Folder;
 /// Where a project has its logs.
 pub(crate) const LOGS: &str = "logs/sessions";
 
-/// What a project is given at its initialization besides.
+/// The other folder that an initialized project gets.
 const MEMORIES: &str = ".serena/memories";
 
-/// A longer line is none of ours.
+/// The longest line that we write.
 const MAX_LINE: usize = 128 << 10;
-/// A file that is longer gets no more lines: something is wrong with whoever writes them.
+/// A file that is longer gets no more lines: its writer has a bug.
 const MAX_FILE: u64 = 32 << 20;
 
-/// How many sessions a rotation looks at, and how many it removes; the rest is for the next one.
+/// How many sessions a rotation examines and removes. The rest is left for the next one.
 const MAX_LOOKED: usize = 10_000;
 const MAX_REMOVED: usize = 1_000;
 /// A folder with more entries is left alone.
 const MAX_ENTRIES: usize = 10_000;
-/// How much of the end of a file is read for its last line.
+/// How much of a file's end is read to find its last line.
 const MAX_TAIL: u64 = 128 << 10;
 
-/// Adds a line, which ends in a line break, to a file below the logs. One `write` per line: the system puts each whole at the
-/// end, whoever else writes.
+/// Appends a line, including its line break, to a file below the logs. Each line is one `write`, which the system
+/// appends atomically next to other writers.
 pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
     if line.len() > MAX_LINE || !line.ends_with('\n') {
         return Err(ErrorKind::InvalidInput.into());
@@ -50,7 +50,8 @@ pub(crate) fn append(root: &str, path: &str, line: &str) -> Result<()> {
     Ok(())
 }
 
-/// Half a line, since the disk is full, would spoil the next one too: it goes, unless somebody wrote behind it.
+/// On a full disk, half a line would spoil the next one too. It is cut off again, unless another writer has appended
+/// since.
 fn take_back(file: &mut File, n: u64) -> Result<()> {
     let end = file.stream_position()?;
     if file.metadata()?.len() == end {
@@ -59,12 +60,12 @@ fn take_back(file: &mut File, n: u64) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder below the logs.
+/// Creates a folder below the logs.
 pub(crate) fn ensure(root: &str, folder: &str) -> Result<()> {
     made(root, folder).map(drop)
 }
 
-/// Makes the folders that a project is given: each that can be made, whatever became of the others.
+/// Creates a project's folders. One that fails does not stop the others.
 pub(crate) fn make_folders(root: &str) -> Result<()> {
     let memories = || -> Result<()> {
         let mut here = Folder::root(root)?;
@@ -100,8 +101,8 @@ pub(crate) fn n_agents(root: &str, session: &str) -> i64 {
     i64::try_from(count().unwrap_or(0)).unwrap_or(i64::MAX)
 }
 
-/// Removes the sessions to which nothing was added since then; how many. A folder with anything in it that is not of our
-/// making stays, all of it.
+/// Removes the sessions that got nothing since then, and returns how many. A folder with any foreign file stays, all of
+/// it.
 pub(crate) fn rotate(root: &str, before: Timestamp) -> Result<usize> {
     let logs = match there(root, "") {
         Ok(logs) => logs,
@@ -116,7 +117,7 @@ pub(crate) fn rotate(root: &str, before: Timestamp) -> Result<usize> {
         }
         let Ok(folder) = logs.below(&session) else { continue };
         let Some(agents) = old(&folder, found.changed_ms, before) else { continue };
-        // Whoever adds something meanwhile makes a folder anew, or keeps this one from being empty.
+        // A writer that appends meanwhile creates the folder again, or keeps it from being empty.
         if remove(&folder, &agents).and_then(|()| logs.remove_folder(&session)).is_ok() {
             n += 1;
         }
@@ -127,10 +128,10 @@ pub(crate) fn rotate(root: &str, before: Timestamp) -> Result<usize> {
     Ok(n)
 }
 
-/// The subagents of a session that is old and has nothing but our files. `None`: it stays.
+/// The subagents of an old session that has nothing but our files. `None`: it stays.
 fn old(session: &Folder, changed_ms: i64, before: Timestamp) -> Option<Vec<String>> {
     let mut agents = Vec::new();
-    // An empty folder is as old as itself; the time of any other says only when a file in it was made.
+    // An empty folder's own time counts. For others it only says when an entry was created.
     let mut newest = changed_ms;
     let names = session.names(MAX_ENTRIES).ok().filter(|names| names.len() < MAX_ENTRIES)?;
     for name in names {
@@ -146,7 +147,7 @@ fn old(session: &Folder, changed_ms: i64, before: Timestamp) -> Option<Vec<Strin
     (newest < before.0).then_some(agents)
 }
 
-/// When a subagent's newest file was written. `None`: something else is there.
+/// When a subagent's newest file was written. `None`: it has a foreign file.
 fn newest_of_agent(agent: &Folder) -> Option<i64> {
     let mut newest = 0;
     for name in agent.names(AGENT_FILES.len() + 1).ok()? {
@@ -178,7 +179,7 @@ fn remove_files(folder: &Folder, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A folder below the logs, made if it is not there.
+/// A folder below the logs, created if necessary.
 fn made(root: &str, folder: &str) -> Result<Folder> {
     let mut here = all(root)?;
     for name in folder.split('/') {
@@ -187,7 +188,7 @@ fn made(root: &str, folder: &str) -> Result<Folder> {
     Ok(here)
 }
 
-/// The folder of all logs. Where we make it, it is nothing that is committed.
+/// The folder of all logs. If we create it, git ignores it.
 fn all(root: &str) -> Result<Folder> {
     let mut here = Folder::root(root)?;
     let mut is_new = false;
@@ -203,7 +204,7 @@ fn all(root: &str) -> Result<Folder> {
     Ok(here)
 }
 
-/// A folder below the logs, if it is there.
+/// A folder below the logs, if it exists.
 fn there(root: &str, folder: &str) -> Result<Folder> {
     let mut here = Folder::root(root)?;
     for name in LOGS.split('/').chain(folder.split('/').filter(|name| !name.is_empty())) {

@@ -1,9 +1,11 @@
-//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools. Tests, comments and
-//! documents may name them, and so may what is listed here with a reason.
+//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools. Tests,
+//! comments, documents and the exceptions below may name them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+
+use super::{files as files_below, name_of, text as read};
 
 /// Where clients are described: a folder each.
 const CLIENTS: &str = "crates/clients/src";
@@ -28,16 +30,15 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/substrate/src/cli/examples.rs", "examples in help"),
 ];
 
-/// Every place that names a client or a tool of one, and every exception that is not needed.
-pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
+/// Every place that names a client or one of its tools, and every unneeded exception.
+pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let words = Words::of(root)?;
-    let mut files = Vec::new();
-    rust_files(&root.join("crates"), &mut files)?;
+    let files = files_below(&root.join("crates"), &["rs"])?;
     let mut out = Vec::new();
     let mut used: Vec<&str> = Vec::new();
     let tests = test_modules(&files)?;
     for file in &files {
-        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        let name = name_of(root, file);
         let is_exempt = FOR_TESTS.iter().any(|folder| name.starts_with(&format!("{folder}/")))
             || name.contains("/tests/")
             || name.ends_with("/tests.rs")
@@ -50,11 +51,13 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
         }
     }
     let unused = ALLOWED.iter().filter(|(name, _)| !used.contains(name));
-    out.extend(unused.map(|(name, _)| format!("{name}: may name a client, and names none")));
+    out.extend(
+        unused.map(|(name, _)| format!("{name}: is allowed to name a client, but names none")),
+    );
     Ok(out)
 }
 
-/// What must not be named.
+/// The words to look for.
 struct Words {
     clients: Vec<String>,
     tools: Vec<String>,
@@ -70,7 +73,7 @@ impl Words {
             if path.is_dir() {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 clients.push(name.split('_').next().unwrap_or_default().to_owned());
-                rust_files(&path, &mut files)?;
+                files.extend(files_below(&path, &["rs"])?);
             }
         }
         let mut tools = Vec::new();
@@ -121,7 +124,7 @@ fn code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
-/// The files and folders of modules that are there for tests alone.
+/// The files and folders of modules that only serve tests.
 fn test_modules(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for file in files {
@@ -141,22 +144,6 @@ fn test_modules(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(out)
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("`{}`", path.display()))
-}
-
-fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            rust_files(&path, out)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            out.push(path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
