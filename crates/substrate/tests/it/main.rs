@@ -13,6 +13,8 @@ mod custom_hooks;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod efforts;
