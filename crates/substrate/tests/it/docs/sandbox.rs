@@ -143,7 +143,7 @@ impl Sandbox {
         let programs = programs.parent().expect("a program is in a folder");
         let paths = [
             (self.env.state(), "~/.subtrate"),
-            (self.env.project(), "~/app"),
+            (self.env.project(), "~/project"),
             (self.env.home(), "~"),
             (programs.to_path_buf(), "~/.local/bin"),
         ];
