@@ -6,7 +6,10 @@ pub(super) fn is_shown(shown: &[&str], printed: &str) -> bool {
     let shown: Vec<String> = shown.iter().map(|line| steady(line)).collect();
     let printed: Vec<String> = printed.lines().map(steady).collect();
     let is_said = |line: &&String| !line.is_empty();
-    lines_fit(&shown.iter().filter(is_said).collect::<Vec<_>>(), &printed.iter().filter(is_said).collect::<Vec<_>>())
+    lines_fit(
+        &shown.iter().filter(is_said).collect::<Vec<_>>(),
+        &printed.iter().filter(is_said).collect::<Vec<_>>(),
+    )
 }
 
 fn lines_fit(shown: &[&String], printed: &[&String]) -> bool {
@@ -34,6 +37,7 @@ fn steady(line: &str) -> String {
 }
 
 fn steady_word(word: &str) -> String {
+    let word = &without_dates(word);
     let is_inside = |c: char| c.is_alphanumeric();
     let (Some(begin), Some(last)) = (word.find(is_inside), word.rfind(is_inside)) else {
         return word.to_owned();
@@ -46,7 +50,21 @@ fn steady_word(word: &str) -> String {
     }
 }
 
-/// `2026-11-17`, `11-17`, `06:53:10`.
+/// Dates are also in the names of files: `reviewer/2026-11-17.md`.
+fn without_dates(word: &str) -> String {
+    let is_date = |text: &str| {
+        let fits = |(at, byte): (usize, u8)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        text.len() == 10 && text.bytes().enumerate().all(fits)
+    };
+    let starts = word.char_indices().map(|(at, _)| at);
+    let date = starts.into_iter().find(|at| word.get(*at..at + 10).is_some_and(is_date));
+    date.map_or_else(|| word.to_owned(), |at| format!("{}·{}", &word[..at], &word[at + 10..]))
+}
+
+/// `11-17`, `06:53:10`.
 fn is_clock(core: &str) -> bool {
     core.contains([':', '-']) && core.chars().all(|c| c.is_ascii_digit() || ":-.".contains(c))
 }
@@ -77,6 +95,7 @@ fn what_differs_from_run_to_run_counts_for_nothing() {
         ("…\nend", "x\ny\nend"),
         ("send --body … now", "send --body \"x\" now"),
         ("session 0198f3a2-11", "session 0198aaaa-22"),
+        ("`tasks/2026-11-17-fix/1.md`", "`tasks/2027-01-02-fix/1.md`"),
     ];
     for (shown, printed) in same {
         assert!(is_shown(&shown.lines().collect::<Vec<_>>(), printed), "{shown} / {printed}");

@@ -161,7 +161,9 @@ impl Sandbox {
         match words[..] {
             ["substrate", ref rest @ ..] => self.check_own(line, rest),
             ["make", target] => has_line(line, "Makefile", &format!("{target}:")),
-            ["cargo", "xtask", name, ..] => has_line(line, "xtask/src/main.rs", &format!("  {name} ")),
+            ["cargo", "xtask", name, ..] => {
+                has_line(line, "xtask/src/main.rs", &format!("  {name} "))
+            }
             ["cargo", "nextest", ..] => Ok(()),
             [name, ..] if OTHERS.contains(&name) => Ok(()),
             _ => Err(format!("`{line}` is not a command that the test knows")),
@@ -174,9 +176,9 @@ impl Sandbox {
         };
         let names: Vec<&str> = rest.iter().take_while(is_name).copied().collect();
         let mut known = self.help.borrow_mut();
-        let help = known.entry(names.join(" ")).or_insert_with(|| {
-            self.env.substrate(names.iter().copied().chain(["--help"]))
-        });
+        let help = known
+            .entry(names.join(" "))
+            .or_insert_with(|| self.env.substrate(names.iter().copied().chain(["--help"])));
         if help.status != Some(0) {
             return Err(format!("`{line}`: {}", help.stderr));
         }
@@ -202,7 +204,9 @@ fn has_line(line: &str, file: &str, beginning: &str) -> Result<(), String> {
 #[test]
 fn what_does_not_exist_is_found() {
     let sandbox = Sandbox::new();
-    for line in ["substrate hooks install --profile locks", "make run", "substrate run -- claude -x"] {
+    for line in
+        ["substrate hooks install --profile locks", "make run", "substrate run -- claude -x"]
+    {
         assert_eq!(sandbox.check(line), Ok(()));
     }
     for line in [
