@@ -16,6 +16,7 @@ mod custom_hooks;
 mod daemon;
 #[cfg(test)]
 mod demo;
+mod docs;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
