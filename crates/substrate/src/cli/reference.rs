@@ -112,7 +112,8 @@ fn commands(out: &mut String, root: &Command) {
     );
     let is_plumbing = |place: &&Place| {
         let name = place.path[0];
-        place.elsewhere.is_none() && layout::is_hidden(&[name]) && !name.starts_with("__")
+        let is_hidden = layout::is_hidden(&[name]) || layout::is_hidden(place.path);
+        place.elsewhere.is_none() && is_hidden && !name.starts_with("__")
     };
     for place in layout::places().iter().filter(is_plumbing) {
         let found = place.path.iter().try_fold(root, |at, name| at.find_subcommand(name));

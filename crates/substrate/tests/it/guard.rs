@@ -45,7 +45,7 @@ fn mode(path: &Path) -> u32 {
 fn it_comes_and_goes_and_twice_is_once() {
     let env = repository();
     let said = |args: &[&str]| env.substrate([&["locks", "guard"], args].concat()).success();
-    assert!(said(&["status"]).starts_with("not installed, and no other"));
+    assert!(said(&["status"]).starts_with("not installed, and there is no other"));
     assert!(said(&["install"]).starts_with("installed: "));
     let written = bytes(&hook(&env));
     assert_eq!(mode(&hook(&env)), 0o755);

@@ -343,7 +343,7 @@ fn a_foreign_library_keeps_our_scripts_away() {
     write_file(&library, b"# mine\n");
     write_file(&mine, b"# calls substrate-hook\n");
     let run = env.substrate(["hooks", "install", "--scripts"]).code(0);
-    let line = "remind-reflect.sh: not written, since `lib/hook-utils.sh` beside it is not ours";
+    let line = "remind-reflect.sh: not written, because `lib/hook-utils.sh` beside it is not ours";
     assert!(run.stderr.contains(line), "{run}");
     assert!(run.stderr.contains("inject-context.sh: it is not ours"), "{run}");
     assert!(!env.config().join("hooks/scripts/remind-reflect.sh").exists());

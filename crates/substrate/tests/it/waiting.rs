@@ -264,7 +264,7 @@ fn what_could_not_be_printed_was_not_delivered() {
     let inbox = "\"$0\" inbox --agent \"$1\" > /dev/full";
     command.args(["-c", inbox, &bin("substrate").display().to_string(), &name]);
     let run = Running::start(command, Vec::new()).finish(SOON).code(4);
-    assert!(run.stderr.contains("nothing counts as seen or read"), "{run:?}");
+    assert!(run.stderr.contains("nothing was marked as seen or read"), "{run:?}");
     let mut command = env.command("/bin/sh");
     command.env("CLAUDE_PID", client.running.pid().to_string()).env("CLAUDECODE", "1");
     let hook = "\"$0\" claude-code UserPromptSubmit > /dev/full";

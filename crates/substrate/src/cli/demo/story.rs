@@ -137,14 +137,16 @@ fn woken(teller: &Teller<'_>, otter: &Actor<'_>, heron: &Actor<'_>, names: &Name
     let waiter = teller.wait(otter, "is idle; its terminal is free for you")?;
     let begun = Instant::now();
     teller.shell(heron, &["send", &names.otter, "The docs are done. Please review them."])?;
-    teller.woken(waiter, begun)
+    teller.woken(waiter, begun)?;
+    teller.shell(otter, &["read", "2"])?;
+    Ok(())
 }
 
 fn fleet(teller: &Teller<'_>, heron: &Actor<'_>) -> Result<()> {
     teller.scene("7. The fleet at a glance");
     teller.tell(heron, Event::Stop, "ends its turn", stopping(false, "The docs are done."))?;
     teller.person(&["fleet"])?;
-    teller.person(&["journal", "list", "--verdict", "deny"])
+    teller.person(&["journal", "stats"])
 }
 
 /// The demo is also a test: what it promises must happen.
