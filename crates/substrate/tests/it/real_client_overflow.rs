@@ -9,8 +9,7 @@ use substrate_testkit::{
 use crate::house::{SOON, configure, journal, told};
 
 const LEFT: &str = "Goal: mend the door. Next: the hinge.";
-const GO_ON: &str =
-    "Continue effort 1 where the last session left it: `substrate effort show 1` shows where that is.";
+const GO_ON: &str = "Continue effort 1 where the last session left it: `substrate effort show 1` shows where that is.";
 
 fn bash(command: &str) -> Turn {
     Turn::tool("Bash", json!({"command": command, "description": "a step"}))
@@ -71,9 +70,15 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let (old, new): (Vec<_>, Vec<_>) =
         requests.iter().partition(|one| one.session == requests[0].session);
     let count = |text: &str| old.iter().filter(|one| one.news().contains(text)).count();
-    assert!(old[0].texts().contains("You are working on effort 1: skill `fix`"), "SUBSTRATE_EFFORT");
+    assert!(
+        old[0].texts().contains("You are working on effort 1: skill `fix`"),
+        "SUBSTRATE_EFFORT"
+    );
     assert_eq!(count("Your context is at 84 % of the point where the client compacts it"), 1);
-    assert_eq!(count("Overflow: your context is at 93 % of the point where the client compacts it"), 1);
+    assert_eq!(
+        count("Overflow: your context is at 93 % of the point where the client compacts it"),
+        1
+    );
     assert_eq!(count("Dehydrated context of effort"), 0, "not to whoever left it");
     assert!(!requests.iter().any(|one| one.texts().contains("create a detailed summary")));
 

@@ -5,7 +5,8 @@ use substrate_testkit::{TestEnv, write_file};
 
 use crate::house::{bytes, configure};
 
-const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the caller.";
+const ANSWER: &str =
+    "At the end, repeat your complete final answer: only your last message reaches the caller.";
 
 /// What holds whoever wants to stop after some work.
 fn held(env: &TestEnv, event: &str, again: bool) -> String {
