@@ -104,7 +104,7 @@ pub struct Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
     pub text: String,
-    /// Nothing of ours and nobody else's is left: an empty object, or nothing at all.
+    /// Nothing is left in the file, ours or other: an empty object, or nothing at all.
     pub is_empty: bool,
 }
 

@@ -212,7 +212,7 @@ impl Stage {
         self.run(event, true)
     }
 
-    /// The same while somebody else holds the database: nothing can be written.
+    /// The same while another process holds the database, so nothing can be written.
     pub(crate) fn happen_reading(&mut self, event: &Event) -> Outcome {
         self.run(event, false)
     }
@@ -277,7 +277,7 @@ impl Stage {
         }
     }
 
-    /// The daemon is started anew on the same database.
+    /// Restarts the daemon on the same database.
     pub(crate) fn reopen(&mut self) {
         self.writer = Writer::open(&self.folder.path().join("db"), Duration::from_secs(5)).unwrap();
     }

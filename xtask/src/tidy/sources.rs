@@ -69,11 +69,12 @@ fn reads_the_answer(name: &str, text: &str) -> Option<String> {
     is_feature.then(|| format!("{name}: reads `{reads}`; `Outcome::told` says what is in it"))
 }
 
-/// A feature's documentation is the header of its `mod.rs`: what it is for, and an example in a fenced block.
+/// A feature's documentation is the header of its `mod.rs`: what it is for, and an example under a heading of its own.
 fn header_problem(name: &str, text: &str) -> Option<String> {
-    let header: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
-    let n_fences = header.iter().filter(|line| line.trim_start().starts_with("```")).count();
-    (n_fences < 2).then(|| format!("{name}: its header (`//!`) has no example"))
+    let mut header = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let has_example = header.any(|line| line.trim() == "# Example")
+        && header.any(|line| !line.trim().is_empty());
+    (!has_example).then(|| format!("{name}: its header (`//!`) has no example"))
 }
 
 #[cfg(test)]
@@ -95,7 +96,8 @@ mod tests {
     fn a_feature_without_an_example_is_found() {
         let is_found = |text: &str| header_problem("mod.rs", text).is_some();
         assert!(is_found("//! Locks files.\n\nmod ops;\n"));
-        assert!(is_found("//! Locks files.\n\n//! ```text\n//! x\n//! ```\n"), "below the header");
+        assert!(is_found("//! Locks files.\n\n//! # Example\n//! x\n"), "below the header");
+        assert!(is_found("//! Locks files.\n//! # Example\n//!\n"), "it is empty");
         assert!(!is_found(
             "//! Locks files.\n//!\n//! # Example\n//! ```text\n//! x\n//! ```\nmod ops;\n"
         ));

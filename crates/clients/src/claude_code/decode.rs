@@ -195,7 +195,7 @@ fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
         K::DirectoryAdded => about(payload.directory, payload.source),
         K::FileChanged => about(payload.file_path, payload.event),
         K::InstructionsLoaded => about(payload.file_path, payload.load_reason),
-        // The client says only the name; where the tree goes is the answer of whoever makes it.
+        // The client gives only the name. The hook that makes the tree decides where it goes.
         K::WorktreeCreate => about(payload.name, Raw::default()),
         K::WorktreeRemove => about(payload.worktree_path, Raw::default()),
         // The actor says it all.

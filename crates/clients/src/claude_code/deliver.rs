@@ -137,7 +137,7 @@ pub(super) fn channels(event: EventKind) -> Channels {
         | K::MessageDisplay => SILENT,
         // In a terminal, exit code 2 starts a turn with the text; elsewhere nothing is wished for.
         K::Waiter => Channels { block: BlockBy::Exit, ..SILENT },
-        // Nobody listens: a file was read, or the client is about to end.
+        // The model never reads these: a file was loaded, or the client is about to end.
         K::Activity | K::ClientLeft => SILENT,
         K::Unknown | K::Malformed => SILENT,
     }

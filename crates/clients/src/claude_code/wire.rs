@@ -1,6 +1,6 @@
 //! The payload exactly as the client writes it: one object, every field perhaps absent.
 //!
-//! Values stay raw until somebody asks for them, so an 80 KB `tool_input` is skipped over, never built into a tree.
+//! Values stay raw until they are needed, so an 80 KB `tool_input` is skipped over, never built into a tree.
 //! Invariant: only text that is no JSON object fails. An unknown field, a field twice (the last one counts, as in the
 //! client's own JavaScript) and a value of an unexpected type do not: a value of the wrong type counts as absent.
 //! Skipping does not recurse, so nesting can't overflow the stack.
@@ -52,7 +52,7 @@ macro_rules! object {
     };
 }
 
-/// Fields that the client is known to send and that nobody here needs. Any other is new.
+/// Fields that the client is known to send and that we don't need. Any other field is new.
 pub(super) const UNREAD: &[&str] = &[
     "cache_ttl",
     "command_args",
@@ -157,7 +157,7 @@ object! {
     }
 }
 
-/// A value that nobody has looked into yet, or none.
+/// A value that was not parsed yet, or none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Raw<'a>(Option<&'a RawValue>);
 

@@ -97,7 +97,7 @@ fn two_refusals_of_one_call_have_one_next_step() {
 #[case::with_other_words(true, &["tasks:2", "mail:1"], false, false)]
 #[case::something_else_has_held(true, &["mail:1"], false, true)]
 #[case::a_longer_name(true, &["tasks-of-others:1"], false, true)]
-#[case::nobody_knows(true, &[], true, false)]
+#[case::unknown(true, &[], true, false)]
 fn what_holds_once_a_turn(
     #[case] again: bool,
     #[case] told: &[&str],
@@ -198,8 +198,8 @@ fn without_a_cap_the_clients_count_does_not_matter() {
 #[case::mail_is_seen_some_time(Cause::Mail, Insists::WhileItLasts, 80, false, true)]
 #[case::a_heartbeat_goes_on(Cause::Heartbeat, Insists::WhileItLasts, 80, false, true)]
 #[case::always(Cause::Tasks, Insists::Always, 80, false, true)]
-#[case::nobody_can_count(Cause::Scratchpad, Insists::WhileItLasts, 0, true, false)]
-#[case::nobody_can_count_mail(Cause::Mail, Insists::WhileItLasts, 0, true, false)]
+#[case::uncounted(Cause::Scratchpad, Insists::WhileItLasts, 0, true, false)]
+#[case::uncounted_mail(Cause::Mail, Insists::WhileItLasts, 0, true, false)]
 fn what_lasts_lets_go_in_the_end(
     #[case] cause: Cause,
     #[case] insists: Insists,

@@ -211,7 +211,7 @@ fn one_line_says_where_it_is(#[case] project: &str, #[case] place: &str) {
         ..start(&stage, StartSource::Compact, None)
     };
     let told = stage.happen(&event).verdict.context.unwrap();
-    assert!(told.contains(&format!("You are NobleLion (Substrate agent{place}). Your")), "{told}");
+    assert!(told.contains(&format!("You are NobleLion (Substrate agent{place}). The")), "{told}");
 }
 
 #[test]

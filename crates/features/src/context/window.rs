@@ -41,7 +41,7 @@ pub(super) fn by_name(model: &str) -> i64 {
     if model.to_lowercase().contains("[1m]") { LARGE } else { USUAL }
 }
 
-/// The size where nobody said it: whoever has more in use than fits has the larger one.
+/// The size, if the client did not report it. A window with more tokens than fit the usual one is the larger one.
 pub(super) fn guessed(model: &str, used: i64) -> i64 {
     if used > USUAL { LARGE } else { by_name(model) }
 }

@@ -207,7 +207,7 @@ fn an_effort_is_told_once_across_sessions_and_reminded_at_a_start() {
     let told = start(&mut stage, StartSource::Compact);
     assert!(
         told.contains(
-            "an earlier session was told: `/repo/.directives/style.md`, `/repo/AGENTS.md`"
+            "An earlier session was told these directions of the project: `/repo/.directives/style.md`, `/repo/AGENTS.md`"
         ),
         "{told}"
     );

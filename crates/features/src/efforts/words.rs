@@ -78,7 +78,7 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
         let left = match &effort.payload {
             // It was told once, to another window.
             Some(_) => format!(
-                "; what it left was told to another session (`substrate effort show {id} --dehydrated` shows it)"
+                "; what it left was told before (`substrate effort show {id} --dehydrated` shows it)"
             ),
             None => " and left no dehydrated context".to_owned(),
         };

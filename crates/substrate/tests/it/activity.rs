@@ -142,7 +142,7 @@ fn closing_one_of_two_terminals_leaves_the_other_and_its_waiters() {
 #[rstest]
 #[case::closed(true)]
 #[case::killed(false)]
-fn a_terminal_that_ends_in_its_turn_beside_an_idle_one_leaves_nobody_at_work(
+fn a_terminal_that_ends_in_its_turn_beside_an_idle_one_leaves_no_one_working(
     #[case] says_so: bool,
 ) {
     let env = home();

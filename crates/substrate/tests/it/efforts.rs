@@ -90,7 +90,7 @@ fn an_effort_from_its_beginning_to_its_end() {
     assert!(compacted.contains("> Goal: the door on the left."), "{compacted}");
     let cleared = hook(&env, "SessionStart", &json!({"source": "clear"})).success();
     assert!(
-        !cleared.contains("Goal") && cleared.contains("read `tasks/login/1_BRAINSTORM_LOG.md`"),
+        !cleared.contains("Goal") && cleared.contains("Read `tasks/login/1_BRAINSTORM_LOG.md`"),
         "{cleared}"
     );
 
@@ -208,7 +208,7 @@ fn the_status_line_says_what_the_client_says() {
     let mut command = env.command(bin("substrate"));
     command.arg("statusline");
     let odd = Running::start(command, b"not json".to_vec()).finish(SOON).code(1);
-    assert!(odd.stderr.contains("is no status of a client"), "{}", odd.stderr);
+    assert!(odd.stderr.contains("is not a client's status"), "{}", odd.stderr);
 }
 
 #[test]
@@ -245,9 +245,9 @@ fn nothing_from_outside_of_the_project_is_read_through_its_links() {
     std::fs::remove_file(&notes).unwrap();
     std::os::unix::fs::symlink(outside.join("hosts.yml"), &notes).unwrap();
     let told = glob(&env);
-    assert!(told.contains("it can't be shown") && !told.contains("PRIVATE"), "{told}");
+    assert!(told.contains("can't be shown") && !told.contains("PRIVATE"), "{told}");
     let told = hook(&env, "SessionStart", &json!({"source": "clear"})).success();
-    assert!(told.contains("it can't be shown") && !told.contains("PRIVATE"), "{told}");
+    assert!(told.contains("can't be shown") && !told.contains("PRIVATE"), "{told}");
 }
 
 #[test]

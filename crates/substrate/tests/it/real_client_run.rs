@@ -14,7 +14,7 @@ use crate::house::{SOON, configure, journal, told};
 const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non = true\n";
 
 /// What a fresh session is told at its start, once,
-const GO_ON: &str = "Continue effort 1 where that one left it";
+const GO_ON: &str = "Continue effort 1 where the last session left it";
 /// and what begins its first turn without a prompt.
 const BEGIN: &str = "Continue with effort 1 now";
 

@@ -12,7 +12,7 @@ use crate::house::{SOON, bytes, configure, signal};
 use crate::pane::Pane;
 
 /// What the hooks tell a fresh client.
-const GO_ON: &str = "Continue effort 1 where that one left it";
+const GO_ON: &str = "Continue effort 1 where the last session left it";
 
 /// No daemon, for tests that don't need it.
 const ALONE: &str = "[daemon]\nautostart = false\n";

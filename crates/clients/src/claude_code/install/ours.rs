@@ -110,7 +110,7 @@ fn is_program(command: &str) -> bool {
 }
 
 fn is_command_line(command: &str) -> bool {
-    // `my-substrate-hook claude-code` is somebody else's.
+    // `my-substrate-hook claude-code` belongs to another tool.
     let runs_us = command.match_indices(COMMAND_LINE).any(|(at, _)| {
         !command[..at].ends_with(|c: char| c.is_alphanumeric() || "-_.".contains(c))
     });

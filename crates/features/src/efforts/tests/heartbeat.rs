@@ -323,7 +323,7 @@ fn a_full_context_is_reported_once_per_level_and_window() {
     assert_eq!(told(&mut stage, 132_000), "");
     let first = told(&mut stage, 133_000);
     assert!(
-        first.contains("80 % of where")
+        first.contains("80 % of the point where")
             && first.contains("substrate effort dehydrate --body-file -"),
         "{first}"
     );

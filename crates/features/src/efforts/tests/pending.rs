@@ -103,7 +103,7 @@ fn a_payload_is_told_once_to_the_next_window() {
         let told = said(&start(&mut stage, LION, source));
         assert!(!told.contains("Goal") && !told.contains("left no"), "{told}");
         assert!(
-            told.contains("what it left was told to another session (`substrate effort show 1 --dehydrated` shows it). Read `tasks/login/1_BRAINSTORM_LOG.md`"),
+            told.contains("what it left was told before (`substrate effort show 1 --dehydrated` shows it). Read `tasks/login/1_BRAINSTORM_LOG.md`"),
             "{told}"
         );
     }

@@ -104,7 +104,7 @@ fn running_a_skill_begins_an_effort_and_says_so(#[case] way: Way) {
     let told = stage.told(&event);
     assert_eq!(
         said(&told),
-        "Effort 1 has begun: skill `mend`, phase `look`, task `tasks/2027-01-15-mend`. Log what you do, find and decide: `substrate effort log \"…\"` at least every 4 tool calls; `substrate effort finish` ends it."
+        "Effort 1 has begun: skill `mend`, phase `look`, task `tasks/2027-01-15-mend`. Log what you do, find and decide with `substrate effort log \"…\"` at least every 4 tool calls. `substrate effort finish` ends it."
     );
     assert_eq!(
         written(&stage),

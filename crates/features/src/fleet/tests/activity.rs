@@ -164,7 +164,7 @@ fn a_file_of_a_process_that_never_had_the_session_changes_nothing() {
 #[test]
 fn strangers_and_ended_sessions_are_not_revived_by_a_file() {
     let mut stage = two();
-    assert!(!shows(&mut stage, "nobody", IDLE));
+    assert!(!shows(&mut stage, "unknown", IDLE));
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     let ended = Detail::Because { word: "other".to_owned() };
     happens(&mut stage, "lion", EventKind::SessionEnd, ended);

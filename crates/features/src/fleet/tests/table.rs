@@ -156,7 +156,7 @@ fn a_dialog_is_open_until(
 
 #[rstest]
 #[case::a_reminder_says_nothing_new(was(Done), true, None)]
-#[case::nobody_has_looked(was(Done), false, Some(Attention))]
+#[case::unchecked(was(Done), false, Some(Attention))]
 #[case::a_failed_turn_stays_one(was(Error), false, None)]
 fn an_idle_notice_after(
     #[case] earlier: StatusBefore,

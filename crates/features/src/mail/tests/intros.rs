@@ -228,7 +228,7 @@ fn every_count_is_the_same() {
     let held = stage.told(&event).verdict.block.unwrap();
     assert!(held.starts_with("You have 3 unread messages:\n- From: User - \"three\""), "{held}");
     assert!(held.contains("- … and 2 more\n"), "{held}");
-    // "three" was told whole, so it is read by now; "four" comes while nobody works.
+    // "three" was told whole, so it is read by now; "four" comes while no turn runs.
     let event = stop(&stage, "otter", true);
     assert_eq!(stage.told(&event).verdict.block, None);
     send(&mut stage, &person(), "CalmOtter", "four");

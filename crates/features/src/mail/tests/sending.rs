@@ -34,7 +34,7 @@ fn a_sender_learns_when_each_recipient_will_know() {
 #[rstest]
 #[case::unknown(json!({"to": "CalmOtter,NobelLion"}), "no agent is called `NobelLion`", "did you mean `NobleLion`?")]
 #[case::hostile_name(json!({"to": "x`\n# y"}), "no agent is called `x' # y`", "`substrate agent list --all` shows who is there")]
-#[case::nobody(json!({"to": " , "}), "no recipient is named", "write `--to NobleLion`, or several: `--to A,B`")]
+#[case::no_one(json!({"to": " , "}), "no recipient is named", "write `--to NobleLion`, or several: `--to A,B`")]
 #[case::substrate(json!({"to": "Substrate"}), "Substrate itself reads no mail", "`substrate agent list` shows who does")]
 #[case::no_subject(json!({"to": "CalmOtter", "subject": " \n\u{202e} "}), "the subject is empty", "say in a few words what it is about")]
 #[case::long_subject(json!({"to": "CalmOtter", "subject": "x".repeat(201)}), "the subject has more than 200 characters", "put the rest into the body")]
@@ -140,17 +140,17 @@ fn many_lines_are_many_messages_and_each_has_its_answer() {
     let mut stage = two();
     let lines = json!({"lines": [
         {"to": "CalmOtter", "subject": "one", "body": "b"},
-        {"to": "Nobody", "subject": "two", "body": "b"},
+        {"to": "NoSuchAgent", "subject": "two", "body": "b"},
         {"to": ["CalmOtter", "NobleLion"], "subject": "three", "body": "b", "priority": "urgent"},
         {"to": "CalmOtter", "sujbect": "typo", "body": "b"},
         "no json",
-        {"to": "CalmOtter,Nobody", "subject": "half", "body": "b"},
+        {"to": "CalmOtter,NoSuchAgent", "subject": "half", "body": "b"},
     ]});
     let caller = Caller { request: "r".to_owned(), ..person() };
     let out = run(&mut stage, &caller, "send", lines.clone());
     let ok: Vec<bool> = out.json.as_array().unwrap().iter().map(|one| one["ok"] == true).collect();
     assert_eq!(ok, [true, false, true, false, false, false]);
-    assert_eq!(out.json[1]["error"], "no agent is called `Nobody`");
+    assert_eq!(out.json[1]["error"], "no agent is called `NoSuchAgent`");
     assert_eq!(out.text, "2 of 6 sent.\n");
     assert_eq!(wakes(&stage), 2);
     let again = run(&mut stage, &caller, "send", lines);

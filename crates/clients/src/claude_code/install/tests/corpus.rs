@@ -55,7 +55,7 @@ fn after_the_client_has_rewritten_the_file_only_ours_goes() {
     }
 }
 
-/// Somebody writes behind our entries, in the same containers, and we go.
+/// The user adds entries behind ours, in the same containers, and then we uninstall.
 #[test]
 fn what_others_append_after_us_stays() {
     let theirs = r#"{"hooks": [{"type": "command", "command": "theirs"}]}"#;

@@ -1,4 +1,4 @@
-//! Settings files that nobody would write: random members, duplicates and white space.
+//! Random settings files: random members, duplicates and white space.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

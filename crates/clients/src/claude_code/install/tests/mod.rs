@@ -1,7 +1,7 @@
 //! What an edit of a settings file may and may not do: over the files of `corpus/`, and over generated ones.
 //!
 //! In `corpus/`, `refused-…` must be refused, `ours-…` has entries of ours already, `blank-…` counts as no file, and
-//! everything else is somebody's file that must come back byte for byte.
+//! everything else is a user's file that must come back byte for byte.
 
 mod corpus;
 mod findings;

@@ -84,7 +84,7 @@ fn old_entries_go_and_their_neighbours_stay() {
 }
 
 #[test]
-fn an_entry_that_somebody_narrowed_is_replaced() {
+fn an_entry_that_the_user_narrowed_is_replaced() {
     let wanted = Wanted { allow: Vec::new(), ..user() };
     let narrowed =
         add("{}", &wanted).replacen("\"hooks\": [", "\"matcher\": \"Bash\", \"hooks\": [", 1);
