@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail};
 
-/// What was typed after `cargo xtask`.
+/// The words after `cargo xtask`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Args {
     rest: Vec<String>,
@@ -15,12 +15,12 @@ impl Args {
         Self { rest: std::env::args().skip(1).collect() }
     }
 
-    /// The next word that is no flag.
+    /// The next word that is not a flag.
     pub(crate) fn word(&mut self) -> Option<String> {
         if self.rest.first()?.starts_with("--") { None } else { Some(self.rest.remove(0)) }
     }
 
-    /// Whether that flag is there.
+    /// Whether that flag is given.
     pub(crate) fn flag(&mut self, name: &str) -> bool {
         let at = self.rest.iter().position(|arg| arg == name);
         at.map(|at| self.rest.remove(at)).is_some()
@@ -35,13 +35,13 @@ impl Args {
         }
         let text = self.rest.remove(at);
         let value = text.replace('_', "").parse().ok();
-        value.map(Some).with_context(|| format!("`{text}` is no value for `{name}`"))
+        value.map(Some).with_context(|| format!("`{text}` is not a value for `{name}`"))
     }
 
-    /// Nothing may be left over.
+    /// Fails if anything is left over.
     pub(crate) fn end(self) -> Result<()> {
         match self.rest.first() {
-            Some(arg) => bail!("`{arg}` is not understood; `cargo xtask` shows what is"),
+            Some(arg) => bail!("unknown argument `{arg}`; run `cargo xtask` for the list"),
             None => Ok(()),
         }
     }

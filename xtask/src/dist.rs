@@ -56,7 +56,7 @@ pub(crate) fn build() -> Result<Dist> {
     Ok(Dist { folder, is_static })
 }
 
-/// Builds the hook with its names kept, for profiles.
+/// Builds the hook with symbols, for profiles.
 pub(crate) fn build_hook_with_symbols() -> Result<PathBuf> {
     let target = target_dir()?.join("with-symbols");
     let triple = musl_target().context("the musl target is not installed")?;
@@ -111,7 +111,7 @@ fn cargo_build(target: &Path, args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Copies a program unless it is there; by renaming, since the old one may run.
+/// Copies a program unless it is there already. By renaming, since the old one may be running.
 pub(crate) fn place(from: &Path, to: &Path) -> Result<()> {
     let new = std::fs::read(from).with_context(|| format!("`{}`", from.display()))?;
     if std::fs::read(to).is_ok_and(|old| old == new) {

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the reference, written from what the program says of itself.
+//! `cargo xtask docs`: generates the reference from the program itself.
 
 use anyhow::{Context as _, Result};
 

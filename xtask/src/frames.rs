@@ -1,4 +1,4 @@
-//! Hook events over the socket, without a process each: what the hook client sends, sent from here.
+//! Hook events over the socket, without a process for each.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use ipc::{Conn, ConnError, HookRequest, Kind, Reply};
 
-/// How long an answer may take: somewhat longer than a hook waits for a starved daemon.
+/// How long an answer may take: a little longer than a hook waits for a starved daemon.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Everything of a request but its id and its payload.
+/// Everything in a request except its id and its payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// `NAME=value`, a zero byte behind each.
+    /// `NAME=value`, each ended by a zero byte.
     env: Vec<u8>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Caller {
-    /// A caller with that environment, of which only what a hook passes on is sent.
+    /// A caller with that environment. Only the variables that a hook passes on are sent.
     pub(crate) fn new(env: &[(String, String)]) -> Self {
         let entries = env.iter().map(|(name, value)| format!("{name}={value}\0").into_bytes());
         Self {
@@ -30,8 +30,7 @@ impl Caller {
         }
     }
 
-    /// The head of a request that nobody has made yet, of a hook that was started with those arguments, a zero byte
-    /// behind each.
+    /// A new request's head, of a hook that was started with those arguments, each ended by a zero byte.
     pub(crate) fn head_of(&self, args: &[u8]) -> Vec<u8> {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
@@ -52,7 +51,7 @@ impl Caller {
         self.ask_as(state, b"claude-code\0PreToolUse\0", payload)
     }
 
-    /// The same, of a hook that was started with those arguments.
+    /// The same, for a hook with those arguments.
     pub(crate) fn ask_as(
         &self,
         state: &Path,

@@ -1,11 +1,11 @@
-//! `cargo xtask fuzz TARGET`: what is read from outside, on bytes that nobody wrote, for as long as one likes.
+//! `cargo xtask fuzz TARGET`: feeds random bytes to the parsers of outside input, for as long as you like.
 
 use anyhow::{Context as _, Result};
 
 use crate::args::Args;
 use crate::{dist, proc};
 
-/// The usual time: long enough to find what is easily found.
+/// The default time: long enough to find what is easy to find.
 const SECONDS: u64 = 10;
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! What the journal really has, read from the database file.
+//! What the journal really contains, read from the database file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 pub(crate) struct Sent {
     /// Answered: must be there exactly once.
     pub(crate) answered: Vec<String>,
-    /// Sent, but no answer came: may be there, at most once.
+    /// Sent without an answer: may be there, at most once.
     pub(crate) unanswered: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Sent {
 
 /// The comparison of what was sent with what is there.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Comparison {
     pub(crate) n_rows: usize,
     pub(crate) lost: Vec<String>,
     pub(crate) doubled: Vec<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     pub(crate) n_in_process: usize,
 }
 
-impl Found {
+impl Comparison {
     pub(crate) fn is_exact(&self) -> bool {
         self.lost.is_empty() && self.doubled.is_empty() && self.unknown.is_empty()
     }
@@ -71,17 +71,17 @@ pub(crate) fn rows(database: &Path) -> Result<Vec<(String, String, Option<String
 }
 
 /// Compares the journal with what was sent.
-pub(crate) fn compare(database: &Path, sent: &Sent) -> Result<Found> {
+pub(crate) fn compare(database: &Path, sent: &Sent) -> Result<Comparison> {
     let rows = rows(database)?;
     let n_in_process = rows.iter().filter(|(_, host, _)| host == "in-process").count();
     let found = tally(rows.into_iter().map(|(marker, ..)| marker), sent);
-    Ok(Found { n_in_process, ..found })
+    Ok(Comparison { n_in_process, ..found })
 }
 
-/// Compares the markers that are there with those that were sent.
-pub(crate) fn tally(there: impl IntoIterator<Item = String>, sent: &Sent) -> Found {
+/// Compares the markers in the journal with those that were sent.
+pub(crate) fn tally(there: impl IntoIterator<Item = String>, sent: &Sent) -> Comparison {
     let mut counts: HashMap<String, usize> = HashMap::new();
-    let mut found = Found::default();
+    let mut found = Comparison::default();
     for marker in there {
         *counts.entry(marker).or_default() += 1;
         found.n_rows += 1;

@@ -2,7 +2,6 @@
 
 mod args;
 mod bench;
-mod demo;
 mod dist;
 mod docs;
 mod frames;
@@ -26,7 +25,6 @@ use say::say;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  demo                              a small fleet through the real hook, in a sandbox
   docs                              write docs/reference.md
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
@@ -40,7 +38,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench locks [--locks N]           the verdict on an edit with many leases against few
   bench                             all of them
   fuzz TARGET [--seconds N] [--seed N]
-                                    decode, settings, shell, globs or frames on bytes that nobody wrote, on stable
+                                    decode, settings, shell, globs or frames on random bytes, on stable
   torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk, displaced, wal, memory,
                                     mail, locks, work; with N busy loops per core and one that calls fsync.
@@ -50,7 +48,6 @@ fn main() -> ExitCode {
     let mut args = Args::of_this_process();
     let command = args.word();
     let done = match command.as_deref() {
-        Some("demo") => demo::run(args),
         Some("dist") => dist::run(args),
         Some("docs") => docs::run(args),
         Some("tidy") => tidy::run(args),

@@ -1,4 +1,4 @@
-//! What a client gives to a hook: its environment, and its payload on stdin.
+//! What a client gives a hook: its environment, and its payload on stdin.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-/// The environments that the real client was seen to start its hooks with.
+/// The environments that the real client gives its hooks, as recorded.
 const SPAWN: &str =
     include_str!("../../crates/clients/src/claude_code/samples/_spawn_environment.json");
 
-/// What else is in an environment. The first must never leave the hook's process.
+/// What else is in an environment. The first variable must never leave the hook's process.
 const USUAL: [(&str, &str); 22] = [
     ("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key-not-a-real-key-not-a-real-key"),
     ("USER", "dev"),
@@ -57,12 +57,12 @@ pub(crate) fn environment(project: &Path) -> Result<Vec<(String, String)>> {
     Ok(out)
 }
 
-/// A process that stands for the client. Not our own: commands that we start would run below it, and be its agent's.
+/// A process that stands for the client. Not our own: our commands would run below it and count as its agent's.
 fn stand_in() -> Result<u32> {
     static CLIENT: Mutex<Option<Child>> = Mutex::new(None);
     let mut client = CLIENT.lock().unwrap_or_else(PoisonError::into_inner);
     if client.is_none() {
-        // It ends with us, when the pipe does.
+        // It ends with us, when the pipe closes.
         let mut command = crate::proc::command("/bin/cat");
         let started = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         *client = Some(started.context("could not start `cat`")?);
@@ -88,7 +88,7 @@ pub(crate) fn stop(session: &str) -> Vec<u8> {
     format!("{payload}\n").into_bytes()
 }
 
-/// A payload about the use of `tool`, padded to `size` bytes. The marker finds its row in the journal again.
+/// A payload about the use of `tool`, padded to `size` bytes. The marker identifies its row in the journal.
 pub(crate) fn pre_tool_use(marker: &str, tool: &str, size: usize) -> Vec<u8> {
     let with = |content: &str| {
         let input = match tool {

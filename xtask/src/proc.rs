@@ -1,4 +1,4 @@
-//! Starting processes: never with the environment of whoever runs us.
+//! Starting processes, never with the environment of the person who runs us.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Nothing that is started here may take longer.
+/// The time limit for everything that is started here.
 const HANGS: Duration = Duration::from_secs(20);
 
 /// A command that sees nothing but the usual programs.
@@ -23,7 +23,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// `cargo` or `rustc`, with what it needs to find its toolchain and its registry, and a home that is none.
+/// `cargo` or `rustc`, with what it needs to find its toolchain and its registry, and without a real home.
 pub(crate) fn toolchain(program: &str) -> Command {
     let mut command = command(program);
     let mut home = None;
@@ -46,7 +46,7 @@ pub(crate) fn toolchain(program: &str) -> Command {
     command
 }
 
-/// What a program printed. Fails when it does.
+/// A program's output. Fails if the program does.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("`{name}`"))?;
@@ -56,12 +56,12 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// How a process ended that was fed through a pipe.
+/// The result of a process that was fed through a pipe.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
-    /// From before it was started until it was gone.
+    /// From before its start until it was gone.
     pub(crate) took: Duration,
 }
 
@@ -71,8 +71,8 @@ impl Ran {
     }
 }
 
-/// Starts a process, writes its stdin, closes it, and waits for its end, as a client does with a hook. One that hangs
-/// is ended, and its status says so.
+/// Starts a process, writes its stdin, closes it, and waits for its end, as a client does with a hook. A process that
+/// hangs is killed, and its status says so.
 pub(crate) fn feed(command: &mut Command, stdin: &[u8]) -> Result<Ran> {
     let begun = Instant::now();
     let mut child = command
@@ -109,7 +109,7 @@ pub(crate) fn finish(mut child: Child, begun: Instant) -> Result<Ran> {
     Ok(Ran { status, stdout: texts.pop().unwrap_or_default(), took: begun.elapsed() })
 }
 
-/// What a program printed and how it ended. Fails if it takes longer than that.
+/// A program's output and status. Fails if it takes longer than that.
 pub(crate) fn bounded(command: &mut Command, patience: Duration) -> Result<Output> {
     let name = command.get_program().to_string_lossy().into_owned();
     let begun = Instant::now();
@@ -164,7 +164,7 @@ pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
 }
 
-/// Waits for a condition. `false`: it did not come.
+/// Waits for a condition. `false`: it did not become true in time.
 pub(crate) fn wait_until(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < patience {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-/// The daemons of that state home that are alive: by their arguments and their environment, never by name alone.
+/// The live daemons of that state home: by their arguments and their environment, never by name alone.
 pub(crate) fn daemons(state_home: &Path) -> Vec<i32> {
     let mut wanted = b"SUBSTRATE_HOME=".to_vec();
     wanted.extend_from_slice(state_home.as_os_str().as_bytes());
@@ -50,7 +50,7 @@ fn fields(pid: i32, file: &str) -> Vec<Vec<u8>> {
     bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
 }
 
-/// How long a process has been on a processor, all of its threads together.
+/// The CPU time of a process, all of its threads together.
 pub(crate) fn processor_time(pid: i32) -> Result<Duration> {
     let mut nanos = 0;
     for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -1,7 +1,7 @@
 //! A temporary home, and the real programs in it.
 //!
-//! Nothing that is started here sees the home or the environment of whoever runs us; whatever still runs at the end is
-//! ended by its process id.
+//! Nothing that is started here sees the home or the environment of the person who runs us. What still runs at the end
+//! is killed by its process id.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::dist::Dist;
 use crate::{payload, proc, procfs};
 
-/// No command may take longer, however busy the machine is.
+/// The time limit for a command, even on a busy machine.
 const COMMAND: Duration = Duration::from_secs(45);
 
 /// The folders of one run.
@@ -90,7 +90,7 @@ impl Sandbox {
         command
     }
 
-    /// A program as a client starts its hooks.
+    /// A program, started as a client starts its hooks.
     pub(crate) fn as_hook(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = self.command(program);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -109,16 +109,16 @@ impl Sandbox {
         proc::bounded(command.args(args), COMMAND)
     }
 
-    /// Starts a daemon. Its process id.
+    /// Starts a daemon, and returns its process id.
     pub(crate) fn start_daemon(&self) -> Result<i32> {
         let output = self.substrate(&["daemon", "start"])?;
         if !output.status.success() {
-            bail!("no daemon came up: {}", String::from_utf8_lossy(&output.stderr));
+            bail!("no daemon started: {}", String::from_utf8_lossy(&output.stderr));
         }
         self.daemon().context("no daemon runs")
     }
 
-    /// Stops the daemon after its last reply; by a signal where its socket can't be reached.
+    /// Stops the daemon after its last reply, or by a signal if its socket can't be reached.
     pub(crate) fn stop_daemon(&self) -> Result<()> {
         let asked = self.substrate(&["daemon", "stop"])?;
         let gone =
@@ -139,12 +139,12 @@ impl Sandbox {
         procfs::daemons(&self.state())
     }
 
-    /// Sends a signal to one of these daemons. `false`: that process is no longer one, so it gets none.
+    /// Sends a signal to one of these daemons. `false`: that process is no longer a daemon, so it gets none.
     pub(crate) fn signal(&self, pid: i32, signal: Signal) -> bool {
         self.daemons().contains(&pid) && proc::signal(pid, signal)
     }
 
-    /// What hooks left in their trace, and what the daemon logged as a warning or an error.
+    /// What hooks left in their trace, and the daemon's logged warnings and errors.
     pub(crate) fn complaints(&self) -> Result<Vec<String>> {
         let mut out = Vec::new();
         let Ok(entries) = std::fs::read_dir(self.state().join("logs")) else { return Ok(out) };
@@ -178,17 +178,17 @@ impl Drop for Sandbox {
     }
 }
 
-/// Copies a program. By another process: a file that this one writes may still be open in a child of another thread that has
-/// not become its own program yet, and can't be run then.
+/// Copies a program, by another process. A file that this process writes may still be open in a forked child of another
+/// thread, and can't be executed then.
 pub(crate) fn copy_program(from: &Path, to: &Path) -> Result<()> {
     let copied = proc::command("cp").arg(from).arg(to).status()?;
     if !copied.success() {
-        bail!("`{}` could not be copied: {copied}", from.display());
+        bail!("could not copy `{}`: {copied}", from.display());
     }
     Ok(())
 }
 
-/// Writes a file of a sandbox; nobody else reads it, so nothing has to be atomic.
+/// Writes a file of a sandbox. It has no other reader, so the write need not be atomic.
 pub(crate) fn put_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = std::fs::File::create(path);
     file.and_then(|mut file| file.write_all(bytes)).with_context(|| format!("`{}`", path.display()))

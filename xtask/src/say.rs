@@ -14,7 +14,7 @@ pub(crate) fn line(text: Arguments<'_>) {
     let _reader_gone = writeln!(std::io::stdout().lock(), "{text}");
 }
 
-/// What came of one measurement.
+/// The result of one measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
     Ok,
@@ -53,7 +53,7 @@ impl Table {
         self.row(what, measured, "", Judgement::Figure);
     }
 
-    /// Prints the table; whether no bar was missed.
+    /// Prints the table. Returns whether every bar was met.
     pub(crate) fn print(&self) -> bool {
         let width = |text: fn(&(String, String, String, Judgement)) -> &String| {
             self.rows.iter().map(|row| text(row).chars().count()).max().unwrap_or(0)

@@ -1,5 +1,5 @@
-//! `cargo xtask secrets`: an outside judge reads the corpus of redaction. What it finds in a text it must not find any more once
-//! the text has passed our gate.
+//! `cargo xtask secrets`: an independent scanner reads the redaction corpus. A secret that it finds in a text must be
+//! gone after our redaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -56,8 +56,8 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// In how many texts the judge finds something, and what it still finds behind the gate. What it finds in a text whose secrets are
-/// known to be gone is none.
+/// In how many texts the judge finds something, and what it still finds after redaction. A finding in a text whose
+/// secrets are known to be gone does not count.
 fn found_and_missed(judge: &Path, secrets: &[Sample]) -> Result<(usize, Vec<String>)> {
     let before = scan(judge, secrets, |sample| sample.text.clone())?;
     let after = scan(judge, secrets, |sample| gate(&sample.text))?;
@@ -126,7 +126,7 @@ fn judge() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Python's own tools need to know how packages are reached from this machine.
+/// Python's own tools need to know how to reach packages from this machine.
 fn python(program: &str) -> Command {
     let mut command = proc::command(program);
     for (name, value) in std::env::vars_os() {

@@ -1,4 +1,4 @@
-//! Medians, percentiles, and random numbers that can be had again.
+//! Medians, percentiles, and reproducible random numbers.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl Times {
         self.0.len()
     }
 
-    /// The time that so many of a thousand do not exceed.
+    /// The time that this many of a thousand don't exceed.
     pub(crate) fn permille(&self, permille: usize) -> Duration {
         let at = (self.0.len() * permille / 1000).min(self.0.len().saturating_sub(1));
         self.0.get(at).copied().unwrap_or_default()

@@ -3,6 +3,74 @@
 
 use thiserror::Error;
 
+/// How our hooks get into a client's settings.
+#[derive(Debug)]
+pub struct Installer {
+    pub places: Places,
+    pub format: SettingsFormat,
+    /// The hooks of our program: every event that we want to hear of, and some once more as a waiter.
+    pub entries: fn(Form<'_>) -> Vec<Entry>,
+    /// Hooks that ask the model, which work for colleagues who have nothing installed.
+    pub prompts: fn() -> Vec<Entry>,
+    /// Every script that there can be, given our program: file names and texts.
+    pub scripts: fn(&str) -> Vec<(String, String)>,
+    /// The rule that lets agents run a command without a dialog: that very line, or all that begins with it.
+    pub rule: fn(&str, bool) -> String,
+    /// The rule of earlier versions, which lets agents run every command of ours.
+    pub broad_rule: &'static str,
+    /// The command with which the client itself says what is wrong with its settings.
+    pub own_check: Option<&'static str>,
+    /// What becomes of a tool call whose hook is not there.
+    pub if_missing: IfMissing,
+}
+
+/// Where a client keeps its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// The client's own folder below the user's home, unless a variable names another (`Variables::config`).
+    pub home: &'static str,
+    /// Its folder below a project's root.
+    pub project: &'static str,
+    /// The user's settings, below the client's own folder.
+    pub user_settings: &'static str,
+    /// A project's settings, committed and shared, below the client's folder there.
+    pub project_settings: &'static str,
+    /// The user's own settings for one project, in the same folder, if there are such.
+    pub local_settings: Option<&'static str>,
+}
+
+/// What a client does with a tool call when a hook of its settings is not there any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfMissing {
+    /// The call goes on.
+    Allows,
+    /// The call is refused: the hook must be registered so that it can be missing.
+    Refuses,
+}
+
+/// How the hooks reach our program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form<'a> {
+    /// Spawned directly, by an absolute path: for one person's own settings.
+    User { program: &'a str },
+    /// Found on the PATH, and nothing at all where it is not installed: for a file that is committed and shared.
+    Project,
+    /// Through scripts that a user may edit; the folder is `hooks/substrate` in the client's own.
+    Scripts { folder: &'a str },
+    /// As `User`, but the events of a persistent agent as `Scripts`.
+    Persistent { program: &'a str, folder: &'a str },
+}
+
+/// How a script of that folder is called.
+pub fn script_command(folder: &str, name: &str) -> String {
+    quoted(&format!("{}/{name}", folder.trim_end_matches('/')))
+}
+
+/// One word for sh, whatever is in it.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// One hook that we want in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -26,7 +94,7 @@ pub enum What {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub entries: Vec<Entry>,
-    /// Rules for `permissions.allow`.
+    /// Rules that let agents run commands without a dialog.
     pub allow: Vec<String>,
     /// Rules that an earlier installation added, and that are not wanted any more.
     pub retired: Vec<String>,
@@ -89,4 +157,8 @@ pub struct SettingsFormat {
     pub registered: fn(&str) -> Result<Vec<Registered>, SettingsError>,
     /// What this client would drop of the file.
     pub findings: fn(&str) -> Vec<Finding>,
+    /// The rules that let agents run commands without a dialog, ours and others.
+    pub rules: fn(&str) -> Vec<String>,
+    /// The setting that switches every hook off, where the file has it.
+    pub hooks_off: fn(&str) -> Option<&'static str>,
 }

@@ -1,26 +1,51 @@
-//! The coding agents that Substrate understands. A client is one folder that exports one `const CLIENT` of plain data.
+//! The coding agents that Substrate understands. A client is one folder that exports one `const CLIENT` of plain data, and
+//! one line in [`ALL`].
 //!
-//! Everything here is a pure function over bytes: no files, no processes, no features.
+//! Everything here is a pure function over bytes: no files, no processes, no features. The rest of the program names no
+//! client (`cargo xtask tidy` checks that): it asks [`ALL`], or the client of the event at hand. What a client must keep
+//! to is in the testkit (`testkit::contract`), which every client of [`ALL`] and a made-up one pass.
 
-pub mod claude_code;
+mod claude_code;
 pub mod install;
 
+use std::ffi::OsString;
+
 use substrate_core::verdict::DeliveryTable;
-use substrate_core::{Activity, Event, SafeId, Timestamp, Verdict};
+use substrate_core::{Activity, Dialect, Event, SafeId, Timestamp, Verdict};
 use thiserror::Error;
 
-/// Every client, by name.
+use install::Installer;
+
+/// Every client.
 pub const ALL: &[&Client] = &[&claude_code::CLIENT];
+
+/// The client that is meant where a command names none.
+pub const DEFAULT: &Client = &claude_code::CLIENT;
+
+/// The dialect of each client.
+pub static DIALECTS: [&Dialect; ALL.len()] = {
+    let mut out = [&Dialect::UNKNOWN; ALL.len()];
+    let mut at = 0;
+    while at < ALL.len() {
+        out[at] = ALL[at].dialect;
+        at += 1;
+    }
+    out
+};
 
 /// One client.
 #[derive(Debug)]
 pub struct Client {
-    /// As it is typed: `substrate-hook claude-code Stop`.
+    /// As it is typed: `substrate-hook NAME Stop`.
     pub name: &'static str,
-    /// The variable that names the client's process in the environment of whatever it starts.
-    pub process_variable: &'static str,
-    /// The variable that whatever runs inside the client has.
-    pub inside_variable: &'static str,
+    /// As people write it.
+    pub title: &'static str,
+    /// The program that people start.
+    pub program: &'static str,
+    /// The variables that it sets or reads.
+    pub variables: Variables,
+    /// What features may know about it.
+    pub dialect: &'static Dialect,
     /// What a hook process was given, as an event.
     pub decode: fn(&Input<'_>) -> Result<Event, DecodeError>,
     /// The verdict in the client's own words.
@@ -32,8 +57,75 @@ pub struct Client {
     /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its
     /// sessions nowhere else.
     pub was_interrupted: fn(&[u8]) -> bool,
-    /// The command that opens a closed session again, in the folder where it ran.
-    pub resume: fn(&str) -> String,
+    /// How its command line changes when it is started once more.
+    pub relaunch: Relaunch,
+    /// How our hooks get into its settings.
+    pub install: Installer,
+}
+
+/// The environment variables of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Variables {
+    /// Names the client's process to whatever it starts, if the client says so.
+    pub process: Option<&'static str>,
+    /// Whatever runs inside the client has one of these.
+    pub inside: &'static [&'static str],
+    /// The session's id. The client's own word comes before what we export: that may be inherited from another session.
+    pub session: &'static [&'static str],
+    /// The project that the client works in.
+    pub project: &'static [&'static str],
+    /// Names the client's own folder, in place of the usual one in the user's home.
+    pub config: &'static str,
+    /// How many blocked Stops in a row the client honours, if it has a cap.
+    pub block_cap: Option<BlockCap>,
+}
+
+/// A cap on blocked Stops.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockCap {
+    /// The variable that changes it.
+    pub variable: &'static str,
+    /// What it is otherwise.
+    pub default: u32,
+}
+
+impl Variables {
+    /// All of them, for a hook that passes them on.
+    pub fn all(&self) -> impl Iterator<Item = &'static str> {
+        let cap = self.block_cap.map(|cap| cap.variable);
+        let lists = [self.inside, self.session, self.project];
+        let single = [self.process, Some(self.config), cap];
+        single.into_iter().flatten().chain(lists.into_iter().flatten().copied())
+    }
+}
+
+/// A command line, changed.
+pub type EditLine = fn(&[OsString]) -> Vec<OsString>;
+
+/// The command line of a client that is started once more. What is no line of this client comes back as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Relaunch {
+    /// For a fresh conversation.
+    pub fresh: EditLine,
+    /// For one more try of the same.
+    pub again: EditLine,
+}
+
+impl Relaunch {
+    /// The line for a fresh conversation, whichever client it starts.
+    pub fn fresh(line: &[OsString]) -> Vec<OsString> {
+        Self::by(line, |relaunch| relaunch.fresh)
+    }
+
+    /// The line for one more try of the same, whichever client it starts.
+    pub fn again(line: &[OsString]) -> Vec<OsString> {
+        Self::by(line, |relaunch| relaunch.again)
+    }
+
+    fn by(line: &[OsString], which: fn(&Self) -> EditLine) -> Vec<OsString> {
+        let mut changed = ALL.iter().map(|client| which(&client.relaunch)(line));
+        changed.find(|new| new != line).unwrap_or_else(|| line.to_vec())
+    }
 }
 
 /// Files that a client keeps of its running sessions, one per process.

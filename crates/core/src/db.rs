@@ -4,9 +4,19 @@
 
 use thiserror::Error;
 
+use crate::memo::Memo;
+
 /// One open transaction.
+///
+/// ```
+/// use substrate_core::{Db, DbError};
+///
+/// fn n_unread(db: &mut dyn Db, agent: i64) -> Result<Option<i64>, DbError> {
+///     db.first("select count(*) from deliveries where agent = $1", &[agent.into()], |row| row.int(0))
+/// }
+/// ```
 pub trait Db {
-    /// Runs a statement; the number of rows that it changed.
+    /// Runs a statement and returns the number of rows it changed.
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError>;
 
     /// Runs a query and shows each row to `each`, in order.
@@ -20,6 +30,11 @@ pub trait Db {
     /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for at
     /// most a quarter of the pages.
     fn size_bytes(&mut self) -> Result<i64, DbError>;
+
+    /// What the one writer remembers between transactions. Readers remember nothing.
+    fn memo(&mut self) -> Option<&mut Memo> {
+        None
+    }
 }
 
 /// A value bound to a placeholder.
@@ -85,7 +100,7 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// The disk or the file is at fault, not the statement: it fails for every request until that is mended.
+    /// The disk or the file is at fault, not the statement. Every request fails until that is fixed.
     pub const fn is_storage(&self) -> bool {
         match self {
             Self::Full | Self::Corrupt { .. } | Self::ReadOnly | Self::Io { .. } => true,

@@ -1,5 +1,6 @@
 //! What a client reported, in our own terms.
 
+use crate::dialect::Dialect;
 use crate::ids::SafeId;
 use crate::time::Timestamp;
 use crate::tool::ToolCall;
@@ -7,8 +8,10 @@ use crate::tool::ToolCall;
 /// One event. The key of all state is `(session, actor)`: subagents carry their parent's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The client's name, e.g. `claude-code`.
+    /// The client's name.
     pub client: &'static str,
+    /// How that client does things.
+    pub dialect: &'static Dialect,
     pub at: Timestamp,
     pub kind: EventKind,
     /// The client's own name for the event; the only name that an unknown event has.
@@ -22,7 +25,10 @@ pub struct Event {
     pub project_dir: Option<String>,
     pub transcript: Option<String>,
     pub prompt_id: Option<String>,
+    /// The client's own word for what an agent may do without being asked.
     pub permission_mode: Option<String>,
+    /// The agent is to plan only: it may not write anything.
+    pub is_planning: bool,
     /// The process of the client itself, to notice that it is gone.
     pub client_pid: Option<u32>,
     /// Whether a person watches this session; `None` where the client does not say.
@@ -41,9 +47,6 @@ pub struct Event {
     pub tasks_dir: Option<String>,
     /// Where the client keeps what is the user's own (settings, skills), if it says so.
     pub config_dir: Option<String>,
-    /// The client's settings and hooks, which only the user changes: each a path below `$CONFIG` (`config_dir`), `$PROJECT`,
-    /// `~` or `/`; one that ends with `/` is a folder with all that is in it.
-    pub settings_files: &'static [&'static str],
     /// The pane of a terminal multiplexer that the client runs in, if it says so.
     pub pane: Option<Pane>,
     /// Which project it is: the same for all working trees of one repository. Empty where the host does not know.
@@ -67,8 +70,8 @@ pub struct Pane {
 }
 
 impl Pane {
-    /// From what the multiplexer puts into the environment: `SOCKET,PID,SESSION` and the pane's id. Nothing for what is
-    /// not of that form: both go to another program.
+    /// From what the multiplexer puts into the environment: `SOCKET,PID,SESSION` and the pane's id. Anything of another
+    /// form is refused, because both values go to another program.
     pub fn of(server: &str, id: &str) -> Option<Self> {
         let socket = server.split(',').next().unwrap_or_default();
         let digits = id.strip_prefix('%').unwrap_or_default();
@@ -104,7 +107,7 @@ impl Actor {
         }
     }
 
-    /// The client's own helper that summarises a conversation; it is nobody, and nothing may hold it up.
+    /// The client's own helper that summarises a conversation. It has no identity, and nothing may delay it.
     pub fn is_compaction_fork(&self) -> bool {
         matches!(self, Self::Subagent { kind, .. } if kind.is_empty())
     }
@@ -116,14 +119,14 @@ macro_rules! event_kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum EventKind {
             $($kind,)+
-            /// No event of the client's, but our own process beside a session that has stopped: a block starts a turn.
+            /// Not a client event: our own process beside a stopped session. A block starts a turn.
             Waiter,
-            /// No event of the client's, but what it shows beside its events: it sends none when a person interrupts a
-            /// turn, or answers a dialog with no.
+            /// Not a client event: what the client shows beside its events. It sends none when a person interrupts a
+            /// turn or declines a dialog.
             Activity,
             /// The `SessionEnd` of a client whose session goes on in another client process.
             ClientLeft,
-            /// Well-formed, but no event that we know.
+            /// Well-formed, but unknown to us.
             Unknown,
             /// Not even well-formed.
             Malformed,
@@ -228,7 +231,7 @@ impl Activity {
     pub const IDLE: &'static str = "ActivityIdle";
 }
 
-/// How a session began.
+/// How a session started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartSource {
     Startup,
@@ -341,7 +344,7 @@ pub enum Detail {
         path: String,
         word: Option<String>,
     },
-    /// Bytes that are no event; `error` says why.
+    /// Bytes that are not an event. `error` says why.
     Malformed {
         error: String,
         excerpt: String,
@@ -354,7 +357,7 @@ impl Event {
         matches!(self.kind, EventKind::Stop | EventKind::SubagentStop)
     }
 
-    /// What the client showed, where this is no event of its own.
+    /// What the client showed, if this is not an event of its own.
     pub fn activity(&self) -> Option<Activity> {
         match self.detail {
             Detail::Activity { now, .. } => Some(now),
@@ -387,10 +390,11 @@ impl Event {
         }
     }
 
-    /// An event of that kind with nothing else said; the starting point of tests and of malformed input.
+    /// An event of this kind with nothing else set. Tests and malformed input start from it.
     pub fn bare(client: &'static str, kind: EventKind, at: Timestamp) -> Self {
         Self {
             client,
+            dialect: &Dialect::UNKNOWN,
             at,
             kind,
             name: kind.name().to_owned(),
@@ -401,6 +405,7 @@ impl Event {
             transcript: None,
             prompt_id: None,
             permission_mode: None,
+            is_planning: false,
             client_pid: None,
             attended: None,
             env_file: None,
@@ -410,7 +415,6 @@ impl Event {
             wanted_effort: None,
             tasks_dir: None,
             config_dir: None,
-            settings_files: &[],
             pane: None,
             project: String::new(),
             waiting_since: None,

@@ -1,6 +1,6 @@
 //! Slow facts, gathered before a transaction is open.
 //!
-//! A feature names what it needs; the host looks it up on a thread pool with a deadline. So no agent waits for
+//! A feature names what it needs. The host looks it up on a thread pool, with a deadline, so no agent waits for
 //! another's file system.
 
 use std::collections::HashMap;
@@ -10,28 +10,28 @@ use std::collections::HashMap;
 pub enum Need {
     /// The first `max` bytes of a file, as text.
     File { path: String, max: usize },
-    /// The same of a file of a project, from its root, but nothing where any step below the root is a link: what comes with
-    /// a project must be no way to read other files.
+    /// The same for a file of a project, from its root. Nothing if a step below the root is a link: a project must not
+    /// lead to other files.
     ProjectFile { root: String, path: String, max: usize },
-    /// The same, but nothing where any step of the path is a link: what a link leads to was resolved when the path was
-    /// noted, and may be anything by now.
+    /// The same, but nothing if a step of the path is a link. Links were resolved when the path was noted and may lead
+    /// anywhere by now.
     RealFile { path: String, max: usize },
     /// When that file or folder was last changed.
     Changed { path: String },
-    /// Whether that artifact of a task could be added to (`Effect::Artifact`), as far as one can see.
+    /// Whether text can probably be appended to an artifact of a task (`Effect::Artifact`).
     Artifact { root: String, dir: String, name: String },
-    /// The last `max` bytes of a file, as text, from the beginning of a line: costs the same however long the file is.
+    /// The last `max` bytes of a file, as text, from the start of a line. The cost does not depend on the file's
+    /// length.
     Tail { path: String, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
-    /// The files of a folder whose names end so, sorted by name, the first `max_files` of them, each with its first
-    /// `max_bytes` bytes.
+    /// The first `max_files` files of a folder with this suffix, by name, each with its first `max_bytes` bytes.
     Files { folder: String, ends: &'static str, max_files: usize, max_bytes: usize },
-    /// The files of the folder `below` that are named by a day (`2026-02-08.md`): the latest `n`. `below` begins at `dir`,
-    /// or (`of_tree`) at the root of the working tree that `dir` is in. Days after `until` are no days yet.
+    /// The files of the folder `below` that are named by a day (`2026-02-08.md`): the latest `n`. `below` begins at
+    /// `dir`, or (`of_tree`) at the root of the working tree that `dir` is in. Days after `until` are left out.
     Daily { dir: String, of_tree: bool, below: String, until: String, n: usize, max_bytes: usize },
-    /// Whether there is a folder `below`, or one could be made. It begins as above. `ours`: in the way in which we write into
-    /// projects ourselves, through no link, and only where somebody works on something.
+    /// Whether there is a folder `below`, or one could be made. It begins as above. With `ours`, only as we write into
+    /// projects ourselves: through no link, and only where work is going on.
     Room { dir: String, of_tree: bool, below: String, ours: bool },
     /// Which file a path means, whether it is there or not. `cwd` is where a relative path begins; `~` and `~/…` are home.
     Place { path: String, cwd: String },
@@ -45,7 +45,7 @@ pub enum Need {
     /// The folder of one skill, or the one file of a command, by its name: of the working tree that `dir` is in, or else of
     /// the user's own folder. Nothing in a working tree is read through a link.
     SkillFolder { name: String, dir: String, own: Option<String> },
-    /// The files with directions for whoever works on that file: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` in its
+    /// The files with directions for anyone who works on a file: `AGENTS.md`, the clients' own and `.directives/*.md` in its
     /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
     Directives { file: String, cwd: String, project: Option<String> },
 }
@@ -64,7 +64,7 @@ pub enum GitQuestion {
 pub struct Tree {
     /// Relative to the root; a folder ends in `/`.
     pub entries: Vec<String>,
-    /// How many others there are, as far as anybody counted.
+    /// How many more there are, as far as they were counted.
     pub n_more: usize,
 }
 
@@ -90,8 +90,7 @@ pub struct SkillFolder {
     pub files: Vec<(String, String)>,
 }
 
-/// Files that are named by a day. There are none where the folder is not there; a folder that could not be looked into
-/// has no such answer at all.
+/// Files that are named by a day. None if the folder is absent. A folder that can't be read gives no answer at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Daily {
     /// The folder, from the root of the file system.
@@ -107,19 +106,18 @@ pub struct DayFile {
     pub day: String,
     /// Its last lines, as many as fit; `None` when it could not be read.
     pub text: Option<String>,
-    /// It is no file at all, but a folder of that name.
+    /// It is a folder, not a file.
     pub is_folder: bool,
     /// When it was last changed, in milliseconds since 1970.
     pub changed_ms: Option<i64>,
 }
 
-/// When something was last changed, in milliseconds since 1970: its content, or that it came to its place, and not what
-/// somebody says about it (`touch -d`).
+/// When a file's content or place last changed, in milliseconds since 1970. `touch -d` can't forge it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
     /// `None` when it is not there.
     pub itself: Option<i64>,
-    /// Where it is not there: when the nearest folder changed that it would be in.
+    /// If it is absent: when its nearest existing folder changed.
     pub folder: Option<i64>,
 }
 
@@ -130,7 +128,7 @@ pub enum Room {
     There,
     /// It is not there yet, but the nearest folder above it may be written.
     CanBeMade,
-    /// Something else is in its place, or nobody may write there.
+    /// Something else is in its place, or it can't be written.
     Nowhere,
 }
 
@@ -151,8 +149,8 @@ pub struct Place {
     pub is_folder: bool,
     /// The project of that tree, as `Event::project`; empty where there is none.
     pub project: String,
-    /// Which file it is, whatever its name: the same for all hard links to it, and after a folder was renamed. `None` where
-    /// it is not there yet, or the file system can't tell a file from a later one with the same number.
+    /// Which file it is, whatever its name. All hard links share it, and renaming a folder keeps it. `None` if the file
+    /// is absent, or the file system can't tell it from a later one with the same inode.
     pub file: Option<String>,
     /// It has other names (hard links) as well.
     pub has_other_names: bool,
@@ -189,12 +187,12 @@ pub enum Found {
 }
 
 impl Facts {
-    /// Whatever was found out about it; `None` when it was not looked for.
+    /// What was found. `None` if it was not looked for.
     pub fn get(&self, need: &Need) -> Option<&Found> {
         self.found.get(need)
     }
 
-    /// These were looked for: what was not found by now won't be.
+    /// Marks needs as looked for. What has not been found by now stays absent.
     pub fn close(&mut self, needs: impl IntoIterator<Item = Need>) {
         for need in needs {
             self.found.entry(need).or_insert(Found::Nothing);

@@ -11,39 +11,38 @@ use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
-use crate::ids::RequestId;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
 use crate::who::{Asking, Standing, Who};
-use crate::wish::{Wish, Wished};
+use crate::wish::{Receipt, Wish, Wished};
 use crate::world::{Nowhere, World};
 
-/// One feature. `features::ALL` lists them in the order in which they speak.
+/// One feature. `features::ALL` lists them in the order in which they run.
 #[derive(Debug)]
 pub struct Feature {
     pub name: &'static str,
     /// One sentence for the reference and for `doctor`.
     pub about: &'static str,
-    /// Added to, never edited.
+    /// Add steps; never edit one.
     pub migrations: &'static [Migration],
     pub keys: &'static [Key],
     /// What must be looked up before `consider` runs.
     pub gather: Option<fn(&Event, &Settings) -> Vec<Need>>,
     /// Whether `consider` may ask for facts by `Cx::look`, since only the database says which.
     pub looks: Option<fn(&Event, &Settings) -> bool>,
-    /// Whose agent acts. One feature knows, and the others find its answer in `Cx::who`.
+    /// Whose agent acts. Only one feature has this; the others read its answer in `Cx::who`.
     pub identify: Option<Identify>,
     /// What the feature wants done about the event.
     pub consider: Option<Consider>,
-    /// Told what came of the event, in the same transaction, after the verdict is known.
+    /// Called once the verdict is known, in the same transaction.
     pub record: Option<Record>,
     /// What to answer instead when `record` failed: a guard that could not note what it allows must not allow it.
     pub if_unrecorded: Option<IfUnrecorded>,
-    /// Told whether an answer that a `Wish::Receipt` went with reached the client's pipe.
+    /// Called with whether an answer that carried a `Wish::Receipt` reached the client's pipe.
     pub printed: Option<Printed>,
-    /// Whether what a client showed beside its events (`EventKind::Activity`) changes anything. Asked outside of the
-    /// writer, because mostly it does not: an event has said it already.
+    /// Whether what a client showed beside its events (`EventKind::Activity`) changes anything. Readers ask this,
+    /// because it rarely does: an event has usually said it already.
     pub is_news: Option<IsNews>,
     /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
     pub explain: Option<Explain>,
@@ -53,7 +52,7 @@ pub struct Feature {
 }
 
 pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureError>;
-pub type Printed = fn(&mut Cx<'_>, RequestId, bool) -> Result<(), FeatureError>;
+pub type Printed = fn(&mut Cx<'_>, Receipt) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
 pub type IfUnrecorded = fn(&mut Cx<'_>, &Event) -> Option<Wish>;
@@ -81,7 +80,7 @@ impl Feature {
         verbs: &[],
     };
 
-    /// A wish of this feature as it may be told: the last gate before a model.
+    /// A wish of this feature in a form that is safe for a model: the last gate.
     pub(crate) fn wished(&self, wish: Wish) -> Wished {
         Wished::new(self.name, wish.defused())
     }
@@ -95,7 +94,7 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// Everything that a feature can see: no clock, no environment, no files, no network.
+/// Everything that a feature can see. It has no clock, environment, files or network.
 pub struct Cx<'a> {
     pub now: Timestamp,
     pub db: &'a mut dyn Db,
@@ -106,18 +105,18 @@ pub struct Cx<'a> {
     pub who: Option<Who>,
     /// Where the command comes from, once `who` is asked for.
     pub standing: Standing,
-    /// How many blocks in a row have held the actor that wants to stop now.
+    /// How many blocks in a row have kept the actor from stopping.
     pub n_held: u32,
-    /// What shall happen after the commit.
+    /// What happens after the commit.
     pub effects: Vec<Effect>,
-    /// What went wrong although the feature could answer; recorded as its failure.
+    /// What went wrong although the feature could answer. Recorded as its failure.
     pub troubles: Vec<String>,
     /// What was asked for and not looked up yet.
     pub missing: RefCell<Vec<Need>>,
 }
 
 impl<'a> Cx<'a> {
-    /// A context in which nothing is known but the time, the settings and the database.
+    /// A context with only the time, the settings and the database.
     pub fn new(now: Timestamp, db: &'a mut dyn Db, settings: &'a Settings) -> Self {
         static NO_FACTS: LazyLock<Facts> = LazyLock::new(Facts::default);
         Self {
@@ -135,8 +134,8 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A fact that only the database made known to be needed. Where nobody has looked yet, everything that was done is taken
-    /// back, the host looks it up outside the transaction, and the event or command is considered again from its beginning.
+    /// Asks for a fact that only the database showed to be needed. If it has not been looked up yet, the transaction is
+    /// rolled back, the host looks it up, and the event or command runs again from the start.
     pub fn look(&self, need: Need) -> Option<&'a Found> {
         let found = self.facts.get(&need);
         if found.is_none() {
@@ -156,7 +155,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// When a file was last changed; `None` when nobody knows.
+    /// When a file was last changed. `None` if that is unknown.
     pub fn changed(&self, path: &str) -> Option<Changed> {
         match self.look(Need::Changed { path: path.to_owned() })? {
             Found::Changed(changed) => Some(*changed),
@@ -164,13 +163,13 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Whether an artifact of a task could be added to. What nobody knows is tried.
+    /// Whether text can be appended to an artifact of a task. If that is unknown, it is tried.
     pub fn takes_artifact(&self, root: &str, dir: &str, name: &str) -> bool {
         let (root, dir, name) = (root.to_owned(), dir.to_owned(), name.to_owned());
         !matches!(self.look(Need::Artifact { root, dir, name }), Some(Found::Possible(false)))
     }
 
-    /// Whoever waits for that agent's mail looks again.
+    /// Wakes all who wait for this agent's mail.
     pub fn wake(&mut self, agent: i64) {
         let wake = Effect::Wake { key: crate::who::wake_key(agent) };
         if !self.effects.contains(&wake) {
@@ -179,14 +178,14 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Why a feature could not answer. It then contributes nothing, and the failure is recorded.
+/// Why a feature could not answer. It contributes nothing then, and the failure is recorded.
 #[derive(Debug, Error)]
 pub enum FeatureError {
     #[error(transparent)]
     Db(#[from] DbError),
     #[error("{0}")]
     Other(String),
-    /// The caller wants to be somebody else. Unlike a caller that nobody knows, it is not even shown anything.
+    /// The caller claims to be another agent. Unlike an unknown caller, it is not even shown anything.
     #[error("{message}")]
     Refused { message: String, hint: String },
 }

@@ -1,4 +1,4 @@
-//! Ids that came from outside are hostile until they are one of these.
+//! Ids from outside are hostile until they are one of these.
 
 use std::fmt;
 
@@ -8,14 +8,21 @@ use sha2::{Digest as _, Sha256};
 /// The longest id that is kept as it came.
 const MAX_LEN: usize = 128;
 
-/// An id that is safe in a path, a query and a message: `[A-Za-z0-9._-]`, no leading dot, 1 to 128 characters.
-/// Anything else is replaced by its hash, so that two hostile ids stay two ids; and so is what looks like a secret, since ids
-/// are stored.
+/// An id that is safe in a path, a query and a message: `[A-Za-z0-9._-]`, no leading dot, 1 to 128 characters. Anything
+/// else becomes its hash, so that two hostile ids stay different. So does what looks like a secret, because ids are
+/// stored.
+///
+/// ```
+/// use substrate_core::SafeId;
+///
+/// assert_eq!(SafeId::new("s-1").unwrap().as_str(), "s-1");
+/// assert!(SafeId::new("../etc/passwd").unwrap().as_str().starts_with("x-"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeId(String);
 
 impl SafeId {
-    /// `None` for the empty id: there is nobody behind it.
+    /// `None` for the empty id.
     pub fn new(text: &str) -> Option<Self> {
         if text.is_empty() {
             return None;
@@ -42,7 +49,7 @@ impl fmt::Display for SafeId {
     }
 }
 
-/// The id of a request. It stays the same whenever the request is sent again, so that it is processed once.
+/// The id of a request. It stays the same when the request is sent again, so that it is processed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub [u8; 16]);
 

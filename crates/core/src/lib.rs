@@ -1,9 +1,10 @@
 //! The pure core: what happened (`Event`), what features want (`Wish`), what is answered (`Verdict`).
 //!
-//! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as
-//! arguments, so that every policy can be tested by the hundred without a process.
+//! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as arguments,
+//! so policies are tested by the hundred without a process.
 
 pub mod db;
+pub mod dialect;
 pub mod effect;
 pub mod engine;
 pub mod event;
@@ -11,8 +12,10 @@ pub mod facts;
 pub mod feature;
 pub mod ids;
 pub mod lineage;
+pub mod memo;
 pub mod merge;
 pub mod redact;
+pub mod seed;
 pub mod settings;
 pub mod size;
 pub mod text;
@@ -25,6 +28,7 @@ pub mod wish;
 pub mod world;
 
 pub use db::{Db, DbError, Param, Row};
+pub use dialect::Dialect;
 pub use effect::{Effect, Look};
 pub use engine::{Failure, Outcome};
 pub use event::{Activity, Actor, Detail, Dialog, Event, EventKind, Pane, StartSource};
@@ -32,9 +36,10 @@ pub use facts::{Facts, Need};
 pub use feature::{Cx, Feature, FeatureError, Migration};
 pub use ids::{RequestId, SafeId};
 pub use lineage::{Lineage, ProcessId};
+pub use memo::{Memo, Memorable};
 pub use settings::Settings;
 pub use time::Timestamp;
-pub use tool::{ToolCall, ToolClass};
+pub use tool::{Question, TodoItem, ToolCall, ToolClass};
 pub use verb::{Access, Audience, Caller, Format, Local, Output, Verb, VerbError, WaitFor};
 pub use verdict::{Delivery, Verdict};
 pub use who::{Asking, Standing, Who};

@@ -1,21 +1,21 @@
-//! The processes above a caller. They prove who calls: a variable or a flag only says so.
+//! The processes above a caller. They prove who is calling; a variable or a flag only claims it.
 //!
-//! The walk is pure: the system's table of processes comes in as an argument.
+//! The walk is pure. The system's process table comes in as an argument.
 
-/// How many processes there may be between a caller and the first one of the machine.
+/// The most processes between a caller and init.
 const MAX_DEPTH: usize = 64;
 
-/// Of how many processes above the caller the command line is kept.
+/// For this many processes above the caller, the command line is kept.
 const MAX_LINES: usize = 12;
 
-/// How often the walk begins again when a process ends under it.
+/// How often the walk starts over when a process exits during it.
 const MAX_TRIES: usize = 4;
 
-/// A process. A number is used again, the pair is not.
+/// A process. Pids are reused, but never with the same start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
     pub pid: u32,
-    /// When it began, in the system's own unit.
+    /// When it started, in the system's own unit.
     pub began: i64,
 }
 
@@ -24,21 +24,21 @@ pub struct ProcessId {
 pub struct Lineage {
     /// Nearest first: the caller itself, its parent, and so on.
     pub processes: Vec<Ancestor>,
-    /// The client process that the caller's own environment names. It counts where no client is above the caller, since a
-    /// process that was detached is the child of another one.
+    /// The client process that the caller's environment names. It counts only where no client is above the caller,
+    /// because a detached process has another parent.
     pub named_client: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     pub id: ProcessId,
-    /// Its command line; empty for the caller itself, and where the system does not say.
+    /// Its command line. Empty for the caller itself, and where the system does not tell.
     pub line: String,
 }
 
 /// The system's table of processes.
 pub trait Processes {
-    /// The parent of a process that runs, and when the process itself began.
+    /// The parent of a running process, and when the process itself started.
     fn stat(&self, pid: u32) -> Option<(u32, i64)>;
 
     fn line(&self, pid: u32) -> String;
@@ -57,7 +57,7 @@ pub fn walk(table: &impl Processes, pid: u32) -> Option<Lineage> {
     let processes = ids.into_iter().enumerate();
     let processes = processes.map(|(at, id)| Ancestor { id, line: line(at, id) }).collect();
     let named_client = table.named_client(pid);
-    // Its number may have been given to another process meanwhile, of which all this was read.
+    // Another process may have got its pid meanwhile, and all this may be about that one.
     let is_same = table.stat(pid).is_some_and(|(_, began)| began == caller.began);
     is_same.then_some(Lineage { processes, named_client })
 }
@@ -67,8 +67,8 @@ pub fn above(table: &impl Processes, pid: u32) -> Vec<ProcessId> {
     ancestors(table, pid).unwrap_or_default().into_iter().skip(1).collect()
 }
 
-/// A parent that ends under the walk leaves its child to another process: the walk begins again then, or the client
-/// above would be missed.
+/// If a parent exits during the walk, its child moves to another parent. The walk then starts over, or it would miss
+/// the client above.
 fn ancestors(table: &impl Processes, pid: u32) -> Option<Vec<ProcessId>> {
     let mut found = None;
     for _ in 0..MAX_TRIES {
@@ -88,12 +88,12 @@ fn climb(table: &impl Processes, pid: u32) -> Option<(Vec<ProcessId>, bool)> {
     while parent > 0 && out.len() < MAX_DEPTH {
         let child = out.last().map_or(began, |child| child.began);
         match table.stat(parent) {
-            // A parent is older than its child; a younger one only has the number of one that ended.
+            // A parent is older than its child. A younger process only reuses the pid of one that exited.
             Some((above, began)) if began <= child => {
                 out.push(ProcessId { pid: parent, began });
                 parent = above;
             }
-            // The first process of all may be hidden.
+            // Init may be hidden.
             None if parent == 1 => break,
             Some(_) | None => return Some((out, false)),
         }
@@ -108,13 +108,13 @@ mod tests {
 
     use super::*;
 
-    /// By pid: the parent, the beginning, the command line, and the client that the environment names.
+    /// By pid: the parent, the start time, the command line, and the client that the environment names.
     type Rows = HashMap<u32, (u32, i64, &'static str, Option<u32>)>;
 
     #[derive(Default)]
     struct Table {
         rows: RefCell<Rows>,
-        /// When that process is looked at, another table is in force.
+        /// Looking at this process switches to another table.
         then: RefCell<Option<(u32, Rows)>>,
     }
 
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_parent_that_ends_under_the_walk_does_not_hide_the_client() {
-        // The shell ends just when it is looked at; its child is the client's own then.
+        // The shell exits just as it is looked at, so its child becomes the client's own.
         let after = [SHELL[0], SHELL[1], (30, 10, 8, "substrate inbox", Some(10))];
         let table = table(&SHELL);
         table.then.replace(Some((20, rows(&after))));
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_number_that_is_given_to_another_process_proves_nothing() {
-        // The caller ends while its ancestors are looked at, and its number is another's.
+        // The caller exits while its ancestors are looked at, and its pid is reused.
         let after = [SHELL[0], (30, 1, 50, "another", None)];
         let table = table(&SHELL);
         table.then.replace(Some((1, rows(&after))));

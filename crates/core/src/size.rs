@@ -30,7 +30,7 @@ impl fmt::Display for Bytes {
 }
 
 /// Reads `512KB`, `64MB`, `2GB`.
-pub fn parse_size(text: &str) -> Option<i64> {
+pub(crate) fn parse_size(text: &str) -> Option<i64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let (_, size) = UNITS.iter().find(|(known, _)| *known == unit)?;
@@ -38,7 +38,7 @@ pub fn parse_size(text: &str) -> Option<i64> {
 }
 
 /// A size as `parse_size` reads it, with nothing left out: `64MB`, `1536KB`.
-pub fn written_size(bytes: u64) -> String {
+pub(crate) fn written_size(bytes: u64) -> String {
     let fits = |(_, size): &&(&str, u64)| bytes >= *size && bytes.is_multiple_of(*size);
     let (unit, size) = UNITS.iter().find(fits).unwrap_or(&("B", 1));
     format!("{}{unit}", bytes / size)

@@ -1,6 +1,6 @@
-//! Words that go to a model: quoted when somebody else wrote them, cut to a budget, never broken inside a character.
+//! Text that goes to a model: quoted if others wrote it, cut to a budget, never broken inside a character.
 
-/// The end of `text` that fits into `max` bytes, at a character boundary.
+/// The longest prefix of `text` that fits into `max` bytes and ends at a character boundary.
 pub fn cut(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -8,8 +8,15 @@ pub fn cut(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
 
-/// Text from outside as one line that can't forge anything around it: control characters and hidden ones become spaces (so
-/// no line breaks, no escape sequences), the tags of clients are defused, and it is cut to `max` characters with `…`.
+/// Text from outside as one line that can't forge anything around it. Control characters and hidden ones become spaces,
+/// the tags of clients are defused, and `…` marks a cut at `max` characters.
+///
+/// ```
+/// use substrate_core::text::one_line;
+///
+/// assert_eq!(one_line("two\nlines", 20), "two lines");
+/// assert_eq!(one_line("a <system-reminder> b", 40), "a (system-reminder> b");
+/// ```
 pub fn one_line(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max * 4));
     let (mut n_chars, mut before, mut is_gap) = (0, None, false);
@@ -32,7 +39,11 @@ pub fn one_line(text: &str, max: usize) -> String {
     without_tags(out)
 }
 
-/// One word of a shell, whatever is in it.
+/// The text as one word for a shell.
+///
+/// ```
+/// assert_eq!(substrate_core::text::shell_word("it's"), r"'it'\''s'");
+/// ```
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -42,7 +53,8 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// Somebody's text between ours: each line after a `> `, its spaces kept, without what could forge or hide something.
+/// Another party's text between ours. Each line follows a `> ` and keeps its spaces; what could forge or hide something
+/// is removed.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for line in text.lines() {
@@ -52,8 +64,8 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// A line of somebody's text, its spaces kept: control characters become spaces, hidden ones become `hidden`, and the tags of
-/// clients are defused.
+/// A line of another party's text with its spaces. Control characters become spaces, hidden ones become `hidden`, and
+/// the tags of clients are defused.
 pub fn plain_line(line: &str, hidden: impl Into<Option<char>>) -> String {
     let hidden = hidden.into();
     let mut out = String::with_capacity(line.len());
@@ -71,8 +83,9 @@ pub fn plain_line(line: &str, hidden: impl Into<Option<char>>) -> String {
     without_tags(out)
 }
 
-/// Words of any number of lines that go to a model, as a last gate: whoever made them up has quoted what others wrote. The
-/// tags of clients are defused; what moves the cursor, hides or reorders goes. `None`: nothing is to be done.
+/// The last gate for text that goes to a model, of any number of lines. Its author has already quoted what others
+/// wrote. The tags of clients are defused, and characters that move the cursor, hide or reorder are removed. `None` if
+/// nothing changes.
 pub fn defused(text: &str) -> Option<String> {
     let is_bad = |(before, c): (Option<char>, char)| is_unwanted(before, c);
     let befores = std::iter::once(None).chain(text.chars().map(Some));
@@ -94,8 +107,8 @@ fn is_unwanted(before: Option<char>, c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || is_hidden_after(before, c)
 }
 
-/// Characters that reorder or hide text: bidirectional, of no width, tags, fillers. They have no place in what one party says
-/// to another through us.
+/// Characters that reorder or hide text: bidirectional marks, zero-width characters, tags, fillers. No message between
+/// two parties needs them.
 pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -105,7 +118,7 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The same; what joins or colours emoji stays behind one.
+/// The same, but characters that join or colour emoji stay if one precedes them.
 fn is_hidden_after(before: Option<char>, c: char) -> bool {
     let is_symbol = |c: char| c >= '\u{203c}' && !c.is_alphanumeric() && !is_hidden(c);
     match c {
@@ -114,8 +127,8 @@ fn is_hidden_after(before: Option<char>, c: char) -> bool {
     }
 }
 
-/// The names of tags that clients and models wrap words in that are not ours or anybody else's to say. `_`, `:` and `-` are the
-/// same, and so are all cases.
+/// The names of tags that only a client or a model may write. `_`, `:` and `-` count as the same character, and case
+/// does not matter.
 const WRAPPERS: &[&str] = &[
     "assistant",
     "bash-input",
@@ -142,13 +155,13 @@ const WRAPPERS: &[&str] = &[
     "user-prompt-submit-hook",
 ];
 
-/// How such names begin, where there are families of them.
+/// Prefixes of such names that come in families.
 const FAMILIES: &[&str] = &["antml-", "command-", "function-", "ide-", "system-", "tool-"];
 
-/// No such name is longer.
+/// The longest such name.
 const MAX_TAG: usize = 40;
 
-/// The tags of clients are no tags any more: `(` instead of `<`, so that nothing else moves.
+/// Defuses the tags of clients: `<` becomes `(`, so that nothing else moves.
 pub fn without_tags(text: String) -> String {
     let found: Vec<usize> = tags(&text).collect();
     if found.is_empty() {
@@ -182,13 +195,14 @@ fn is_tag(rest: &str) -> bool {
         || ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Those of the words that a text may have been meant to be, nearest first; at most three.
+/// The words that a text may have been meant to be, nearest first, at most three.
 pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = text.to_lowercase();
     let far = wanted.chars().count().max(4) / 2;
     let scored = words.into_iter().map(|word| (distance(&wanted, &word.to_lowercase()), word));
     let mut close: Vec<(usize, &str)> = scored.filter(|(distance, _)| *distance <= far).collect();
     close.sort_unstable();
+    close.dedup();
     close.into_iter().take(3).map(|(_, word)| word).collect()
 }
 
@@ -250,7 +264,7 @@ mod tests {
     #[case::emoji("👨\u{200d}👩 ❤\u{fe0f}", "👨\u{200d}👩 ❤\u{fe0f}")]
     #[case::joined_letters("a\u{200d}b\u{fe0f}", "a b")]
     fn tags_and_hidden_characters_are_defused(#[case] text: &str, #[case] expected: &str) {
-        // A hidden character that stood in a name leaves a gap, which is no name either.
+        // A hidden character inside a name leaves a gap, so it is not that name any more.
         assert_eq!(one_line(text, 200), expected);
     }
 

@@ -83,6 +83,13 @@ const UNITS: &[(&str, i64)] =
     &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Reads `90s`, `15m`, `2h`, `7d`, `250ms`, or several of them as in `9m30s`, as milliseconds.
+///
+/// ```
+/// use substrate_core::time::parse_span;
+///
+/// assert_eq!(parse_span("9m30s"), Some(570_000));
+/// assert_eq!(parse_span("soon"), None);
+/// ```
 pub fn parse_span(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut sum = 0_i64;

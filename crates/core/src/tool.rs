@@ -1,7 +1,7 @@
 //! A tool call in our own terms, whatever the client calls its tools.
 
 /// What a tool does, as far as a policy must know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolClass {
     /// Changes the files named in `ToolCall::files`.
     Edit,
@@ -13,14 +13,15 @@ pub enum ToolClass {
     Agent,
     /// Keeps the client's own task list.
     Todo,
-    /// Runs a skill: the input names it as `skill`.
+    /// Runs the skill that is named in `ToolCall::skill`.
     Skill,
     /// Anything else, MCP tools included.
+    #[default]
     Other,
 }
 
 /// One call of one tool. `input` is the client's JSON, untouched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolCall {
     pub name: String,
     pub class: ToolClass,
@@ -32,4 +33,29 @@ pub struct ToolCall {
     pub command: Option<String>,
     /// The whole input, as JSON text.
     pub input: String,
+    /// The command outlives the call. Before the call: the agent asked for it. After it: the command still runs.
+    pub in_background: bool,
+    /// The call searches: its `files` are folders, and say nothing about which files the agent works on.
+    pub is_search: bool,
+    /// The skill that the call runs, without a slash.
+    pub skill: Option<String>,
+    /// What the call asks the user, and what they answered.
+    pub questions: Vec<Question>,
+    /// The whole to-do list, if the call replaces it.
+    pub todos: Option<Vec<TodoItem>>,
+}
+
+/// One question to the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub text: String,
+    pub answer: Option<String>,
+}
+
+/// One entry of the client's to-do list that is not done yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TodoItem {
+    pub id: String,
+    pub is_begun: bool,
+    pub subject: String,
 }

@@ -1,4 +1,5 @@
-//! A verb is defined once: one args struct gives the command's flags, the JSON body of the socket API, and its run.
+//! A verb is defined once. One args struct gives the command's flags, the JSON body of the socket API, and what it
+//! does.
 
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub struct Verb {
     pub audience: Audience,
     /// Whether the group's name alone means this verb: `substrate journal` is `substrate journal list`.
     pub default: bool,
+    /// Plumbing that other programs call: left out of help and the reference.
+    pub hidden: bool,
     /// Adds the verb's flags to a command.
     pub augment: fn(Command) -> Command,
     /// The parsed flags as the JSON body of the API.
@@ -32,24 +35,24 @@ pub struct Verb {
     /// Whether a body asks for many requests, one per line of its input.
     pub streams: fn(&Value) -> Option<String>,
     pub run: fn(&mut Cx<'_>, &Caller, Value) -> Result<Output, VerbError>,
-    /// What it says where the state can't be used, in place of an error.
+    /// What it prints in place of an error when the state can't be used.
     pub without_state: fn(&str) -> Option<Output>,
 }
 
 /// What a verb does to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only looks; runs beside the writer.
+    /// Only reads; runs beside the writer.
     Read,
-    /// Changes something and says so: on disk before the answer goes out.
+    /// Writes. The change is on disk before the answer goes out.
     Write,
 }
 
-/// Who a command is for. Declared once per command: what agents may run without a dialog, what is refused inside a session,
-/// and what the reference says follow from it.
+/// Who a command is for, declared once per command. Permission rules, refusals inside a session and the reference
+/// follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// What an agent does about itself. The user may do it for one, with `--agent` or `--session-id`.
+    /// What an agent does for itself. The user may do it for an agent with `--agent` or `--session-id`.
     Agent,
     /// Only the user: refused inside a session.
     User,
@@ -72,7 +75,7 @@ impl Audience {
     }
 }
 
-/// Refuses a command of the user's to a caller that stands inside a session.
+/// Refuses the user's own commands to a caller inside a session.
 pub fn admit(path: &[&str], audience: Audience, standing: &Standing) -> Result<(), VerbError> {
     let inside = match standing {
         _ if audience != Audience::User => return Ok(()),
@@ -98,6 +101,7 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
     const ACCESS: Access;
     const FOR: Audience;
     const DEFAULT: bool = false;
+    const HIDDEN: bool = false;
 
     /// Fills in what only the caller's own process can: files, standard input.
     fn complete(&mut self, _local: &mut dyn Local) -> Result<(), VerbError> {
@@ -111,8 +115,8 @@ pub trait VerbArgs: Args + Serialize + DeserializeOwned {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError>;
 
-    /// What it says where the state can't be used, and why. `None`: it fails. For output that people have before their
-    /// eyes all the time: an error there would show as nothing.
+    /// What it prints when the state can't be used, given why. `None`: it fails. For output that is always on screen,
+    /// where an error would show as nothing.
     fn without_state(_why: &str) -> Option<Output> {
         None
     }
@@ -127,6 +131,7 @@ impl Verb {
             access: A::ACCESS,
             audience: A::FOR,
             default: A::DEFAULT,
+            hidden: A::HIDDEN,
             augment: A::augment_args,
             body: |matches, local| {
                 let mut args = A::from_arg_matches(matches)
@@ -188,12 +193,12 @@ pub struct Caller {
     pub agent: Option<String>,
     pub project_dir: Option<String>,
     pub cwd: String,
-    /// The caller's clock against UTC, for times that people read.
+    /// How far the caller's clock is ahead of UTC, for times that people read.
     pub tz_offset_s: i32,
-    /// `agent` was typed; otherwise it may be inherited from wherever the client was started.
+    /// `agent` was typed. Otherwise it may be inherited from where the client was started.
     #[serde(default)]
     pub agent_typed: bool,
-    /// Its variables say that it runs inside a client, where nobody is the user.
+    /// Its variables say that it runs inside a client, so it is not the user.
     pub inside_client: bool,
     /// Which project it is, as `Event::project`.
     #[serde(default)]
@@ -201,8 +206,8 @@ pub struct Caller {
     /// The caller's id for this request: the same when it is repeated.
     #[serde(default)]
     pub request: String,
-    /// The processes above it, as the host saw them: never what a caller says. `None` where the system does not tell, and
-    /// variables have to do.
+    /// The processes above it, as the host saw them, never as the caller claims. `None` if the system does not tell;
+    /// variables must do then.
     #[serde(skip)]
     pub lineage: Option<Arc<Lineage>>,
 }
@@ -228,7 +233,7 @@ pub enum Format {
     Hook,
 }
 
-/// What a verb has to say, in every form that somebody may ask for.
+/// What a verb prints, in every form that can be asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     pub text: String,
@@ -236,9 +241,9 @@ pub struct Output {
     /// The same as a client's own hook output; `None` where a verb has no such form, `Null` where it has nothing to say.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "said")]
     pub hook: Option<Value>,
-    /// Ask again with this body after a pause; the mark of a verb that follows something.
+    /// Ask again with this body after a pause. Verbs that follow something set it.
     pub follow: Option<Value>,
-    /// To be run with this body once the caller has printed: what only then is true.
+    /// Run with this body once the caller has printed the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
     /// Not done yet: wait for something, and ask again.
@@ -255,7 +260,7 @@ fn said<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::E
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitFor {
     pub key: String,
-    /// Of those who wait for one key by that name only the newest does; others wait beside it.
+    /// Only the newest waiter with this name waits for a key. Waiters with other names wait beside it.
     #[serde(default)]
     pub by: String,
     pub until_ms: i64,
@@ -272,10 +277,10 @@ impl Output {
 /// Why a verb did nothing.
 #[derive(Debug, Error)]
 pub enum VerbError {
-    /// The caller can mend it.
+    /// The caller can fix it.
     #[error("{message}")]
     User { message: String, hint: String },
-    /// It would lose something, so the caller must be sure: asked again with `body`, it is done.
+    /// It would lose something, so it asks. Asked again with `body`, it goes ahead.
     #[error("{message}")]
     Unsure { message: String, question: String, hint: String, body: Value },
     #[error(transparent)]

@@ -15,7 +15,7 @@ pub struct Verdict {
     pub exports: Vec<(String, String)>,
     /// Nothing to say yet: park the caller.
     pub wait: Option<Wait>,
-    /// Somebody wants to know whether this reached the client.
+    /// A feature wants to know whether this reached the client.
     pub receipt: bool,
 }
 

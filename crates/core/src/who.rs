@@ -14,9 +14,9 @@ pub struct Who {
     /// A subagent's own name for mail, e.g. `reviewer-1`; empty for the agent itself.
     pub sub: String,
     pub session: Option<SafeId>,
-    /// The session's main thread has ended its turn, and nothing was heard of it since.
+    /// The session's main thread has ended its turn and has sent no event since.
     pub has_stopped: bool,
-    /// Another client process that lives has the same session. Looked up only where a client begins or ends.
+    /// Another live client process has the same session. Looked up only where a client starts or ends.
     pub is_shared: bool,
 }
 
@@ -45,15 +45,15 @@ pub enum Standing {
     User,
     /// From inside a client, as its variables say.
     Says,
-    /// From below a client process that is known; the name of its agent.
+    /// From below a known client process; the name of its agent.
     Below(Option<String>),
 }
 
 /// Whose agent is asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Asking<'a> {
-    /// An event's. A session that was never heard of gets an agent.
+    /// For an event. An unknown session gets an agent.
     Event(&'a Event),
-    /// A command's. Nothing is made.
+    /// For a command. No agent is made.
     Caller(&'a Caller),
 }

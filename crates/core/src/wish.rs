@@ -2,10 +2,18 @@
 
 use std::borrow::Cow;
 
+use crate::ids::RequestId;
 use crate::text;
 use crate::time::Timestamp;
 
 /// A wish. Features return wishes; only the merge turns them into an answer.
+///
+/// ```
+/// use substrate_core::Wish;
+///
+/// let wish = Wish::context("2 files changed".to_owned(), Some("git status".to_owned()));
+/// assert_eq!(wish.words(), "2 files changed");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Text for the model, on a channel that the client delivers.
@@ -21,10 +29,35 @@ pub enum Wish {
     Notice { text: String },
     /// An export for the session's later shell commands.
     Export { name: String, value: String },
-    /// Don't answer yet: look again when the key is woken, or at that time. Anything that holds the actor comes first.
+    /// Don't answer yet. Consider the event again when the key is woken, or at that time. Blocks come first.
     Wait { key: String, until: Timestamp },
     /// Tell the feature whether the answer reached the client (`Feature::printed`).
     Receipt,
+}
+
+/// What became of an answer that a `Wish::Receipt` went with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    pub request: RequestId,
+    /// The answer was written to the client's pipe.
+    pub reached: bool,
+}
+
+/// How long an answer without a receipt keeps its parts to itself. After that they may be told again.
+pub const CLAIM_MS: i64 = 10_000;
+
+/// Whether an answer that claimed a part then still keeps it to itself.
+///
+/// ```
+/// use substrate_core::Timestamp;
+/// use substrate_core::wish::is_claimed;
+///
+/// assert!(is_claimed(Some(Timestamp(0)), Timestamp(9_999)));
+/// assert!(!is_claimed(Some(Timestamp(0)), Timestamp(10_000)));
+/// assert!(!is_claimed(None, Timestamp(0)));
+/// ```
+pub fn is_claimed(at: Option<Timestamp>, now: Timestamp) -> bool {
+    at.is_some_and(|at| now.since(at) < CLAIM_MS)
 }
 
 /// Why an actor may not stop yet.
@@ -36,8 +69,8 @@ pub struct Block {
     pub parts: Vec<Part>,
 }
 
-/// A piece of a wish's text that its feature keeps account of: a message, a file, a reminder. `Outcome::told` gives back
-/// those that are in the answer.
+/// A piece of a wish's text that its feature tracks: a message, a file, a reminder. `Outcome::told` returns those that
+/// are in the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// What it is, in the feature's own words and numbers.
@@ -58,15 +91,15 @@ pub struct Wished {
 /// What became of a wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// All of it is in the answer. What several wishes say alike is said once, and counts for each of them.
+    /// All of it is in the answer. Text that several wishes share is said once and counts for each.
     Whole,
-    /// Only the beginning is: so many bytes of its text.
+    /// Only its first bytes are: this many.
     Cut { kept: usize },
-    /// Nothing of it is: another wish, the budget or the client's cap left no place for it, or it has no words.
+    /// None of it is. Another wish, the budget or the client's cap left no room, or it has no words.
     Dropped,
     /// The client would have ignored it.
     NotDeliverable,
-    /// It was in the answer, or could have been, until a later step failed.
+    /// It was in the answer until a later step failed.
     Withdrawn,
 }
 
@@ -83,19 +116,19 @@ pub enum Cause {
     Rule,
 }
 
-/// How long a cause may hold an actor that tries to stop again in the same turn.
+/// How long a cause may block an actor that tries to stop again in the same turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insists {
     /// Only at the first try of a turn.
     Once,
-    /// At the first try of a turn at which there is such a cause, and no more in that turn.
+    /// At the first try that has such a cause, and not again in that turn.
     OncePerTurn,
-    /// Only when these very words have not held it in this turn.
+    /// Only if the same words have not blocked it in this turn.
     WhenNew,
-    /// At every try, but one short of the client's cap, so that the turn ends in good order; and no more than `MAX_HELD` times
-    /// in a turn, whatever the actor does in between.
+    /// At every try up to one short of the client's cap, so that the turn ends cleanly, and at most `MAX_HELD` times
+    /// per turn.
     WhileItLasts,
-    /// At every try, into the cap: the feature looks after the cap by itself.
+    /// At every try, even into the cap. The feature takes care of the cap itself.
     Always,
 }
 
@@ -113,7 +146,7 @@ pub enum WishKind {
 }
 
 impl Wish {
-    /// The same without anything in its words that could close the client's own wrappers, hide, or reorder.
+    /// The same without text that could close the client's own wrappers, hide, or reorder.
     #[must_use]
     pub fn defused(mut self) -> Self {
         let clean = |text: &mut String| {
@@ -221,12 +254,12 @@ impl Wished {
 }
 
 impl Wish {
-    /// Text for the model that no account is kept of.
+    /// Text for the model that is not tracked.
     pub const fn context(text: String, more: Option<String>) -> Self {
         Self::Context { text, more, parts: Vec::new() }
     }
 
-    /// A reason to go on that no account is kept of.
+    /// A reason to go on that is not tracked.
     pub const fn block(cause: Cause, reason: String, insists: Insists) -> Self {
         Self::Block(Block { cause, reason, insists, parts: Vec::new() })
     }

@@ -1,13 +1,14 @@
-//! What can be asked about the machine while a transaction is open: only what memory, or
-//! the system's own table of processes, answers at once. No file is looked at: it may be on a mount that hangs.
+//! What may be asked about the machine while a transaction is open. Memory or the process table must answer at once.
+//! Files are never read here: a mount may hang.
 
+use crate::dialect::Dialect;
 use crate::lineage::ProcessId;
 use crate::time::Timestamp;
 
 /// The machine, as a feature may see it.
 pub trait World {
-    /// When that process began, in the system's own unit; `None` when there is no such process. A process id is used
-    /// again, the pair is not.
+    /// When a process started, in the system's own unit. `None` if it does not run. A pid is reused, but never with the
+    /// same start time.
     fn process_began(&self, pid: u32) -> Option<i64>;
 
     /// The processes above that one, nearest first. Empty where the system does not say.
@@ -15,19 +16,19 @@ pub trait World {
         Vec::new()
     }
 
-    /// How far the local clock was ahead of UTC then, in seconds: a day is what people here call so.
+    /// How far the local clock was ahead of UTC at that moment, in seconds. Days follow local time.
     fn offset_s(&self, at: Timestamp) -> i32;
 
-    /// Whether the session is waiting for mail right now, so that it can be reached at once: its turn is held for it, or
-    /// it `has_stopped` and a waiter stands beside it. The waiter of a session that works wakes nobody.
+    /// Whether the session waits for mail right now and can be reached at once. Either its turn is held, or it
+    /// `has_stopped` and a waiter runs beside it. A waiter beside a working session can't wake it.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 
-    /// The command that opens a closed session of that client again, in the folder where it ran.
-    fn resume_command(&self, _client: &str, _session: &str) -> Option<String> {
-        None
+    /// How each client that we know does things.
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &[]
     }
 
-    /// The folder in which we keep our own state and settings; `None` where it is the usual one.
+    /// The folder of our own state and settings. `None` if it is the default one.
     fn state_home(&self) -> Option<&str> {
         None
     }

@@ -1,4 +1,4 @@
-//! The latest commits, in one wording: where several features want a session to know them, the merge says them once.
+//! The latest commits, in one wording. If several features tell them, the merge says them once.
 
 use substrate_core::facts::GitQuestion;
 use substrate_core::text::one_line;
@@ -13,7 +13,7 @@ pub(crate) fn need(dir: &str) -> Need {
     Need::Git { dir: dir.to_owned(), what: LOG }
 }
 
-/// A section of its own; `None` where there are no commits. A commit is anybody's words: one indented line each.
+/// A section of its own; `None` if there are no commits. A commit's words come from outside, so each is one indented line.
 pub(crate) fn wish(facts: &Facts, dir: &str) -> Option<Wish> {
     let lines = facts.git(dir, LOG)?.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<String> =

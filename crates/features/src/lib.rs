@@ -6,12 +6,14 @@ mod agent_init;
 pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod directives;
+mod durations;
 pub(crate) mod efforts;
 mod fleet;
 pub mod fuzz;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;
+mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
@@ -19,12 +21,14 @@ pub(crate) mod mail;
 mod persist;
 #[cfg(test)]
 mod pointers;
+#[cfg(test)]
 mod probe;
 #[cfg(test)]
 mod profiles;
 #[cfg(test)]
 mod quoting;
 pub(crate) mod reminders;
+mod retention;
 pub mod scratchpad;
 pub(crate) mod shell;
 mod skills;
@@ -43,7 +47,6 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 
 /// Every feature, in the order in which they speak. The journal comes last: it records what the others did.
 pub const ALL: &[&Feature] = &[
-    &probe::FEATURE,
     &identity::FEATURE,
     &context::FEATURE,
     &agent_init::FEATURE,
@@ -68,11 +71,10 @@ pub const RECORD_ONLY: &[&Feature] = &[&journal::FEATURE];
 
 /// What goes on in memory while the database can't be written: guards and leases, and who it is about. The others would
 /// promise what they can't keep.
-pub const WITHOUT_DISK: &[&Feature] =
-    &[&probe::FEATURE, &identity::FEATURE, &locks::FEATURE, &guards::FEATURE];
+pub const WITHOUT_DISK: &[&Feature] = &[&identity::FEATURE, &locks::FEATURE, &guards::FEATURE];
 
 /// What needs only the event and the settings: for a hook that can have no daemon.
-pub const WITHOUT_DAEMON: &[&Feature] = &[&probe::FEATURE, &guards::FEATURE];
+pub const WITHOUT_DAEMON: &[&Feature] = &[&guards::FEATURE];
 
 /// The profiles, and what each adds. They are sets of settings: a key says which of them give it another value.
 pub const PROFILES: &[(&str, &str)] = &[
@@ -141,8 +143,6 @@ mod tests {
             "its profiles add to the user's: only what it may turn on counts",
         ),
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
-        ("probe.rules", ProjectMay::Nothing, "its rules say and refuse anything"),
-        ("context.on", ProjectMay::TurnOn, "a feature"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),
@@ -190,8 +190,11 @@ mod tests {
         ("reminders.reflexion", ProjectMay::Set, "words, told as the project's"),
         ("fleet.on", ProjectMay::Nothing, "of the machine"),
         ("fleet.idle_is_attention", ProjectMay::Nothing, "what the user is called for"),
-        ("fleet.pane_colours", ProjectMay::Nothing, "of the user's terminal"),
-        ("fleet.tab_colours", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.error_colour", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.attention_colour", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.working_colour", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.checked_colour", ProjectMay::Nothing, "of the user's terminal"),
+        ("fleet.done_colour", ProjectMay::Nothing, "of the user's terminal"),
         ("work.lease", ProjectMay::Nothing, "it could take work from others"),
         ("persist.mode", ProjectMay::TurnOn, "reachable in another way, but never out of reach"),
         ("persist.poll", ProjectMay::Nothing, "a short wait asks the model again and again"),
@@ -233,7 +236,7 @@ mod tests {
                 .map(|name| format!("\"{name}\""))
                 .chain(["[]".to_owned(), "[\"locks\", \"standard\"]".to_owned()])
                 .collect(),
-            Kind::Text => vec!["\"x\"".to_owned()],
+            Kind::Text | Kind::Colour => vec!["\"x\"".to_owned()],
             Kind::Texts => vec!["[]".to_owned(), "[\"none\"]".to_owned()],
             Kind::Tables => vec!["[]".to_owned()],
         }

@@ -178,6 +178,7 @@ fn call(name: &str, class: ToolClass, file: Option<&str>) -> ToolCall {
         files: file.map(str::to_owned).into_iter().collect(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 

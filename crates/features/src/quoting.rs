@@ -145,6 +145,7 @@ fn tool(name: &str, class: ToolClass, file: Option<&str>, command: Option<&str>)
         command: command.map(str::to_owned),
         input: json!({"todos": [{"content": EVIL, "activeForm": EVIL, "status": "pending"}]})
             .to_string(),
+        ..ToolCall::default()
     }
 }
 

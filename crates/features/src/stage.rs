@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use substrate_clients::{DEFAULT, DIALECTS, Input};
 use substrate_core::engine::{self, Surroundings};
 use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Activity, Caller, Cx, Delivery, Detail, Effect, Event, EventKind, Facts, Lineage, Need,
-    Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, WishKind, World, verb,
+    Activity, Caller, Cx, Detail, Dialect, Effect, Event, EventKind, Facts, Lineage, Need, Outcome,
+    Output, RequestId, SafeId, Settings, Timestamp, VerbError, World, verb,
 };
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
@@ -108,8 +109,8 @@ impl World for Machine {
         self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
     }
 
-    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
-        Some(format!("{client} --again {session}"))
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &DIALECTS
     }
 
     fn state_home(&self) -> Option<&str> {
@@ -124,14 +125,17 @@ impl Stage {
         let toml = &format!("{toml}{off}");
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(
+            crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)),
+        );
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
             backups: folder.path(),
             patience: Duration::from_secs(5),
         };
-        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
+        let Prepared { writer, .. } =
+            Database::at(&folder.path().join("db")).prepare(&setup).unwrap();
         Self {
             folder,
             writer,
@@ -169,8 +173,17 @@ impl Stage {
             session: SafeId::new(session),
             project: "/repo".to_owned(),
             cwd: "/repo".to_owned(),
-            ..Event::bare("claude-code", kind, self.now)
+            dialect: DEFAULT.dialect,
+            ..Event::bare(DEFAULT.name, kind, self.now)
         }
+    }
+
+    /// What the client reports with that payload in that session, now.
+    pub(crate) fn reported(&self, session: &str, event: &str, payload: &str) -> Event {
+        let (stdin, cwd, at) = (payload.as_bytes(), "/repo", self.now);
+        let input = Input { event, stdin, cwd, env: &[], at, waits: false };
+        let event = (DEFAULT.decode)(&input).unwrap();
+        Event { session: SafeId::new(session), project: "/repo".to_owned(), ..event }
     }
 
     /// What a session's client shows beside its events, since that long.
@@ -183,7 +196,7 @@ impl Stage {
 
     /// Whether that changes anything, as the host asks before it is an event.
     pub(crate) fn is_news(&mut self, event: &Event) -> bool {
-        self.with(|cx| engine::is_news(crate::ALL, cx, event).unwrap())
+        self.with(|cx| engine::is_news(crate::probe::with_all(), cx, event).unwrap())
     }
 
     /// One event through the engine, with all features. No feature may fail.
@@ -226,11 +239,11 @@ impl Stage {
         may_look: bool,
     ) -> Outcome {
         let around = Surroundings {
-            features: crate::ALL,
+            features: crate::probe::with_all(),
             settings: &self.settings,
             facts,
             world: &self.machine,
-            delivers,
+            delivers: DEFAULT.delivers,
             wishes: &[],
             micros: || 0,
             is_late: false,
@@ -253,7 +266,7 @@ impl Stage {
 
     /// Answers which files are meant, by their words: `/repo` and `/other` are working trees, in which git ignores `target`.
     fn look_up(&mut self, event: &Event) {
-        for need in engine::needs(crate::ALL, event, &self.settings) {
+        for need in engine::needs(crate::probe::with_all(), event, &self.settings) {
             if matches!(need, Need::Room { .. }) && self.facts.room(&need).is_none() {
                 self.facts.insert(need, Found::Room(Room::There));
                 continue;
@@ -280,7 +293,7 @@ impl Stage {
 
     /// Whether an answer reached the client.
     pub(crate) fn printed(&mut self, request: RequestId, reached: bool) {
-        self.with(|cx| engine::printed(crate::ALL, cx, request, reached).unwrap());
+        self.with(|cx| engine::printed(crate::probe::with_all(), cx, request, reached).unwrap());
     }
 
     /// A command.
@@ -291,8 +304,10 @@ impl Stage {
         path: &[&str],
         body: Value,
     ) -> Result<Output, VerbError> {
-        let verb =
-            crate::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path);
+        let verb = crate::probe::with_all()
+            .iter()
+            .flat_map(|feature| feature.verbs)
+            .find(|verb| verb.path == path);
         let verb = verb.unwrap_or_else(|| panic!("no verb {path:?}"));
         let mut facts = self.facts.clone();
         loop {
@@ -302,7 +317,7 @@ impl Stage {
                 world: &self.machine,
                 ..Cx::new(self.now, &mut tx, &self.settings)
             };
-            cx.who = engine::identify(crate::ALL, &mut cx, caller).unwrap();
+            cx.who = engine::identify(crate::probe::with_all(), &mut cx, caller).unwrap();
             verb::admit(verb.path, verb.audience, &cx.standing)?;
             let out = (verb.run)(&mut cx, caller, body.clone());
             let missing = cx.missing.take();
@@ -353,23 +368,12 @@ fn settings(toml: &str) -> Settings {
 }
 
 fn layered(files: &[(Scope, &str)]) -> Settings {
-    let keys = crate::keys();
+    let keys = crate::probe::keys();
     let read = |(scope, toml): &(Scope, &str)| Layer::read(*scope, "test", toml, &keys);
     let layers: Vec<Layer> = files.iter().map(read).collect();
     let settings = Settings::resolve(&keys, &layers.iter().collect::<Vec<_>>());
     assert!(settings.problems.is_empty(), "{:?}", settings.problems);
     settings
-}
-
-/// As the real client: no text at Stop, no block where nobody listens.
-fn delivers(kind: EventKind, wish: WishKind) -> Delivery {
-    match (kind, wish) {
-        (EventKind::Stop | EventKind::SubagentStop | EventKind::Waiter, WishKind::Context)
-        | (EventKind::SessionEnd | EventKind::Notification, WishKind::Context | WishKind::Block) => {
-            Delivery::NotDeliverable
-        }
-        _ => Delivery::Delivered,
-    }
 }
 
 /// The file that a path means, by its words. Home is `/home/me`.

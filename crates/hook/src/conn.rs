@@ -1,6 +1,6 @@
-//! A connection to the daemon in which nothing waits without a limit.
+//! A connection to the daemon on which every wait has a limit.
 //!
-//! The socket does not block: connecting to a daemon whose backlog is full, writing to one that does not read, and
+//! The socket does not block. Connecting to a daemon whose backlog is full, writing to one that does not read, and
 //! reading from one that is silent all end in `ConnError::TooSlow`.
 
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
-use rustix::io::{Errno, read, writev};
+use rustix::io::{Errno, read};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::frame::{HEADER_LEN, Header, Kind, VERSION};
@@ -25,20 +25,20 @@ const MAX_PARTS: usize = 8;
 #[derive(Debug)]
 pub struct Conn {
     fd: OwnedFd,
-    /// What was read beyond the last frame.
+    /// Bytes that were read beyond the last frame.
     pending: Vec<u8>,
 }
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnError {
-    /// No socket, or nobody behind it.
+    /// There is no socket, or no listener behind it.
     Absent,
-    /// Somebody is behind it, but not in time.
+    /// The listener did not answer in time.
     TooSlow,
     /// The connection ended in the middle.
     Broken,
-    /// Somebody answered who does not speak our version.
+    /// The listener does not speak our version.
     Foreign,
 }
 
@@ -59,7 +59,7 @@ impl Conn {
         let socket = state_home.join(SOCKET);
         match SocketAddrUnix::new(&socket) {
             Ok(address) => Self::connect(&address, patience),
-            // Paths of sockets are limited to about 100 bytes; a longer one is reached through its open folder.
+            // A socket's path is limited to about 100 bytes. A longer one is reached through its open folder.
             Err(_) => {
                 let folder = open_folder(state_home).map_err(|_| ConnError::Absent)?;
                 let address =
@@ -94,17 +94,17 @@ impl Conn {
         }
     }
 
-    /// A connection that another process began, and on which nothing was read yet.
+    /// A connection that another process opened, and on which nothing was read yet.
     pub fn inherited(fd: OwnedFd) -> Self {
         Self { fd, pending: Vec::new() }
     }
 
-    /// The connection for another process. `None`: a part of the answer was read already, and would be missing there.
+    /// The connection for another process. `None`: part of the answer was read already, and would be missing there.
     pub fn into_unread(self) -> Option<OwnedFd> {
         self.pending.is_empty().then_some(self.fd)
     }
 
-    /// The same connection once more, for another process. `None`: as above.
+    /// A duplicate of the connection for another process. `None`: as above.
     pub fn another(&self) -> Option<OwnedFd> {
         self.pending.is_empty().then(|| self.fd.try_clone().ok()).flatten()
     }
@@ -125,7 +125,7 @@ impl Conn {
             let mut unsent = |part| IoSlice::new(skipped(part, &mut skip));
             let mut all = [unsent(&header); MAX_PARTS];
             all[1..=N].copy_from_slice(&parts.map(unsent));
-            match writev(&self.fd, &all[..=N]) {
+            match gather_send(&self.fd, &all[..=N]) {
                 Ok(n) => sent += n,
                 Err(Errno::AGAIN) => wait(&self.fd, PollFlags::OUT, patience)?,
                 Err(Errno::INTR) => {}
@@ -153,7 +153,7 @@ impl Conn {
         }
     }
 
-    /// The next frame, if it comes whole and alone in one read into `space`; what else came is kept for `receive`.
+    /// The next frame, if it arrives whole and alone in one read into `space`. Anything else is kept for `receive`.
     pub fn receive_in<'a>(
         &mut self,
         space: &'a mut [MaybeUninit<u8>],
@@ -178,7 +178,20 @@ impl Conn {
     }
 }
 
-/// The first frame, if it is whole.
+/// Sends without the signal that a closed connection would raise.
+#[cfg(target_os = "linux")]
+fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+    sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
+}
+
+/// On this system std ignores the signal.
+#[cfg(not(target_os = "linux"))]
+fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    rustix::io::writev(fd, parts)
+}
+
+/// The first frame, if it is complete.
 fn frame_in(bytes: &[u8]) -> Result<Option<(Header, &[u8])>, ConnError> {
     let Some((first, rest)) = bytes.split_first_chunk::<HEADER_LEN>() else { return Ok(None) };
     let header =
@@ -186,14 +199,14 @@ fn frame_in(bytes: &[u8]) -> Result<Option<(Header, &[u8])>, ConnError> {
     Ok(rest.get(..header.len).map(|body| (header, body)))
 }
 
-/// The part of `part` behind the first `skip` bytes, which are counted off.
+/// The rest of `part` after the first `skip` bytes, which are subtracted.
 fn skipped<'a>(part: &'a [u8], skip: &mut usize) -> &'a [u8] {
     let n = part.len().min(*skip);
     *skip -= n;
     &part[n..]
 }
 
-/// The socket of an open folder, by a path that is short enough.
+/// A short path to the socket in an open folder.
 pub fn short_path(folder: &File) -> String {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd())
@@ -204,7 +217,7 @@ fn open_folder(path: &Path) -> Result<File, Errno> {
     rustix::fs::open(path, flags, Mode::empty()).map(File::from)
 }
 
-/// Waits until the file is ready, or too long.
+/// Waits until the file is ready, with a limit.
 pub fn wait(fd: impl AsFd, what: PollFlags, patience: Duration) -> Result<(), ConnError> {
     let limit = Timespec::try_from(patience).ok();
     let mut fds = [PollFd::new(&fd, what)];

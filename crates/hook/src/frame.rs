@@ -1,22 +1,22 @@
-//! The frame: 8 bytes of header, then a body of the length that the header says.
+//! The frame: a header of 8 bytes, then a body of the length in the header.
 //!
 //! `S` `b` version kind, then the body's length as a little-endian u32.
 
 use std::time::Duration;
 
-/// The version of the frames. A daemon answers a version that it does not know with `Kind::Refused`, and the hook
-/// hands over to its own `substrate`.
+/// The version of the frames. A daemon answers an unknown version with `Kind::Refused`, and the hook hands over to its
+/// own `substrate`.
 pub const VERSION: u8 = 3;
 
 /// The bytes of a header.
 pub const HEADER_LEN: usize = 8;
 
-/// No frame is longer than this; whoever says so is not one of us.
+/// The longest frame. A peer that announces more does not speak our protocol.
 pub const MAX_BODY: usize = 48 << 20;
 
 const MAGIC: [u8; 2] = *b"Sb";
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A hook's request.
@@ -25,18 +25,19 @@ pub enum Kind {
     Command,
     /// `ping`, `stop`, `take-over`: about the daemon itself.
     Control,
-    /// "I have printed it": the hook's answer to `Confirm`. The body is the request's id, since a successor of the
-    /// daemon may be the one that hears it.
+    /// "I have printed it": the hook's answer to `Confirm`. The body is the request's id, since the daemon's successor
+    /// may be the one that receives it.
     Printed,
-    /// "I exit now, with what I printed." A hook that ends without this word was killed, and its client ignores it.
+    /// "I exit now, with what I printed." A hook that ends without this frame was killed, and its client ignores its
+    /// output.
     Leaving,
-    /// The answer; the last frame of a conversation.
+    /// The answer, and the last frame of a conversation.
     Reply,
-    /// "I am here, it will take up to so many milliseconds": four bytes, little-endian.
+    /// "I am here, it will take up to this many milliseconds": four bytes, little-endian.
     Wait,
     /// This version or kind is not understood.
     Refused,
-    /// An answer like `Reply`, of which somebody wants to know that it was printed.
+    /// An answer like `Reply` whose printing must be confirmed.
     Confirm,
 }
 
@@ -80,7 +81,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a frame of ours. Bodies longer than `MAX_BODY` are refused before they get here.
+    /// The header of one of our frames. Bodies longer than `MAX_BODY` are refused before they get here.
     pub fn bytes(kind: Kind, len: usize) -> [u8; HEADER_LEN] {
         let len = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
         [MAGIC[0], MAGIC[1], VERSION, kind.code(), len[0], len[1], len[2], len[3]]

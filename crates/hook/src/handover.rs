@@ -1,44 +1,35 @@
-//! No daemon in time: `substrate __hook` takes over, with the same request and the same connection. It starts a daemon,
-//! or replaces one that is frozen, and waits for the answer.
+//! No daemon answered in time: `substrate __hook` takes over, with the same request and the same connection. It starts
+//! a daemon, or replaces a frozen one, and waits for the answer.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ipc::{HookRequest, place};
+use ipc::{HookRequest, place, unjudged};
 use rustix::io::{Errno, FdFlags};
 use rustix::pipe::PipeFlags;
 
-/// The word for a hand-over that only says: it was printed, and no daemon heard that.
+/// Hands over only to report that the answer was printed, because no daemon received that.
 pub(crate) const PRINTED: &str = "printed";
-
-/// What a client is told when no program is left that could judge a call: ask the person, instead of letting it pass in
-/// silence. By client and event.
-const UNJUDGED: &[(&[u8], &[u8], &[u8])] = &[(
-    b"claude-code",
-    b"PreToolUse",
-    br#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}}"#,
-)];
 
 /// What `substrate` is told besides the request.
 pub(crate) struct Handover<'a> {
     pub(crate) home: Option<&'a Path>,
     pub(crate) why: &'a str,
-    /// What was waited already.
+    /// How long the hook has waited already.
     pub(crate) spent: Duration,
     pub(crate) exit: u8,
-    /// The connection on which the request waits for its answer: it keeps its place in the daemon's queue.
+    /// The connection on which the request waits for its answer. It keeps its place in the daemon's queue.
     pub(crate) conn: Option<OwnedFd>,
 }
 
 impl Handover<'_> {
-    /// Becomes `substrate`. Returns only if that fails; then the agent goes on, and a line is left for
-    /// `substrate doctor`.
-    pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> ExitCode {
+    /// Becomes `substrate`. Returns only on failure. Then the agent goes on, and a line is left for `substrate doctor`.
+    pub(crate) fn hand_over(self, request: &HookRequest<'_>) -> u8 {
         let (home, why) = (self.home, self.why);
         let error = match request_file(request) {
             Ok(file) => self.become_substrate(&file),
@@ -50,9 +41,7 @@ impl Handover<'_> {
         }
         let mut args = request.each_arg();
         let call = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
-        if let Some((.., words)) =
-            UNJUDGED.iter().find(|(client, event, _)| (*client, *event) == call)
-        {
+        if let Some(words) = unjudged::words(call.0, call.1) {
             ipc::out::print(words, b"");
         }
         crate::say(&format!("substrate-hook: {line}"))
@@ -81,8 +70,8 @@ fn beside_us() -> Option<PathBuf> {
     Path::exists(&beside).then_some(beside)
 }
 
-/// The request as an open file that outlives `exec`. A pipe where it fits into one: no limit on the size of files
-/// applies to it.
+/// The request as an open file that survives `exec`. A pipe if it fits, since the limit on file sizes does not apply to
+/// pipes.
 fn request_file(request: &HookRequest<'_>) -> std::io::Result<OwnedFd> {
     let body = request.bytes();
     let file = match piped(&body) {
@@ -98,7 +87,7 @@ fn piped(body: &[u8]) -> Option<OwnedFd> {
     let (out, into) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).ok()?;
     #[cfg(target_os = "linux")]
     rustix::pipe::fcntl_setpipe_size(&into, body.len().max(1)).ok()?;
-    // So that a pipe that is too short after all is noticed instead of waited for.
+    // Non-blocking, so that a pipe that is too short is noticed and not waited for.
     rustix::io::ioctl_fionbio(into.as_fd(), true).ok()?;
     let mut rest = body;
     while !rest.is_empty() {
@@ -111,7 +100,7 @@ fn piped(body: &[u8]) -> Option<OwnedFd> {
     Some(out)
 }
 
-/// A file without a name.
+/// An unnamed file.
 fn nameless(body: &[u8]) -> std::io::Result<OwnedFd> {
     if place::max_file_size() < body.len() as u64 {
         return Err(Errno::FBIG.into());

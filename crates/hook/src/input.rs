@@ -7,21 +7,21 @@ use ipc::conn::wait;
 use rustix::event::PollFlags;
 use rustix::io::{Errno, read};
 
-/// What is passed on; the rest of a longer input is read and dropped.
+/// The longest input that is passed on. The rest of a longer one is read and dropped.
 const MAX_PASSED: usize = 32 << 20;
 
-/// A caller that has written a whole line and then nothing for so long has said everything.
+/// A caller that is silent this long after a whole line has said everything.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// An input up to this size costs no allocation.
 pub(crate) const USUAL: usize = 16 << 10;
 
-/// What was read. Only one of the two parts is in use.
+/// The input. Only one of the two parts is in use.
 pub(crate) struct Input<'a> {
     usual: &'a [u8],
     long: Vec<u8>,
     pub(crate) truncated: bool,
-    /// How long it was waited for in vain.
+    /// How long we waited in vain.
     pub(crate) waited: Duration,
 }
 
@@ -31,8 +31,8 @@ impl Input<'_> {
     }
 }
 
-/// Reads until the end, until the caller falls silent after a full line, or until `patience` is over. A usual input is
-/// there in one read, and the next one finds the end.
+/// Reads until the end, until the caller falls silent after a full line, or until `patience` is over. A usual input
+/// arrives in one read, and the next read finds the end.
 pub(crate) fn drain(space: &mut [MaybeUninit<u8>; USUAL], patience: Duration) -> Input<'_> {
     let mut waited = Duration::ZERO;
     let stdin = rustix::stdio::stdin();
@@ -64,7 +64,7 @@ pub(crate) fn drain(space: &mut [MaybeUninit<u8>; USUAL], patience: Duration) ->
 fn drain_long(input: &mut Input<'_>, waited: &mut Duration, patience: Duration) {
     let stdin = rustix::stdio::stdin();
     let mut dropped = Vec::new();
-    // A caller that never falls silent for long is not waited for either; here a clock is affordable.
+    // A caller that never falls silent has a limit, too. Here a clock is affordable.
     let begun = Instant::now();
     while begun.elapsed() < patience && ready(waited, patience, input.long.ends_with(b"\n")) {
         let full = input.long.len() >= MAX_PASSED;
@@ -84,8 +84,8 @@ fn drain_long(input: &mut Input<'_>, waited: &mut Duration, patience: Duration) 
     }
 }
 
-/// Waits for something to read. `false`: there is nothing more to wait for. Time is counted only in whole waits that
-/// brought nothing, so that the fast path asks no clock.
+/// Waits for something to read. `false`: stop waiting. Only whole waits in vain are counted, so the fast path needs no
+/// clock.
 fn ready(waited: &mut Duration, patience: Duration, has_line: bool) -> bool {
     while *waited < patience {
         let step = (patience - *waited).min(QUIET);

@@ -1,19 +1,17 @@
-//! Printing for a client: without std's buffers, and never longer than its reader deserves.
+//! Printing for a client: without std's buffers, and with a limit on slow readers.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::stdio::{stderr, stdout};
 
-use crate::conn::wait;
-
-/// A reader that takes nothing for so long never will.
+/// A reader that takes nothing for this long never will.
 const UNREAD: Duration = Duration::from_secs(5);
 
-/// What a pipe that is ready takes without waiting.
+/// What a ready pipe takes without blocking.
 const AT_ONCE: usize = 4_096;
 
 /// Prints both texts, stderr first.
@@ -22,7 +20,7 @@ pub fn print(out: &[u8], err: &[u8]) {
     write_all(stdout(), out);
 }
 
-/// Prints both texts, and says whether all of it went out to a reader.
+/// Prints both texts. Returns whether all of it reached a reader.
 pub fn printed(out: &[u8], err: &[u8]) -> bool {
     reaches_a_reader(err, stderr())
         && reaches_a_reader(out, stdout())
@@ -30,10 +28,10 @@ pub fn printed(out: &[u8], err: &[u8]) -> bool {
         && write_all(stdout(), out)
 }
 
-/// Says whether all of it went out. A reader that went away, or takes nothing, is no reason to fail or to wait for ever.
+/// Returns whether everything was written. A reader that is gone or stuck is not a reason to fail or to wait forever.
 fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
-        if wait(&fd, PollFlags::OUT, UNREAD).is_err() {
+        if !takes_more(&fd) {
             return false;
         }
         match rustix::io::write(&fd, &bytes[..bytes.len().min(AT_ONCE)]) {
@@ -45,7 +43,18 @@ fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> bool {
     true
 }
 
-/// Where a stream was closed, the null device is in its place, and takes everything.
+/// Waits until the stream takes something. A pipe without a reader never will, and writing to it would raise a signal.
+fn takes_more(fd: impl AsFd) -> bool {
+    let limit = Timespec::try_from(UNREAD).ok();
+    let mut fds = [PollFd::new(&fd, PollFlags::OUT)];
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(0) => false,
+        Ok(_) => !fds[0].revents().intersects(PollFlags::ERR | PollFlags::NVAL),
+        Err(error) => error == Errno::INTR,
+    }
+}
+
+/// A closed stream was replaced by the null device, which takes everything.
 fn reaches_a_reader(text: &[u8], stream: impl AsFd) -> bool {
     text.is_empty()
         || !rustix::fs::fstat(stream).is_ok_and(|found| {

@@ -1,7 +1,10 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
+/// The list, in the words of the reference.
+pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, TMUX and TMUX_PANE";
+
 /// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
-/// TMUX_PANE, unless its name says that it holds a secret.
+/// TMUX_PANE, unless its name marks it as a secret.
 pub fn passes(entry: &[u8]) -> bool {
     match entry.first() {
         Some(b'A') => entry.starts_with(b"AGENT_ID="),
@@ -15,7 +18,7 @@ pub fn passes(entry: &[u8]) -> bool {
     }
 }
 
-/// Names such as `CLAUDE_CODE_OAUTH_TOKEN`, and entries without a name. Whole words only: `CLAUDE_KEYBINDINGS` is no
+/// Names such as `CLAUDE_CODE_OAUTH_TOKEN`, and entries without a name. Whole words only: `CLAUDE_KEYBINDINGS` is not a
 /// secret. One pass, since every tool call pays for it.
 fn says_secret(entry: &[u8]) -> bool {
     let mut word_at = 0;

@@ -1,4 +1,4 @@
-//! Where things are: the state home and what lies in it.
+//! Paths: the state home and what is in it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 /// The socket's name inside the state home.
 pub const SOCKET: &str = "daemon.sock";
 
-/// Where hooks that could not do their work leave a line.
+/// Where hooks that failed leave a line.
 pub const TRACE: &str = "logs/hook-trace.log";
 
-/// A trace file is left alone once it is this long.
+/// A trace file that is this long gets no more lines.
 pub const MAX_TRACE: u64 = 1 << 20;
 
-/// The state home: `SUBSTRATE_HOME`, else `.subtrate` in the user's home. `None` when neither is known.
+/// The state home: `SUBSTRATE_HOME`, else `.subtrate` (the seed's spelling) in the user's home. `None` if neither is
+/// known.
 pub fn state_home(substrate_home: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
     let known = |text: Option<&OsStr>| text.filter(|text| !text.is_empty()).map(PathBuf::from);
     known(substrate_home).or_else(|| known(home).map(|home| home.join(".subtrate")))
@@ -25,24 +26,24 @@ pub fn deadline_ms(event: &[u8]) -> u32 {
     if event == b"SessionEnd" { 1_000 } else { 10_000 }
 }
 
-/// A deadline from the environment, within reason.
+/// A deadline from the environment, within limits.
 pub fn given_deadline_ms(text: &[u8]) -> Option<u32> {
     let ms: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(ms.clamp(100, 600_000))
 }
 
-/// How much of a deadline the hook client spends on waiting. After that, `substrate __hook` waits in its place: it can
-/// tell a daemon that is starved from one that is frozen.
+/// The part of a deadline that the hook waits itself. After that, `substrate __hook` waits in its place: it can tell a
+/// starved daemon from a frozen one.
 pub fn patience_ms(deadline_ms: u32) -> u32 {
     (deadline_ms / 2).min(1_000)
 }
 
-/// Appends a line about something that went wrong; nobody waits for it, and nothing fails with it.
+/// Appends a line about a failure. It never blocks or fails.
 pub fn leave_trace(state_home: &Path, line: &str) {
     use std::io::Write as _;
     let file = std::fs::OpenOptions::new().append(true).create(true).open(state_home.join(TRACE));
     let Ok(mut file) = file else { return };
-    // Writing past a limit on file sizes (`ulimit -f`) would end this process.
+    // Writing past a limit on file sizes (`ulimit -f`) would kill this process.
     let max = MAX_TRACE.min(max_file_size().saturating_sub(line.len() as u64));
     if file.metadata().is_ok_and(|found| found.len() < max) {
         let _ignored = file.write_all(line.as_bytes());

@@ -1,14 +1,15 @@
 //! The process's own surroundings, read from the system in one piece each: no allocation, no copies.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use ipc::{passed, place};
 use rustix::fs::{CWD, Mode, OFlags};
 
-/// Room for what is usual. Whoever has more pays for an allocation.
+/// Room for the usual sizes. Anything larger costs an allocation.
 pub(crate) struct Space {
     args: [MaybeUninit<u8>; 1 << 10],
     cwd: [MaybeUninit<u8>; 4 << 10],
@@ -28,21 +29,49 @@ impl Space {
 }
 
 pub(crate) struct Surroundings<'a> {
-    /// Everything after the program's name, a zero byte behind each.
+    /// Everything after the program's name, each ended by a zero byte.
     pub(crate) args: &'a [u8],
     pub(crate) cwd: &'a [u8],
     /// The variables that go with the request.
     pub(crate) env: &'a [u8],
     substrate_home: &'a [u8],
     home: &'a [u8],
-    /// A deadline that the environment sets instead of the event's own.
+    /// A deadline from the environment, instead of the event's own.
     pub(crate) deadline_ms: Option<u32>,
 }
 
+/// The arguments as the C library passes them.
+pub(crate) struct Given {
+    pub(crate) n: c_int,
+    pub(crate) args: *const *const c_char,
+}
+
+impl Given {
+    /// For a `main` that std calls: std knows the arguments.
+    #[cfg(not(all(target_os = "linux", not(test))))]
+    pub(crate) const BY_STD: Self = Self { n: 0, args: std::ptr::null() };
+
+    /// For a system without `/proc`.
+    #[cold]
+    #[expect(
+        unsafe_code,
+        reason = "std does not know the arguments of a program that it does not start"
+    )]
+    fn each(&self) -> Vec<Vec<u8>> {
+        if self.args.is_null() {
+            return std::env::args_os().map(|arg| arg.as_bytes().to_vec()).collect();
+        }
+        (0..usize::try_from(self.n).unwrap_or(0))
+            // SAFETY: the C library gives `n` pointers to strings that end with a zero byte and live as long as we do.
+            .map(|at| unsafe { CStr::from_ptr(*self.args.add(at)) }.to_bytes().to_vec())
+            .collect()
+    }
+}
+
 impl<'a> Surroundings<'a> {
-    pub(crate) fn look(space: &'a mut Space) -> Self {
+    pub(crate) fn look(space: &'a mut Space, given: &Given) -> Self {
         let all = read(c"/proc/self/cmdline", &mut space.args)
-            .unwrap_or_else(|| zero_ended(std::env::args_os().map(|arg| arg.as_bytes().to_vec())));
+            .unwrap_or_else(|| zero_ended(given.each().into_iter()));
         let args = &all[(end_of(all) + 1).min(all.len())..];
         let cwd = link(c"/proc/self/cwd", &mut space.cwd).unwrap_or_else(|| {
             std::env::current_dir().unwrap_or_default().into_os_string().leak().as_bytes()
@@ -59,7 +88,7 @@ impl<'a> Surroundings<'a> {
         out
     }
 
-    /// The state home's path, if anything says where it is, from the root.
+    /// The state home's path, if it is known and absolute.
     pub(crate) fn state_home(&self) -> Option<PathBuf> {
         place::state_home(
             Some(OsStr::from_bytes(self.substrate_home)),
@@ -68,14 +97,14 @@ impl<'a> Surroundings<'a> {
         .filter(|home| home.is_absolute())
     }
 
-    /// The socket's path, without an allocation. `None`: nobody says where, or it is too long.
+    /// The socket's path, without an allocation. `None`: it is unknown or too long.
     pub(crate) fn socket<'b>(&self, space: &'b mut [u8; 108]) -> Option<&'b [u8]> {
         let parts: &[&[u8]] = if self.substrate_home.is_empty() {
             &[self.home, b"/.subtrate/", place::SOCKET.as_bytes()]
         } else {
             &[self.substrate_home, b"/", place::SOCKET.as_bytes()]
         };
-        // A relative home would be another one in every folder: `substrate` says so.
+        // A relative home would be another one in every folder. `substrate` reports that.
         if parts[0].first() != Some(&b'/') {
             return None;
         }
@@ -87,7 +116,7 @@ impl<'a> Surroundings<'a> {
         Some(&space[..n])
     }
 
-    /// Finds what we need ourselves, and moves what goes with the request to the front.
+    /// Finds what we need ourselves, and moves the variables that go with the request to the front.
     fn look_through(&mut self, env: &'a mut [u8], home: &'a mut [u8; 128]) {
         const HOME: &[u8] = b"HOME=";
         const OWN: &[u8] = b"SUBSTRATE_HOME=";
@@ -98,7 +127,7 @@ impl<'a> Surroundings<'a> {
             let end = at + end_of(&env[at..]);
             let next = (end + 1).min(env.len());
             let entry = &env[at..end];
-            // Only names that can matter are looked at closely: this runs at every tool call.
+            // Only names that can matter are compared in full: this runs at every tool call.
             if matches!(env[at], b'A' | b'C' | b'S' | b'T') {
                 if passed::passes(entry) {
                     if entry.starts_with(OWN) {
@@ -110,7 +139,7 @@ impl<'a> Surroundings<'a> {
                     kept += next - at;
                 }
             } else if let Some(value) = entry.strip_prefix(HOME) {
-                // Copied, since its place will be needed.
+                // Copied, since its place will be overwritten.
                 home_len = value.len().min(home.len());
                 home[..home_len].copy_from_slice(&value[..home_len]);
             }
@@ -145,22 +174,36 @@ fn end_of(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().position(|byte| *byte == 0).unwrap_or(bytes.len() - at)
 }
 
-/// A file of the system that fits into the space.
+/// Reads a system file that fits into the space.
 fn read<'a>(path: &CStr, space: &'a mut [MaybeUninit<u8>]) -> Option<&'a mut [u8]> {
-    let file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    let file = open_above_streams(path)?;
     let (bytes, rest) = rustix::io::read(&file, space).ok()?;
     // Closed when the process ends, which is soon.
     std::mem::forget(file);
     (!bytes.is_empty() && !rest.is_empty()).then_some(bytes)
 }
 
-/// Where a link of the system leads.
+/// Opens a file with a descriptor that is not a standard stream's. If the caller closed one, its number would be next.
+/// The null device takes it, so nothing else is ever read or written there.
+fn open_above_streams(path: &CStr) -> Option<OwnedFd> {
+    let open = |path| rustix::fs::open(path, OFlags::RDWR.union(OFlags::CLOEXEC), Mode::empty());
+    let mut file =
+        rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    while file.as_raw_fd() <= 2 {
+        drop(file);
+        std::mem::forget(open(c"/dev/null").ok()?);
+        file = rustix::fs::open(path, OFlags::RDONLY.union(OFlags::CLOEXEC), Mode::empty()).ok()?;
+    }
+    Some(file)
+}
+
+/// The target of a link in `/proc`.
 fn link<'a>(path: &CStr, space: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
     let (target, rest) = rustix::fs::readlinkat_raw(CWD, path, space).ok()?;
     (!rest.is_empty()).then_some(target)
 }
 
-/// The same form for systems that keep no such files, and for more than is usual.
+/// The same form for systems without such files, and for more than the usual sizes.
 fn zero_ended(items: impl Iterator<Item = Vec<u8>>) -> &'static mut [u8] {
     let mut out = Vec::new();
     for item in items {

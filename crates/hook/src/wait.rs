@@ -1,5 +1,5 @@
-//! Where waiting is the job: the daemon has said how long it may take, and may end before it answers. Whoever takes its
-//! place is asked again; what was waited already goes with the request.
+//! Where waiting is the job: the daemon has announced how long it may take, and may end before it answers. Then its
+//! successor is asked, and the request says how long the hook has waited already.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ impl Begun {
     }
 }
 
-/// Asks the daemon's successor. An error means that there is none, and somebody has to do without.
+/// Asks the daemon's successor. An error means that there is none, and the hook goes on without an answer.
 pub(crate) fn ask_again(
     home: &Path,
     request: &HookRequest<'_>,

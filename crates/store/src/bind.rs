@@ -1,5 +1,6 @@
 //! Core's parameters and rows on SQLite's statements. Statements are prepared once per connection.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -56,7 +57,7 @@ pub(crate) fn execute(
     params: &[Param<'_>],
 ) -> Result<usize, DbError> {
     let mut statement = conn.prepare_cached(sql).map_err(db_error)?;
-    bind(&mut statement, params)?;
+    bind(&mut statement, sql, params)?;
     statement.raw_execute().map_err(db_error)
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn query(
     each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
 ) -> Result<(), DbError> {
     let mut statement = conn.prepare_cached(sql).map_err(db_error)?;
-    bind(&mut statement, params)?;
+    bind(&mut statement, sql, params)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next().map_err(db_error)? {
         each(&SqliteRow(row))?;
@@ -85,17 +86,96 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
     Ok(pages + i64::try_from(log).unwrap_or(i64::MAX).min(pages / 4))
 }
 
-/// Binds by the number in the parameter's name: to SQLite `$2` is a name, and its place is that of its first use.
-fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> Result<(), DbError> {
-    for place in 1..=statement.parameter_count() {
-        let number = statement
-            .parameter_name(place)
-            .and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
-        let param = number.and_then(|number| params.get(number.checked_sub(1)?));
-        let Some(param) = param else {
-            return Err(DbError::Other { detail: format!("no value for parameter {place}") });
-        };
+/// Binds each placeholder to the value of its number: to SQLite `$2` is a name, and its place is that of its first use. The
+/// text is read here, because asking SQLite for the name of each place costs more than binding it.
+fn bind(statement: &mut Statement<'_>, sql: &str, params: &[Param<'_>]) -> Result<(), DbError> {
+    let (mut seen, mut place, mut highest) = (Numbers::default(), 0, 0);
+    for number in placeholders(sql) {
+        if !seen.insert(number) {
+            continue;
+        }
+        (place, highest) = (place + 1, highest.max(number));
+        let Some(param) = params.get(number - 1) else { return Err(missing(number)) };
         statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
     }
+    if place != statement.parameter_count() {
+        return Err(missing(place + 1));
+    }
+    if highest != params.len() {
+        let detail = format!("{} values for {highest} parameters", params.len());
+        return Err(DbError::Other { detail });
+    }
     Ok(())
+}
+
+fn missing(number: usize) -> DbError {
+    DbError::Other { detail: format!("no value for parameter {number}") }
+}
+
+/// The numbers behind `$`, in the order of the text. Anything else behind it, as in a JSON path, is not a placeholder.
+fn placeholders(sql: &str) -> impl Iterator<Item = usize> {
+    sql.match_indices('$').filter_map(|(at, _)| {
+        let digits = sql.as_bytes()[at + 1..].iter().take_while(|byte| byte.is_ascii_digit());
+        let number = digits.fold(0_usize, |number, digit| {
+            number.saturating_mul(10).saturating_add(usize::from(digit - b'0'))
+        });
+        (number > 0).then_some(number)
+    })
+}
+
+/// The numbers that were met.
+#[derive(Default)]
+struct Numbers {
+    small: u64,
+    large: HashSet<usize>,
+}
+
+impl Numbers {
+    /// `false`: it was there already.
+    fn insert(&mut self, number: usize) -> bool {
+        if number >= 64 {
+            return self.large.insert(number);
+        }
+        let bit = 1 << number;
+        let is_new = self.small & bit == 0;
+        self.small |= bit;
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(sql: &str, params: &[Param<'_>]) -> Result<Vec<i64>, DbError> {
+        let conn = Connection::open_in_memory().unwrap();
+        let mut out = Vec::new();
+        query(&conn, sql, params, &mut |row| {
+            out.push(row.int(0)?);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    #[test]
+    fn a_placeholder_takes_the_value_of_its_number_wherever_it_stands() {
+        let two = [Param::Int(70), Param::Int(7)];
+        assert_eq!(asked("select $1 - $2", &two).unwrap(), [63]);
+        assert_eq!(asked("select $2 - $1", &two).unwrap(), [-63]);
+        assert_eq!(asked("select $2 * $2 + $1", &two).unwrap(), [119]);
+        let path = "select json_extract('{\"a\": 5}', '$.a') + $1";
+        assert_eq!(asked(path, &two[..1]).unwrap(), [75]);
+        let many: Vec<Param<'_>> = (1..=70).map(Param::Int).collect();
+        let places: Vec<String> = (1..=70).rev().map(|n| format!("${n}")).collect();
+        let sql = format!("select {} + $70 + $64", places.join(" + "));
+        assert_eq!(asked(&sql, &many).unwrap(), [70 * 71 / 2 + 70 + 64]);
+    }
+
+    #[test]
+    fn a_value_that_is_missing_is_an_error() {
+        for (sql, params) in [("select $1", &[][..]), ("select $1 + $3", &[Param::Int(1); 2])] {
+            assert!(asked(sql, params).is_err(), "{sql}");
+        }
+        assert!(asked("select :name", &[]).is_err(), "a name is not a number");
+    }
 }

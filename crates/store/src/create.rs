@@ -13,13 +13,12 @@ use crate::error::{StoreError, db_error};
 use crate::log::log_path;
 use crate::migrate::{self, Schema};
 
-/// How the names of half-written files in the state home begin. The daemon removes what a killed process has left.
+/// The prefix of half-written files in the state home. The daemon removes what a killed process left.
 const PART: &str = ".substrate-part-";
 
-/// Builds a database with that schema. If another process was faster, its database stays.
+/// Builds a database with this schema. If another process was faster, its database stays.
 pub(crate) fn create(path: &Path, schema: Schema<'_>, now: Timestamp) -> Result<(), StoreError> {
-    // The folder itself is locked, so no file has to be made for it. Where that is not possible, the one writer holds
-    // `daemon.lock` anyway.
+    // The folder itself is locked, so no lock file is needed. If that fails, the one writer holds `daemon.lock` anyway.
     let folder = path.parent().and_then(|folder| File::open(folder).ok());
     let _locked = folder.as_ref().map(File::lock);
     if !is_absent(path) {
@@ -38,19 +37,19 @@ fn build(path: &Path, schema: Schema<'_>, now: Timestamp) -> Result<(), StoreErr
     let fail = |error| StoreError::Open { path: path.to_owned(), source: db_error(error) };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).map_err(fail)?;
-    // It counts only once it is whole, so nothing has to be undone or waited for on the way.
+    // It counts only once it is whole, so neither rollback nor sync is needed.
     conn.execute_batch("pragma journal_mode = off; pragma synchronous = off;").map_err(fail)?;
     migrate::build(&conn, schema, now)?;
     conn.pragma_update(None, "journal_mode", "wal").map_err(fail)?;
     conn.close().map_err(|(_, error)| fail(error))
 }
 
-/// There is nothing of that name; a link that leads nowhere is something.
+/// Nothing has this name, not even a dangling link.
 pub(crate) fn is_absent(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Gives it its name, unless the name is taken.
+/// Moves it in place, unless the name is taken.
 fn put(part: &Path, path: &Path) -> std::io::Result<()> {
     match std::fs::hard_link(part, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -60,7 +59,7 @@ fn put(part: &Path, path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The log of a database that is gone would be read into the new one.
+/// SQLite would apply the log of a lost database to the new one.
 fn set_aside_log(path: &Path, now: Timestamp) -> Result<(), StoreError> {
     let log = log_path(path);
     if log.symlink_metadata().is_ok() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a database file, in the words of the person who has to mend it.
+//! What can go wrong with a database file, in words for the person who has to fix it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The disk's own fault, if that is what it is. An engine can go on in memory then.
+    /// The fault of the disk, if it is one. The engine can then go on in memory.
     pub fn storage(&self) -> Option<DbError> {
         match self {
             Self::Open { source, .. }
@@ -56,7 +56,7 @@ fn io_error(error: &std::io::Error) -> DbError {
     }
 }
 
-/// SQLite's words in ours.
+/// Translates SQLite's errors into ours.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` takes")]
 pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
     let rusqlite::Error::SqliteFailure(code, _) = &error else {
@@ -84,7 +84,7 @@ pub(crate) fn db_error(error: rusqlite::Error) -> DbError {
 /// The smallest page that a database can have.
 const MIN_PAGE: u64 = 512;
 
-/// An error where a file is there but too short for a database: SQLite would take it for a new one.
+/// Fails if a file is too short for a database. SQLite would take it for a new one.
 pub(crate) fn refuse_empty(path: &Path) -> Result<(), DbError> {
     match std::fs::metadata(path).map(|found| found.len()) {
         Ok(n @ 0..MIN_PAGE) => Err(DbError::Corrupt { detail: format!("the file has {n} bytes") }),

@@ -20,22 +20,22 @@ use crate::writer;
 
 const MB: u64 = 1 << 20;
 
-/// The log is copied whenever so much of it is not.
+/// The log is copied when this much of it is not in the database yet.
 const COPY: u64 = 4 * MB;
 
-/// From here on the writer makes the log begin again as soon as little is left to copy.
+/// From here on the writer restarts the log as soon as little is left to copy.
 const RESTART: u64 = 16 * MB;
 
 /// What the writer may copy itself: a few milliseconds.
 const LITTLE: u64 = 2 * MB;
 
-/// From here on the writer makes the log begin again before it writes anything else.
+/// From here on the writer restarts the log before it writes anything else.
 const HARD: u64 = 40 * MB;
 
-/// No log that is healthy is longer than this.
-pub const MAX_LOG: u64 = 64 * MB;
+/// A healthy log is never longer than this.
+pub(crate) const MAX_LOG: u64 = 64 * MB;
 
-/// While nothing happens the log's file is no longer than this.
+/// The log's file shrinks to this when nothing happens.
 const IDLE: u64 = 4 * MB;
 
 /// What SQLite leaves of the log's file when the log begins again.
@@ -47,10 +47,10 @@ const WAIT: Duration = Duration::from_secs(1);
 /// How often it looks whether the reader has ended.
 const STEP: Duration = Duration::from_millis(2);
 
-/// A reader that is still there after so long is not waited for any more.
+/// A reader that is still there after this long is no longer waited for.
 const MAX_WAITED: Duration = Duration::from_secs(10);
 
-/// After a reader was in the way, the log is tried again when it has grown by so much.
+/// After a reader blocked it, the log is tried again once it has grown this much.
 const TRY_AGAIN: u64 = MB;
 
 /// How the log is, as far as the next step depends on it.
@@ -59,11 +59,11 @@ struct Length {
     bytes: u64,
     /// Bytes of it that are in the database already, as far as we know.
     copied: u64,
-    /// The thread is at it.
+    /// The thread is copying.
     copying: bool,
     /// A reader was in the way when it was this long, the last time.
     busy_at: Option<u64>,
-    /// Readers were waited for in vain for so long that they no longer are.
+    /// Readers were in the way for so long that they are no longer waited for.
     out_of_patience: bool,
 }
 
@@ -163,7 +163,7 @@ impl Log {
         }
     }
 
-    /// Called now and then: empties a log that nothing was written to since the last call.
+    /// Called now and then: empties a log that has not grown since the last call.
     pub(crate) fn when_idle(&mut self, conn: &Connection) -> Result<(), DbError> {
         let frames = self.frames.load(Ordering::Relaxed);
         if std::mem::replace(&mut self.idle_frames, frames) != frames || self.file_size() <= IDLE {
@@ -204,20 +204,20 @@ impl Log {
     fn copy(&mut self, conn: &Connection) -> Result<(), DbError> {
         match &self.copier {
             Some(copier) => copier.ask(),
-            // The next transaction finds the log copied, and begins it again.
+            // The next transaction finds the log copied, and restarts it.
             None => self.copied = checkpoint(conn, "passive")?.frames,
         }
         Ok(())
     }
 
-    /// Copies what is left, and lets the log begin again. A reader that needs it may prevent that.
+    /// Copies what is left and restarts the log. A reader that needs it may prevent that.
     fn restart(&mut self, conn: &Connection, wait: Duration) -> Result<(), DbError> {
         let begun = Instant::now();
         // SQLite does not wait for another copy that is under way.
         let shared = self.copier.as_ref().map(|copier| Arc::clone(&copier.shared));
         let _turn = shared.as_deref().map(Shared::turn);
         // SQLite's own waiting could wait for one place among the readers that is taken again and again. A new attempt
-        // looks again where they are: one that began after all was copied is in nobody's way.
+        // looks again where they are: one that began after all was copied blocks nothing.
         conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         while !checkpoint(conn, "restart")?.is_whole {
             if begun.elapsed() >= wait {
@@ -255,7 +255,7 @@ pub(crate) fn log_path(database: &Path) -> PathBuf {
 }
 
 /// The length of a database's log, as its file says.
-pub fn log_size(database: &Path) -> u64 {
+pub(crate) fn log_size(database: &Path) -> u64 {
     std::fs::metadata(log_path(database)).map_or(0, |found| found.len())
 }
 

@@ -19,42 +19,50 @@ const MAX_TIME: Duration = Duration::from_secs(1);
 
 /// Which tables memory holds, and how far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seeded {
-    pub tables: Vec<SeededTable>,
+pub struct TakenOver {
+    pub tables: Vec<TakenTable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeededTable {
+pub struct TakenTable {
     pub name: String,
     pub n_rows: usize,
     /// Why rows are missing. `None`: all of them are in memory.
     pub missing: Option<String>,
 }
 
-/// Copies the rows of those tables into memory, as far as they can be read. A table that is damaged is taken as far as it
-/// goes, and what is missing is said.
-pub fn seed(memory: &mut Writer, database: &Path, tables: &[&str]) -> Result<Seeded, DbError> {
+/// Copies the rows of these tables into memory. A damaged table is copied as far as it can be read, and the answer says
+/// what is missing.
+pub(crate) fn seed(
+    memory: &mut Writer,
+    database: &Path,
+    tables: &[&str],
+) -> Result<TakenOver, DbError> {
     let until = Instant::now() + MAX_TIME;
     let disk = look_at(database);
-    let mut seeded = Seeded::default();
-    let tx = memory.begin(Durability::Normal)?;
+    let mut seeded = TakenOver::default();
+    let mut tx = memory.begin(Durability::Normal)?;
     for table in tables {
         let (n_rows, missing) = match &disk {
             Ok(disk) => copy(disk, tx.conn(), table, MAX_ROWS, until)?,
             Err(error) => (0, Some(error.to_string())),
         };
-        seeded.tables.push(SeededTable { name: (*table).to_owned(), n_rows, missing });
+        seeded.tables.push(TakenTable { name: (*table).to_owned(), n_rows, missing });
     }
     tx.commit()?;
     Ok(seeded)
 }
 
-/// Writes what memory has to the disk, in one transaction. A table that was taken over whole is replaced. Of one that was
-/// not, the rows that memory has are written over those of the disk, so that what could not be read stays.
-pub fn give_back(memory: &Writer, disk: &mut Writer, seeded: &Seeded) -> Result<(), DbError> {
+/// Writes what memory has to the disk, in one transaction. A table that was taken over whole is replaced. Of any other,
+/// the rows in memory are written over those on disk, so that unread rows stay.
+pub(crate) fn give_back(
+    memory: &Writer,
+    disk: &mut Writer,
+    seeded: &TakenOver,
+) -> Result<(), DbError> {
     let until = Instant::now() + MAX_TIME * 60;
-    let tx = disk.begin(Durability::Full)?;
-    for SeededTable { name, missing, .. } in &seeded.tables {
+    let mut tx = disk.begin(Durability::Full)?;
+    for TakenTable { name, missing, .. } in &seeded.tables {
         if missing.is_none() {
             tx.conn().execute(&format!("delete from \"{name}\""), []).map_err(db_error)?;
         }
@@ -65,8 +73,8 @@ pub fn give_back(memory: &Writer, disk: &mut Writer, seeded: &Seeded) -> Result<
     tx.commit()
 }
 
-/// Copies the columns that both have. How many rows, and why not all of them: a failure to read ends the copy, and a
-/// failure to write is an error.
+/// Copies the columns that both have. Returns how many rows, and why not all. A failed read ends the copy; a failed
+/// write is an error.
 fn copy(
     from: &Connection,
     to: &Connection,

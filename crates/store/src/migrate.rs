@@ -1,7 +1,7 @@
 //! The schema: numbered steps per feature, each with a checksum.
 //!
-//! A new database is built whole under another name and then put in place, so the real name never shows half of one, and
-//! a file of zero bytes there is damage. An existing database is brought up to date step by step, each step in one
+//! A new database is built under another name and then moved in place, so a half-built one never has the real name, and
+//! an empty file there is damage. An existing database is brought up to date step by step, each step in one
 //! transaction, and never without a copy of what was there.
 
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub struct Prepared {
 }
 
 /// Opens the database, creates it if there is none, and brings it to the schema. Only the holder of `daemon.lock` may.
-pub fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
+pub(crate) fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
     if is_absent(path) {
         create(path, setup.schema, setup.now)?;
     }
@@ -58,7 +58,7 @@ pub fn prepare(path: &Path, setup: &Setup<'_>) -> Result<Prepared, StoreError> {
 }
 
 /// How many steps the database lacks, without touching it; an error where it knows more than we do, or something else.
-pub fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, StoreError> {
+pub(crate) fn missing_steps(db: &mut dyn Db, schema: Schema<'_>) -> Result<usize, StoreError> {
     let exists =
         db.first("select 1 from sqlite_schema where name = 'schema_migration'", &[], |_| Ok(()))?;
     let applied = match exists {
@@ -150,7 +150,7 @@ fn applied(writer: &Writer) -> Result<Applied, StoreError> {
     })
 }
 
-/// What is still to do; an error where the database knows more than we do, or something else.
+/// The steps still to apply. An error if the database has steps that we don't know, or others.
 fn pending<'a>(
     schema: Schema<'a>,
     applied: &Applied,

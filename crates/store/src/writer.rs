@@ -5,18 +5,20 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use substrate_core::{Db as _, DbError, Timestamp};
+use substrate_core::{Db as _, DbError, Memo, Timestamp};
 
 use crate::bind;
 use crate::error::{StoreError, db_error, refuse_empty};
 use crate::log::{self, Log};
+use crate::memory::{self, TakenOver};
 use crate::migrate::{self, Schema};
 use crate::tx::Tx;
 
 /// Whether a commit must be on the disk itself before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last moments. For what was promised to no caller.
+    /// Survives the death of any process. A power cut may lose the last moments. For writes that no caller was
+    /// promised.
     Normal,
     /// On disk. For everything that is acknowledged to a caller.
     Full,
@@ -37,10 +39,11 @@ pub struct Writer {
     durability: Durability,
     /// `None`: in memory.
     log: Option<Log>,
+    memo: Memo,
 }
 
 impl Writer {
-    /// Opens a database that is there. Its schema is not looked at: see `prepare`.
+    /// Opens an existing database. Its schema is not checked; see `Database::prepare`.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let mut conn = connect(path, patience)?;
         // A copy that was put in place is not in this mode yet.
@@ -49,7 +52,8 @@ impl Writer {
             .and_then(|()| Log::of(&mut conn, path))
             .map_err(|error| StoreError::Open { path: path.to_owned(), source: db_error(error) })?;
         let durability = Durability::Normal;
-        Ok(Self { conn, path: path.to_owned(), patience, durability, log: Some(log) })
+        let memo = Memo::default();
+        Ok(Self { conn, path: path.to_owned(), patience, durability, log: Some(log), memo })
     }
 
     /// A database that lives as long as this value, with the whole schema. For a daemon whose disk can't be written.
@@ -64,6 +68,7 @@ impl Writer {
             patience: Duration::ZERO,
             durability: Durability::Normal,
             log: None,
+            memo: Memo::default(),
         })
     }
 
@@ -75,7 +80,7 @@ impl Writer {
         self.log.is_none()
     }
 
-    /// Leaves copying the log into the database to a thread, so that no commit pays for it.
+    /// Lets a thread copy the log into the database, so that no commit pays for it.
     pub fn copy_log_aside(&mut self) -> Result<(), StoreError> {
         self.log.as_mut().map_or(Ok(()), |log| log.copy_aside(&self.path))
     }
@@ -96,11 +101,6 @@ impl Writer {
         self.log.as_ref().map_or(0, Log::bytes)
     }
 
-    /// A number that changes when another connection has written to the database.
-    pub fn foreign_writes(&mut self) -> Result<i64, DbError> {
-        self.conn.query_row("pragma data_version", [], |row| row.get(0)).map_err(db_error)
-    }
-
     /// Begins a transaction that writes.
     pub fn begin(&mut self, durability: Durability) -> Result<Tx<'_>, DbError> {
         if let Some(log) = &mut self.log {
@@ -118,11 +118,11 @@ impl Writer {
             }
         }
         self.conn.busy_timeout(self.patience).map_err(db_error)?;
-        Ok(Tx::begun(&self.conn))
+        Ok(Tx::begun(&self.conn, Some(&mut self.memo)))
     }
 
-    /// Begins a transaction in which reading works whoever holds the database, and writing fails at once. It is never
-    /// committed.
+    /// Begins a transaction for reading. It works while another process holds the database, writing fails at once, and
+    /// it is never committed.
     pub fn begin_reading(&mut self) -> Result<Tx<'_>, DbError> {
         self.conn.busy_timeout(Duration::ZERO).map_err(db_error)?;
         Tx::begin_reading(&self.conn)
@@ -148,6 +148,17 @@ impl Writer {
         Ok(())
     }
 
+    /// For a database in memory: takes over the rows of these tables, as far as they can be read from the disk. The
+    /// answer says what is missing.
+    pub fn take_over(&mut self, database: &Path, tables: &[&str]) -> Result<TakenOver, DbError> {
+        memory::seed(self, database, tables)
+    }
+
+    /// Writes what a database in memory took over, and what changed in it since, to this one.
+    pub fn take_back(&mut self, memory: &Self, taken: &TakenOver) -> Result<(), DbError> {
+        memory::give_back(memory, self, taken)
+    }
+
     fn set_durability(&mut self, durability: Durability) -> Result<(), DbError> {
         if self.durability != durability {
             let level = if durability == Durability::Full { "full" } else { "normal" };
@@ -170,13 +181,13 @@ pub(crate) fn connect(path: &Path, patience: Duration) -> Result<Connection, Sto
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
         configure(&conn, patience)?;
-        // The last one to close would otherwise copy the whole log, while a caller waits for it to end.
+        // Otherwise the last connection to close would copy the whole log while a caller waits.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.pragma_update(None, "synchronous", "normal")?;
         Ok(conn)
     };
     let conn = open().map_err(|error| fail(db_error(error)))?;
-    // SQLite would open a file that it can't write for reading only, and say so at the first write.
+    // SQLite would open an unwritable file read-only, and say so only at the first write.
     if conn.is_readonly("main").map_err(|error| fail(db_error(error)))? {
         return Err(fail(DbError::ReadOnly));
     }

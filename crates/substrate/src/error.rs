@@ -1,4 +1,4 @@
-//! Errors as people see them: what happened, why, and what to do; and the exit code that says which kind it was.
+//! Errors as people see them: what happened, why, and what to do; and the exit code for each kind.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,18 +9,18 @@ use serde_json::Value;
 use substrate_core::{DbError, VerbError};
 use substrate_store::StoreError;
 
-/// What helps against a damaged database.
+/// The hint for a damaged database.
 pub(crate) const RESTORE: &str = "`substrate db restore` puts the newest good copy from `backups/` in its place and keeps the damaged file";
 
 /// The kinds of failure. The numbers are part of the interface and listed in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// The caller asked for something that is not there or not allowed.
+    /// The caller asked for something that does not exist or is not allowed.
     User,
     /// No daemon answers.
     Daemon,
-    /// The state home, the database or a settings file is not as it must be.
+    /// The state home, the database or a settings file is unusable.
     State,
     /// A bug of ours.
     Internal,
@@ -59,16 +59,16 @@ pub(crate) struct AppError {
     pub(crate) message: String,
     pub(crate) causes: Vec<String>,
     pub(crate) hints: Vec<String>,
-    /// What a person may say yes to.
+    /// A question that the person may confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<Box<Question>>,
 }
 
-/// Something that is only done when the caller is sure.
+/// An action that needs confirmation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) text: String,
-    /// What to ask the verb with then.
+    /// The body to send once it is confirmed.
     pub(crate) body: Value,
 }
 
@@ -107,7 +107,7 @@ impl AppError {
         ExitCode::from(self.kind.exit_code())
     }
 
-    /// What is wrong and why, without what to do.
+    /// The error and its causes, without hints.
     pub(crate) fn in_one_line(&self) -> String {
         let all = std::iter::once(&self.message).chain(&self.causes).map(String::as_str);
         all.collect::<Vec<_>>().join(": ")

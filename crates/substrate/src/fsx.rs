@@ -1,4 +1,4 @@
-//! Writing files of others: atomically, and without changing anything about them but their content.
+//! Writing files atomically, without changing anything about them but their content.
 
 use std::fs::{File, Permissions};
 use std::io::Write as _;
@@ -9,19 +9,20 @@ use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-/// How the names of our half-written files begin.
+/// The prefix of our temporary files.
 pub(crate) const TEMP: &str = ".substrate-part-";
 
-/// Replaces a file's content. A link stays a link, mode and owner stay as they are; a new file gets `mode`. At any moment
-/// the file is either the old one or the new one, and the new one is on disk before it counts.
+/// Replaces a file's content. A link stays a link, and mode and owner stay. A new file gets `mode`. A reader sees
+/// either the old file or the new one, and the new one is on disk before it counts.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> std::io::Result<()> {
     let (new, target) = prepared(path, content, mode)?;
     new.persist(&target).map_err(|error| error.error)?;
     keep(&target)
 }
 
-/// As `replace`, but only if the file still is what was seen before. `false`: it is not, and it stays as it is. An edit at the very
-/// moment is not lost either: the two files change places, and change back where the old one is not what was seen.
+/// Like `replace`, but only if the file is still what we saw before. `false`: it changed, and stays as it is. Even an
+/// edit at that very moment is not lost: the two files are exchanged, and exchanged back if the old one is not what we
+/// saw.
 pub(crate) fn replace_if(
     path: &Path,
     seen: Option<&[u8]>,
@@ -39,14 +40,14 @@ pub(crate) fn replace_if(
         Ok(()) if seen.is_none() || is(seen) => {}
         Ok(()) => {
             swap()?;
-            // Unless it was edited once more meanwhile: then that is what stays.
+            // Unless it was edited once more meanwhile: then that edit stays.
             if !is(Some(content)) {
                 swap()?;
             }
             return Ok(false);
         }
         Err(Errno::EXIST | Errno::NOENT) => return Ok(false),
-        // A file system that can't do that.
+        // The file system can't exchange files.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             new.persist(&target).map_err(|error| error.error)?;
         }
@@ -56,7 +57,7 @@ pub(crate) fn replace_if(
     Ok(true)
 }
 
-/// Replaces a file of ours that can be made again: at any moment it is whole, but nobody waits for the disk.
+/// Replaces a file that can be created again. A reader always sees a whole file, but we don't wait for the disk.
 pub(crate) fn mirror(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
     let mut new = NamedTempFile::with_prefix_in(TEMP, folder)?;
@@ -65,7 +66,7 @@ pub(crate) fn mirror(path: &Path, content: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The new file beside the one that it is to replace, on disk, with that one's mode and owner.
+/// Writes the new file beside the one to replace, on disk, with that one's mode and owner.
 fn prepared(path: &Path, content: &[u8], mode: u32) -> std::io::Result<(NamedTempFile, PathBuf)> {
     let target = real(path);
     let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
@@ -84,34 +85,34 @@ fn prepared(path: &Path, content: &[u8], mode: u32) -> std::io::Result<(NamedTem
     Ok((new, target))
 }
 
-/// The new name is on disk, too.
+/// Puts the new name on disk, too.
 fn keep(target: &Path) -> std::io::Result<()> {
     let folder = target.parent().ok_or(std::io::ErrorKind::NotFound)?;
     File::open(folder)?.sync_all()
 }
 
-/// Removes a file; a link to it stays.
+/// Removes a file. A link to it stays.
 pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
     std::fs::remove_file(real(path))
 }
 
-/// Removes what a process that was killed left beside its files. Only while nobody else is replacing files there.
+/// Removes temporary files that a killed process left. Call it only while no one else replaces files there.
 pub(crate) fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in
         entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(TEMP))
     {
-        let _somebody_else_did = std::fs::remove_file(entry.path());
+        let _maybe_gone = std::fs::remove_file(entry.path());
     }
 }
 
-/// Whether a file may be replaced: it is not there, or its owner could write it. Replacing would get around a file that
-/// somebody made read-only, and that is not ours to do.
+/// Whether a file may be replaced: it does not exist, or its owner can write it. Replacing would bypass a read-only
+/// mode that a person has set.
 pub(crate) fn may_replace(path: &Path) -> bool {
     std::fs::metadata(real(path)).map_or(true, |found| found.permissions().mode() & 0o200 != 0)
 }
 
-/// Creates a folder and those above it; the ones that were made, outermost first.
+/// Creates a folder and those above it. Returns the new ones, outermost first.
 pub(crate) fn create_folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -122,7 +123,7 @@ pub(crate) fn create_folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-/// Where a path leads in the end, also where that is not there yet.
+/// Where a path finally leads, even if nothing is there yet.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"two");
     }
 
-    /// An editor saves by renaming, again and again, while we add to whatever we have just seen.
+    /// An editor saves by renaming, again and again, while we append to the version that we last saw.
     #[test]
     fn no_edit_is_lost_at_the_moment_of_the_change() {
         let folder = tempfile::tempdir().unwrap();

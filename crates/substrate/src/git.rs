@@ -1,9 +1,9 @@
 //! The one place that builds a git command.
 //!
-//! A repository comes from outside, and its configuration names programs: filters, monitors, hooks, helpers, pagers. Git is
-//! therefore asked only what it can answer without any of them, with none of our caller's variables, without a network, and
-//! without a lock. Filters have names of their own choosing, so whoever reads files of the tree turns off those that
-//! [`FILTERS`] finds.
+//! A repository comes from outside, and its configuration names programs: filters, monitors, hooks, helpers, pagers. So
+//! we ask git only what it can answer without any of them, with none of our caller's variables, without a network, and
+//! without a lock. Filters have arbitrary names. Code that reads files of the tree turns off those that [`FILTERS`]
+//! finds.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use std::process::{Command, Stdio};
 use crate::config::Env;
 use crate::proc;
 
-/// The settings by which a filter names its programs.
+/// The settings with which a filter names its programs.
 pub(crate) const FILTERS: &str = r"^filter\..*\.(clean|smudge|process)$";
 
-/// What a repository's settings can't change. None of these is needed for an answer.
+/// Settings that override the repository's. No answer needs any of these.
 const SETTINGS: &[&str] = &[
-    // A folder that was committed and looks like a repository is not one.
+    // A committed folder that looks like a repository is not one.
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -36,7 +36,7 @@ const SETTINGS: &[&str] = &[
     "gpg.ssh.program=false",
     "gpg.ssh.defaultKeyCommand=",
     "log.showSignature=false",
-    // What is in a submodule is another repository.
+    // A submodule is another repository.
     "submodule.recurse=false",
     "diff.ignoreSubmodules=all",
     "status.submoduleSummary=false",
@@ -48,15 +48,15 @@ const SETTINGS: &[&str] = &[
     "column.ui=never",
 ];
 
-/// Whether git may know where the repository has its hooks. It never runs one either way: no command of ours has any.
+/// Whether git may know the repository's hooks folder. It never runs a hook either way: none of our commands has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hooks {
     Off,
-    /// For the question where they are.
+    /// To ask where they are.
     AsConfigured,
 }
 
-/// A git that runs nothing that a repository can name.
+/// A git command that runs nothing a repository can name.
 pub(crate) fn command(program: &str, env: &Env, dir: &Path, hooks: Hooks) -> Command {
     let mut command = proc::command(program, env);
     command
@@ -82,8 +82,8 @@ pub(crate) fn command(program: &str, env: &Env, dir: &Path, hooks: Hooks) -> Com
     command
 }
 
-/// The working tree that a folder is in: the nearest folder above it with a `.git`. `None` also where a folder on the way
-/// looks like a repository itself: git would take that one, with all its settings.
+/// The working tree of a folder: the nearest folder above it with a `.git`. `None` also if a folder on the way looks
+/// like a repository itself: git would use that one, with all its settings.
 pub(crate) fn tree(dir: &Path) -> Option<&Path> {
     let looks_bare = |folder: &&Path| {
         ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok())

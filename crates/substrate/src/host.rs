@@ -1,5 +1,5 @@
-//! What every host of the engine does with a request: decode, consider, encode. One code path for the daemon, for
-//! `hook --explain`, and for a hook that can have no daemon.
+//! What every host of the engine does with a request: decode, consider, encode. The daemon, `hook --explain` and a hook
+//! without a daemon share this code.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
@@ -16,17 +16,17 @@ use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
 use substrate_core::wish::WishKind;
 use substrate_core::{
-    Caller, Cx, Db, Delivery, Detail, Effect, Event, EventKind, Facts, Feature, FeatureError,
-    Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict, Wish, engine,
-    verb,
+    Caller, Cx, Db, Delivery, Detail, Dialect, Effect, Event, EventKind, Facts, Feature,
+    FeatureError, Migration, Need, Output, RequestId, SafeId, Settings, Timestamp, Verb, Verdict,
+    Wish, engine, verb,
 };
-use substrate_store::Setup;
+use substrate_store::{Database, Setup};
 
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
 use crate::{clock, gather};
 
-/// A request as an event.
+/// A request, decoded into an event.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) event: Event,
@@ -40,7 +40,7 @@ pub(crate) struct Decoded {
     is_unjudged: bool,
 }
 
-/// Whose request it is, and in whose words it is answered.
+/// The client that sent the request, and in whose format it is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     client: Option<&'static Client>,
@@ -48,12 +48,12 @@ pub(crate) struct Route {
     scope: Scope,
 }
 
-/// Which registration brought the event.
+/// The registration that sent the event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope {
-    /// The same for the same event from two scopes.
+    /// The same for one event from two scopes.
     pub(crate) digest: u64,
-    /// Whose registration: the user's own (0), the user's for this project, the project's.
+    /// Which registration: the user's own (0), the user's for this project, or the project's.
     pub(crate) origin: u8,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct Prepared {
     pub(crate) decoded: Decoded,
     pub(crate) settings: Arc<Settings>,
     pub(crate) gathered: Gathered,
-    /// What went wrong before; it is recorded with the event.
+    /// What went wrong before. It is recorded with the event.
     pub(crate) troubles: Vec<String>,
 }
 
 /// How often an event or a command may ask for facts inside its transaction.
 const MAX_LOOKS: u8 = 2;
 
-/// What was looked up for an event or a command.
+/// The facts that were looked up for an event or a command.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) facts: Facts,
@@ -83,7 +83,7 @@ impl Gathered {
         Self { facts: Facts::default(), n_looks: MAX_LOOKS }
     }
 
-    /// What a transaction asked for. Needs without an answer are not asked for again.
+    /// Adds what a transaction asked for. Needs without an answer are not asked for again.
     pub(crate) fn add(&mut self, needs: Vec<Need>, found: Facts) {
         self.facts.extend(found);
         self.facts.close(needs);
@@ -109,20 +109,20 @@ pub(crate) fn schema() -> Vec<(&'static str, &'static [Migration])> {
 /// How long a write waits for another process: `hook --explain`, or a person's own tool.
 pub(crate) const BUSY: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Opens the database and brings it to our schema. Only for the holder of the lock.
+/// Opens the database and migrates it to our schema. Only for the holder of the lock.
 pub(crate) fn open(
     home: &crate::config::Home,
 ) -> std::result::Result<substrate_store::Writer, substrate_store::StoreError> {
     let setup =
         Setup { schema: &schema(), now: clock::now(), backups: &home.backups(), patience: BUSY };
-    let opened = substrate_store::prepare(&home.database(), &setup)?;
+    let opened = Database::at(&home.database()).prepare(&setup)?;
     if let Some(backup) = opened.backup {
         tracing::info!(backup = %backup.display(), "database migrated");
     }
     Ok(opened.writer)
 }
 
-/// Bytes become an event; what is no event becomes one that says so.
+/// Decodes bytes into an event. Malformed input becomes an event that says so.
 pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) -> Decoded {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let args: Vec<String> = request.each_arg().map(text).collect();
@@ -159,12 +159,13 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     Decoded { event, client, request, scope, begun_us, is_repeated, is_unjudged }
 }
 
-/// Whether an event of that name asks before a tool is used.
+/// Whether an event of that name comes before a tool call.
 fn is_call(name: &str) -> bool {
     EventKind::named(name) == EventKind::PreToolUse
 }
 
-/// A number that two hooks of one event share. Both ends of the payload have its ids; the middle may be a whole file.
+/// A digest that both hooks of one event share. The ids are near both ends of the payload; the middle may be a whole
+/// file.
 fn digest(event: &Event, stdin: &[u8]) -> u64 {
     const END: usize = 512;
     let mut hasher = DefaultHasher::new();
@@ -182,11 +183,14 @@ fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated:
     let error = format!("{}: {error}{cut}", one_line(input.event, 60));
     Event {
         cwd: input.cwd.to_owned(),
-        session: input.env("CLAUDE_CODE_SESSION_ID").and_then(SafeId::new),
+        session: client
+            .and_then(|client| input.env(client.variables.session.first()?))
+            .and_then(SafeId::new),
+        dialect: client.map_or(&Dialect::UNKNOWN, |client| client.dialect),
         detail: Detail::Malformed { error, excerpt: one_line(&excerpt, 512) },
         n_bytes: input.stdin.len(),
         ..Event::bare(
-            client.map_or("unknown", |client| client.name),
+            client.map_or(Dialect::UNKNOWN.client, |client| client.name),
             EventKind::Malformed,
             input.at,
         )
@@ -194,19 +198,19 @@ fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated:
 }
 
 impl Decoded {
-    /// The event, and how its answer finds its way.
+    /// The event, and how its answer is delivered.
     pub(crate) fn split(self) -> (Event, Route) {
         let Self { event, client, request, scope, .. } = self;
         (event, Route { client, request, scope })
     }
 
-    /// The opposite, at another time.
+    /// The reverse, at another time.
     pub(crate) fn join(event: Event, route: Route, begun_us: u64) -> Self {
         let Route { client, request, scope } = route;
         Self { event, client, request, scope, begun_us, is_repeated: false, is_unjudged: false }
     }
 
-    /// An event that no hook brought.
+    /// An event that did not come from a hook.
     pub(crate) fn of_our_own(mut event: Event, client: &'static Client, begun_us: u64) -> Self {
         event.hide_keys();
         let said = format!("{} {:?} {}", event.name, event.session, event.at.0);
@@ -214,7 +218,7 @@ impl Decoded {
         Self::join(event, Route { client: Some(client), request, scope }, begun_us)
     }
 
-    /// The folder whose settings count.
+    /// The folder whose settings apply.
     pub(crate) fn dir(&self) -> &Path {
         Path::new(self.event.project_dir.as_deref().unwrap_or(&self.event.cwd))
     }
@@ -247,18 +251,18 @@ impl Decoded {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host<'a> {
     pub(crate) features: &'a [&'a Feature],
-    /// What the host itself has to say.
+    /// The host's own wishes.
     pub(crate) wishes: &'a [Wish],
-    /// Its caller still waits for the answer. Otherwise nothing that is said reaches anybody, or counts as told.
+    /// Its caller still waits for the answer. Otherwise no answer is delivered, and nothing counts as told.
     pub(crate) is_heard: bool,
 }
 
 impl Host<'_> {
-    /// Everything works as it should.
+    /// Everything works.
     pub(crate) const USUAL: Self =
         Host { features: substrate_features::ALL, wishes: &[], is_heard: true };
 
-    /// The caller has gone: the event changes nothing but the journal.
+    /// The caller has gone: only the journal records the event.
     pub(crate) const LATE: Self =
         Host { features: substrate_features::RECORD_ONLY, is_heard: false, ..Self::USUAL };
 }
@@ -268,12 +272,12 @@ impl Prepared {
         Self { decoded, settings, gathered: Gathered::default(), troubles: Vec::new() }
     }
 
-    /// Looks up at once what a transaction asked for. A daemon does it elsewhere.
+    /// Looks up at once what a transaction asked for. A daemon does it on a thread.
     pub(crate) fn look_up(&mut self, needs: Vec<Need>) {
         self.gathered.add(needs.clone(), gather::gather(needs));
     }
 
-    /// Everything that the engine wants to know beside the event.
+    /// Everything that the engine needs beside the event.
     pub(crate) fn around<'a>(&'a self, machine: &'a Machine, host: Host<'a>) -> Surroundings<'a> {
         Surroundings {
             features: host.features,
@@ -295,21 +299,22 @@ impl Prepared {
     }
 }
 
-/// What came of an event.
+/// The result of an event.
 #[derive(Debug, Default)]
 pub(crate) struct Considered {
     pub(crate) answer: Answer,
-    /// No answer yet: it is asked again when this is over.
+    /// No answer yet: ask again when this is over.
     pub(crate) wait: Option<Wait>,
     /// A feature wants to know whether the answer was printed.
     pub(crate) receipt: bool,
     pub(crate) effects: Vec<Effect>,
-    /// Nothing happened: this has to be looked up first.
+    /// Nothing happened: these facts have to be looked up first.
     pub(crate) look: Vec<Need>,
 }
 
 impl Considered {
-    /// The answer as it goes over the wire, and as it is kept for a caller that asks again. Empty where nothing is said.
+    /// The answer as it goes over the wire, and as it is stored for a caller that asks again. Empty if there is nothing
+    /// to say.
     pub(crate) fn reply(&self) -> Vec<u8> {
         let Answer { exit, stdout, stderr, .. } = &self.answer;
         if *exit == 0 && stdout.is_empty() && stderr.is_empty() {
@@ -318,7 +323,8 @@ impl Considered {
         Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes()
     }
 
-    /// The reply as it is kept for a caller that asks again: without secrets, since it stays on disk for thousands of commits.
+    /// The reply as it is stored for a caller that asks again: without secrets, since it stays on disk for thousands of
+    /// commits.
     pub(crate) fn kept_reply(&self) -> Vec<u8> {
         let Answer { exit, stdout, stderr, .. } = &self.answer;
         if *exit == 0 && stdout.is_empty() && stderr.is_empty() {
@@ -328,8 +334,8 @@ impl Considered {
         Reply { exit: *exit, stdout: stdout.as_bytes(), stderr: stderr.as_bytes() }.bytes()
     }
 
-    /// An answer that was given before. Whether a feature wants to know that it is printed is not kept; it does no harm
-    /// to say it.
+    /// An answer that was given before. Whether a feature wants the confirmation is not stored; confirming anyway does
+    /// no harm.
     pub(crate) fn again(reply: &[u8]) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let reply = Reply::read(reply).unwrap_or_default();
@@ -340,7 +346,7 @@ impl Considered {
     }
 }
 
-/// Considers the event in the open transaction. Whatever happens, there is an answer.
+/// Considers the event in the open transaction. There is always an answer.
 pub(crate) fn consider(
     db: &mut dyn Db,
     prepared: &Prepared,
@@ -369,7 +375,7 @@ pub(crate) fn consider(
     }
 }
 
-/// No guard could judge the call, so a person does.
+/// No guard could judge the call, so the person decides.
 pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
     let call = Event::bare(event.client, EventKind::PreToolUse, event.at);
     let reason = "Substrate's guards could not judge this call (it is too long, or can't be read). [substrate]";
@@ -377,27 +383,27 @@ pub(crate) fn unjudged(client: &Client, event: &Event) -> Answer {
     (client.encode)(&call, &Verdict { permission: Some(ask), ..Verdict::default() })
 }
 
-/// What came of a verb.
+/// The result of a verb.
 #[derive(Debug)]
-pub(crate) enum Ran {
+pub(crate) enum VerbRun {
     Done(Box<Output>, Vec<Effect>),
-    /// Nothing happened: this has to be looked up first.
+    /// Nothing happened: these facts have to be looked up first.
     Look(Vec<Need>),
 }
 
 /// Why a verb's savepoint is rolled back.
-enum NotDone {
+enum VerbStopped {
     Look(Vec<Need>),
     Failed(AppError),
 }
 
-impl<E: Into<AppError>> From<E> for NotDone {
+impl<E: Into<AppError>> From<E> for VerbStopped {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
 }
 
-/// Runs a verb as its caller, in the open transaction. What fails changes nothing.
+/// Runs a verb as its caller, in the open transaction. A failure changes nothing.
 pub(crate) fn run_verb(
     db: &mut dyn Db,
     machine: &Machine,
@@ -406,11 +412,11 @@ pub(crate) fn run_verb(
     verb: &Verb,
     caller: &Caller,
     body: Value,
-) -> Result<Ran> {
+) -> Result<VerbRun> {
     let ran = db.savepoint(|db| {
         let facts = &gathered.facts;
         let mut cx = Cx { world: machine, facts, ..Cx::new(clock::now(), db, settings) };
-        // Who it is matters only to verbs that ask; then not knowing is why they fail.
+        // Only verbs that need the caller's identity fail without it.
         let who = engine::identify(substrate_features::ALL, &mut cx, caller);
         let unknown = match who {
             Ok(who) => {
@@ -427,15 +433,15 @@ pub(crate) fn run_verb(
         let output = (verb.run)(&mut cx, caller, body);
         let missing = cx.missing.take();
         if !missing.is_empty() && gathered.may_look() {
-            return Err(NotDone::Look(missing));
+            return Err(VerbStopped::Look(missing));
         }
         let output = output.map_err(|error| unknown.unwrap_or_else(|| error.into()))?;
         Ok((output, cx.effects))
     });
     match ran {
-        Ok((output, effects)) => Ok(Ran::Done(Box::new(output), effects)),
-        Err(NotDone::Look(needs)) => Ok(Ran::Look(needs)),
-        Err(NotDone::Failed(error)) => Err(error),
+        Ok((output, effects)) => Ok(VerbRun::Done(Box::new(output), effects)),
+        Err(VerbStopped::Look(needs)) => Ok(VerbRun::Look(needs)),
+        Err(VerbStopped::Failed(error)) => Err(error),
     }
 }
 
@@ -454,11 +460,11 @@ pub(crate) fn printed(
 
 /// Appends to the session's environment file, before the client reads our answer.
 pub(crate) fn export(exports: &Exports) {
-    // Opening a pipe would wait for its other end.
+    // Opening a pipe would block until its other end is opened.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let mut options = std::fs::OpenOptions::new();
     let file = options.append(true).create(true).custom_flags(flags).open(&exports.file);
     if let Err(error) = file.and_then(|mut file| file.write_all(exports.text.as_bytes())) {
-        tracing::error!(file = %exports.file, %error, "exports could not be written");
+        tracing::error!(file = %exports.file, %error, "could not write the session's exports");
     }
 }

@@ -1,6 +1,7 @@
-//! Files inside a project, step by step from its root. A project comes from outside: no step follows a link, and what was
-//! looked at is what is used, since each step starts from an open folder and not from a path. Only regular files are
-//! opened, without waiting for anybody; a file with a second name is not written, because that name may be anywhere.
+//! Files inside a project, opened step by step from its root. A project comes from outside, so no step follows a link.
+//! Each step starts from an open folder and not from a path, so what was checked is what is used. Anything may be a
+//! fifo with no reader, so files are opened non-blocking, and only regular files are used. A file with a second name is
+//! not written, because that name may be anywhere.
 //!
 //! Everything that we read from a project, or write into one, goes through here.
 
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::{fsx, proc};
 
-/// The first step of a path below that root which is a link. `None`: there is none, or the path is not below it.
+/// The first step of a path below that root which is a link. `None`: there is none, or the path is not below the root.
 pub(crate) fn link(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut here = root.to_owned();
     path.strip_prefix(root).ok()?.components().find_map(|step| {
@@ -28,20 +29,20 @@ pub(crate) fn link(root: &Path, path: &Path) -> Option<PathBuf> {
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
-/// What a folder has under a name.
+/// A folder's entry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct EntryInfo {
     pub(crate) kind: FileType,
     pub(crate) n_bytes: u64,
     pub(crate) has_other_names: bool,
-    /// When it was changed, or came to its place, as the system says; in milliseconds since 1970.
+    /// When it was changed or moved here, by the system (ctime), in milliseconds since 1970.
     pub(crate) stamp_ms: i64,
-    /// When its content was changed, as it says itself; in milliseconds since 1970.
+    /// When its content was changed, by its own claim (mtime), in milliseconds since 1970.
     pub(crate) changed_ms: i64,
 }
 
 impl Folder {
-    /// The folder that everything else is below. How one comes here is the user's own affair, links and all.
+    /// The root folder. The path to it is the user's own, and may contain links.
     pub(crate) fn root(path: impl AsRef<Path>) -> Result<Self> {
         if !path.as_ref().is_absolute() {
             return Err(ErrorKind::InvalidInput.into());
@@ -50,7 +51,7 @@ impl Folder {
         Ok(Self(rustix::fs::open(path.as_ref(), flags, Mode::empty())?))
     }
 
-    /// A folder below this one, by any number of steps.
+    /// A folder below this one, any number of steps down.
     pub(crate) fn at(&self, relative: impl AsRef<Path>) -> Result<Self> {
         let mut here: Option<Self> = None;
         for name in steps(relative.as_ref())? {
@@ -59,7 +60,7 @@ impl Folder {
         here.map_or_else(|| Ok(Self(self.0.try_clone()?)), Ok)
     }
 
-    /// The same, made where it is not there.
+    /// The same, created if necessary.
     pub(crate) fn made_at(&self, relative: impl AsRef<Path>) -> Result<Self> {
         let mut here: Option<Self> = None;
         for name in steps(relative.as_ref())? {
@@ -74,7 +75,7 @@ impl Folder {
         Ok(Self(rustix::fs::openat(self.0.as_fd(), plain(name)?, flags, Mode::empty())?))
     }
 
-    /// The same, made if it is not there.
+    /// The same, created if necessary.
     pub(crate) fn made(&self, name: &str) -> Result<Self> {
         match self.below(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -88,12 +89,12 @@ impl Folder {
         }
     }
 
-    /// A file to add to, made with that mode where there is none. Only a plain file of one name.
+    /// Opens a file to append to, created with that mode if necessary. Only a regular file with one name.
     pub(crate) fn append(&self, name: &str, mode: u32) -> Result<(File, u64)> {
         self.append_with(name, OFlags::empty(), mode)
     }
 
-    /// A file that was not there before.
+    /// Creates a file that must not exist yet.
     pub(crate) fn create(&self, name: &str, mode: u32) -> Result<File> {
         self.append_with(name, OFlags::EXCL, mode).map(|(file, _)| file)
     }
@@ -107,7 +108,7 @@ impl Folder {
         Ok((file, found.len()))
     }
 
-    /// A file to read.
+    /// Opens a file to read.
     pub(crate) fn read(&self, name: &str) -> Result<(File, u64)> {
         let (file, found) = self.opened(name, OFlags::RDONLY, Mode::empty())?;
         Ok((file, found.len()))
@@ -127,7 +128,7 @@ impl Folder {
         Ok((file, found))
     }
 
-    /// Puts a file in place of whatever has that name. At any moment it is whole.
+    /// Puts a file in place of whatever has that name. A reader always sees a whole file.
     pub(crate) fn replace(&self, name: &str, content: &[u8], mode: u32) -> Result<()> {
         let name = plain(name)?;
         let random: String =
@@ -142,7 +143,7 @@ impl Folder {
         done
     }
 
-    /// Gives a file another name, whatever has that name.
+    /// Renames a file, replacing whatever has the new name.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<()> {
         let here = self.0.as_fd();
         Ok(rustix::fs::renameat(here, plain(from)?, here, plain(to)?)?)
@@ -169,11 +170,11 @@ impl Folder {
         Ok(out)
     }
 
-    /// What is there under that name; a link is a link.
-    pub(crate) fn look(&self, name: &str) -> Result<Found> {
+    /// The entry under that name. A link is not followed.
+    pub(crate) fn look(&self, name: &str) -> Result<EntryInfo> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(self.0.as_fd(), plain(name)?, flags)?;
-        Ok(Found {
+        Ok(EntryInfo {
             kind: FileType::from_raw_mode(stat.st_mode),
             n_bytes: u64::try_from(stat.st_size).unwrap_or(0),
             has_other_names: stat.st_nlink > 1,
@@ -192,13 +193,13 @@ impl Folder {
     }
 }
 
-/// A name and not a path.
+/// Refuses a path where a name is needed.
 fn plain(name: &str) -> Result<&str> {
     let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
     if is_plain { Ok(name) } else { Err(ErrorKind::InvalidInput.into()) }
 }
 
-/// A file of a project, opened to be read, and its length. How one comes to the root is the user's own affair.
+/// Opens a file of a project to read, with its length. The path to the root is the user's own.
 pub(crate) fn open(root: &Path, relative: impl AsRef<Path>) -> Result<(File, u64)> {
     let relative = relative.as_ref();
     let name =
@@ -242,7 +243,7 @@ fn stamp_ms(stat: &Stat) -> i64 {
 mod tests {
     use super::*;
 
-    /// A project with a file, and every kind of way out of it to a file of somebody else.
+    /// A project with a file, and every kind of link out of it to a foreign file.
     fn project() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (root, out) = (folder.path().join("p"), folder.path().join("out"));
@@ -298,7 +299,7 @@ mod tests {
         for path in ["folder/new", "inner/new", "dangling/new", "../out/new", "pipe/new"] {
             assert!(here.made_at(path).is_err(), "{path}");
         }
-        // What is replaced is the name, and never what it led to.
+        // The name is replaced, never what it led to.
         for name in ["file", "hard", "pipe", "dangling"] {
             here.replace(name, b"new", 0o600).unwrap();
             assert_eq!(text(&root, name, 9).unwrap(), "new", "{name}");

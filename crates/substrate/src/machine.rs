@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use substrate_core::{ProcessId, Timestamp, World};
+use substrate_core::{Dialect, ProcessId, Timestamp, World};
 
 use crate::{clock, processes};
 
-/// Processes, and who waits in this process.
+/// Processes, and which sessions wait in this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     waiting: Arc<RwLock<HashMap<Box<str>, Waits>>>,
@@ -17,7 +17,7 @@ pub(crate) struct Machine {
 /// How a session waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
-    /// Turns that are held.
+    /// Held turns.
     n_held: u16,
     /// Waiters beside it.
     n_beside: u16,
@@ -30,7 +30,7 @@ impl Waits {
 }
 
 impl Machine {
-    /// A machine on which our state is in that folder.
+    /// The machine with our state in that folder.
     pub(crate) fn with_state(home: &std::path::Path) -> Self {
         Self { state_home: home.to_str().map(Arc::from), ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Machine {
         *waiting.entry(session.into()).or_default().of(is_held) += 1;
     }
 
-    /// It does not wait any more.
+    /// It stops waiting.
     pub(crate) fn left(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(waits) = waiting.get_mut(session) {
@@ -74,8 +74,8 @@ impl World for Machine {
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
     }
 
-    fn resume_command(&self, client: &str, session: &str) -> Option<String> {
-        substrate_clients::named(client).map(|client| (client.resume)(session))
+    fn dialects(&self) -> &'static [&'static Dialect] {
+        &substrate_clients::DIALECTS
     }
 
     fn state_home(&self) -> Option<&str> {
@@ -83,13 +83,13 @@ impl World for Machine {
     }
 }
 
-/// A process that has ended and was not waited for is gone.
+/// A zombie counts as gone.
 #[cfg(target_os = "linux")]
 fn began(pid: u32) -> Option<i64> {
     processes::stat(pid).filter(|stat| stat.state != b'Z').map(|stat| stat.began)
 }
 
-/// Elsewhere only whether there is such a process.
+/// Without `/proc`, only whether the process exists.
 #[cfg(not(target_os = "linux"))]
 fn began(pid: u32) -> Option<i64> {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_beside_a_session_that_works_reaches_nobody() {
+    fn a_waiter_beside_a_working_session_does_not_make_it_reachable() {
         let machine = Machine::default();
         machine.waits("s", false);
         assert!(machine.is_waiting("s", true) && !machine.is_waiting("s", false));

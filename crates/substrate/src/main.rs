@@ -1,4 +1,4 @@
-//! `substrate`: the commands, the daemon, and what takes over for a hook that finds no daemon.
+//! `substrate`: the commands, the daemon, and the fallback for a hook that finds no daemon.
 
 mod cli;
 mod clock;
@@ -28,11 +28,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> =
         std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    // An agent waits for this: no command-line parser in its way.
+    // An agent waits for this, so skip the command-line parser.
     if args.get(1).is_some_and(|arg| arg == "__hook") {
         return relay::main(&args[2..]);
     }
-    // Nor in that of a script, which may call these several times.
+    // A script may call these several times, so skip it here too.
     if let Some(command) = args.get(1).filter(|arg| for_scripts::COMMANDS.contains(&arg.as_str())) {
         return for_scripts::main(command, &args[2..]);
     }

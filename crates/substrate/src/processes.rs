@@ -1,4 +1,4 @@
-//! The system's table of processes: what `/proc` says. Elsewhere nothing is said, and variables have to do.
+//! The process table, from `/proc`. On other systems nothing is known, and environment variables have to do.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use substrate_core::Lineage;
 use substrate_core::lineage::{self, ProcessId, Processes, walk};
 
-/// The longest command line that is looked at.
+/// The longest command line that is read.
 const MAX_LINE: u64 = 16 << 10;
 
-/// The longest environment that is looked at.
+/// The longest environment that is read.
 const MAX_ENVIRON: u64 = 1 << 20;
 
 /// The processes above one.
 pub(crate) enum Above {
     Found(Arc<Lineage>),
-    /// The process has ended: nobody can say who it was.
+    /// The process has ended, so its parents are unknown.
     Gone,
     /// The system does not say.
     Unknown,
 }
 
-/// Looks at a process and those above it. Reading may wait for a process that hangs, so not on the daemon's loop.
+/// Looks up a process and those above it. Reading may block on a process that hangs, so never on the daemon's loop.
 pub(crate) fn above(pid: Option<i32>) -> Above {
-    // A caller in a namespace that we don't see has no number.
+    // A caller in another pid namespace has no pid here.
     let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0) else {
         return Above::Unknown;
     };
@@ -34,7 +34,7 @@ pub(crate) fn above(pid: Option<i32>) -> Above {
     }
 }
 
-/// The numbers and beginnings of the processes above one, nearest first. Reads only what never waits.
+/// The pids and start times of the processes above one, nearest first. Reads only what never blocks.
 pub(crate) fn ids_above(pid: u32) -> Vec<ProcessId> {
     lineage::above(&System, pid)
 }
@@ -43,11 +43,11 @@ pub(crate) fn ids_above(pid: u32) -> Vec<ProcessId> {
 pub(crate) struct Stat {
     pub(crate) state: u8,
     pub(crate) parent: u32,
-    /// Ticks since the machine started.
+    /// Ticks since boot.
     pub(crate) began: i64,
 }
 
-/// The second field is a name in brackets, which may hold anything: brackets, and bytes that are no text.
+/// The second field is a name in brackets, which may contain anything: brackets, and bytes that are not UTF-8.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -65,7 +65,7 @@ struct System;
 
 impl Processes for System {
     fn stat(&self, pid: u32) -> Option<(u32, i64)> {
-        // One whose first thread has ended looks dead, and may still have children.
+        // A process whose first thread has ended looks dead, but may still have children.
         stat(pid).map(|stat| (stat.parent, stat.began))
     }
 
@@ -77,7 +77,7 @@ impl Processes for System {
     fn named_client(&self, pid: u32) -> Option<u32> {
         let bytes = environ(pid);
         let names: Vec<&str> =
-            substrate_clients::ALL.iter().map(|client| client.process_variable).collect();
+            substrate_clients::ALL.iter().filter_map(|client| client.variables.process).collect();
         bytes.split(|byte| *byte == 0).find_map(|variable| {
             let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
             names.contains(&name).then(|| value.parse().ok())?
@@ -90,7 +90,7 @@ pub(crate) fn environ(pid: u32) -> Vec<u8> {
     read(&format!("/proc/{pid}/environ"), MAX_ENVIRON)
 }
 
-/// What can be read of it.
+/// The part that can be read.
 fn read(path: &str, max: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok(file) = std::fs::File::open(path) {

@@ -1,8 +1,8 @@
-//! Where the binaries under test are. A missing one fails the test with the command that makes
-//! it; nothing is ever skipped.
+//! Where the binaries under test are. If one is missing, the test fails and names the command that builds it. Nothing
+//! is ever skipped.
 use std::path::{Path, PathBuf};
 
-/// The client whose hook contract we measured; `make test` installs exactly this one.
+/// The client version whose hook contract we measured. `make test` installs exactly this one.
 pub const CLIENT_VERSION: &str = "2.1.325";
 
 /// A binary of this workspace, beside the test executable or in `SUBSTRATE_TEST_BIN_DIR`.
@@ -18,7 +18,7 @@ pub fn bin(name: &str) -> PathBuf {
 /// The real Claude Code: `SUBSTRATE_TEST_CLAUDE`, or what `make test` installed in `.tools`.
 ///
 /// # Panics
-/// If it is not there.
+/// If it is missing.
 pub fn claude() -> PathBuf {
     if let Some(path) = setting("SUBSTRATE_TEST_CLAUDE") {
         assert!(path.is_file(), "SUBSTRATE_TEST_CLAUDE is not a file: `{}`", path.display());
@@ -35,7 +35,7 @@ pub fn claude() -> PathBuf {
     })
 }
 
-/// As [`bin`], for places that must not panic.
+/// Like [`bin`], for code that must not panic.
 pub(crate) fn find_bin(name: &str) -> Option<PathBuf> {
     bin_dirs().into_iter().map(|dir| dir.join(name)).find(|path| path.is_file())
 }
@@ -48,7 +48,7 @@ pub(crate) fn bin_dir() -> PathBuf {
     }
 }
 
-/// `target/debug/deps` and `target/debug` for a test executable; the setting alone if it is given.
+/// `target/debug/deps` and `target/debug` for a test executable, or only the folder from the setting.
 fn bin_dirs() -> Vec<PathBuf> {
     if let Some(dir) = setting("SUBSTRATE_TEST_BIN_DIR") {
         return vec![dir];
@@ -57,7 +57,7 @@ fn bin_dirs() -> Vec<PathBuf> {
     exe.ancestors().skip(1).take(2).map(Path::to_path_buf).collect()
 }
 
-/// The platform's package first: it works even where npm ran no install scripts.
+/// The platform's package first: it works even if npm ran no install scripts.
 fn client_candidates(scope: &Path) -> Vec<PathBuf> {
     let os = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
     let cpu = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };

@@ -1,7 +1,7 @@
 //! `TestEnv`: a home, a state folder and a project in a new temp folder.
 //!
-//! Invariant: it can't be built anywhere but under the system's temp folder, so no test ever
-//! touches a real home. Children see exactly [`TestEnv::vars`].
+//! Invariant: it can only be built under the system's temp folder, so no test ever touches a real home. Children see
+//! exactly [`TestEnv::vars`].
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,7 +46,7 @@ impl TestEnv {
             folder.display(),
             temp.display()
         );
-        // A short name: a Unix socket's path has about 100 bytes.
+        // A short name: a Unix socket's path is limited to about 100 bytes.
         let holder = tempfile::Builder::new().prefix("sub-").tempdir_in(folder);
         let holder = holder.expect("the temp folder can be written");
         let env = Self { root: real(holder.path()), _folder: holder };
@@ -104,13 +104,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate ARGS…` to its end.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn substrate<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         self.substrate_with(args, &[])
     }
 
     /// As [`TestEnv::substrate`], with further variables.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn substrate_with<A: AsRef<OsStr>>(
         &self,
         args: impl IntoIterator<Item = A>,
@@ -122,13 +122,13 @@ impl TestEnv {
     }
 
     /// Runs `substrate-hook claude-code EVENT` with the payload on its stdin.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn hook(&self, event: &str, payload: impl Into<Payload>) -> Run {
         self.hook_with(event, payload, &[])
     }
 
     /// As [`TestEnv::hook`], with further variables.
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn hook_with(
         &self,
         event: &str,
@@ -150,8 +150,8 @@ impl TestEnv {
         Running::start(command, payload.into().0)
     }
 
-    /// Sends a signal by its name (`-0` only asks) to a process of this sandbox; whether it was
-    /// there. Never panics.
+    /// Sends a signal by its name (`-0` only asks) to a process of this sandbox. Returns whether it exists. Never
+    /// panics.
     pub(crate) fn signal(&self, signal: &str, pid: &str) -> bool {
         // The shell's own `kill`: not every system has the program.
         let mut kill = self.command("/bin/sh");
@@ -159,10 +159,10 @@ impl TestEnv {
         attempt(kill, QUIET).is_some_and(|run| run.status == Some(0))
     }
 
-    /// A daemon may have been started by any command or hook. Never panics: it runs in `drop`.
+    /// Any command or hook may have started a daemon. Never panics: it runs in `drop`.
     fn stop_daemon(&self) {
         let socket = self.state().join("daemon.sock");
-        // The lock is there as soon as somebody has tried to start one; the socket comes later.
+        // The lock exists as soon as a process has tried to start one. The socket comes later.
         let begun = self.state().join("daemon.lock").exists();
         let Some(substrate) = find_bin("substrate").filter(|_| begun) else { return };
         let daemon = |args: &[&str]| {
@@ -195,7 +195,7 @@ impl Drop for TestEnv {
     }
 }
 
-/// What a hook gets on its stdin: text as it is, a JSON value as the client writes it (one line).
+/// What a hook gets on its stdin: text unchanged, a JSON value as the client writes it (one line).
 #[derive(Debug, Clone)]
 pub struct Payload(Vec<u8>);
 
@@ -225,6 +225,17 @@ impl From<&Value> for Payload {
 
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|e| panic!("`{}` can't be resolved: {e}", path.display()))
+}
+
+/// Writes a fixture, creating its folders.
+pub fn write_file(path: &Path, text: impl AsRef<[u8]>) {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .unwrap_or_else(|e| panic!("could not create `{}`: {e}", folder.display()));
+    }
+    #[expect(clippy::disallowed_methods, reason = "a fixture has no reader to tear it from")]
+    std::fs::write(path, text)
+        .unwrap_or_else(|e| panic!("could not write `{}`: {e}", path.display()));
 }
 
 #[cfg(test)]

@@ -16,18 +16,20 @@
 //! let run = Client::new(&env, &model).print("say hi", &[]);
 //! assert_eq!(run.result(), "greeted");
 //! ```
+mod acorn;
 mod bins;
 mod client;
+pub mod contract;
 mod env;
-mod fsx;
 mod model;
 mod process;
 mod wait;
 
+pub use acorn::{ACORN, EVIDENCE as ACORN_EVIDENCE};
 pub use bins::{CLIENT_VERSION, bin, claude};
 pub use client::{Client, PrintRun, Tui};
-pub use env::{Payload, TestEnv};
-pub use fsx::write_file;
+pub use contract::{Evidence, Sample};
+pub use env::{Payload, TestEnv, write_file};
 pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};
 pub use process::{Run, Running};
 pub use wait::{at_most, wait_until};

@@ -1,7 +1,6 @@
 //! Children with an empty environment, a deadline and captured output.
 //!
-//! Invariant: a child ends with the value that stands for it; only children that were started
-//! here are ever killed.
+//! Invariant: a child ends with the value that stands for it. Only children that were started here are ever killed.
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -26,7 +25,7 @@ impl Run {
     /// Its stdout, if it exited with 0.
     ///
     /// # Panics
-    /// With everything it printed, otherwise.
+    /// Otherwise, with everything it printed.
     #[track_caller]
     pub fn success(self) -> String {
         self.code(0).stdout
@@ -35,7 +34,7 @@ impl Run {
     /// Itself, if it exited with `expected`.
     ///
     /// # Panics
-    /// With everything it printed, otherwise.
+    /// Otherwise, with everything it printed.
     #[track_caller]
     pub fn code(self, expected: i32) -> Self {
         assert_eq!(self.status, Some(expected), "{self}");
@@ -75,8 +74,8 @@ impl Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let mut stdin = child.stdin.take().expect("stdin is piped");
-        // Its own thread, so that a child that never reads can't hang the test. A child that ends
-        // without reading closes the pipe, which is its right.
+        // A thread of its own, so that a child that never reads can't hang the test. A child that ends without reading
+        // closes the pipe, which is fine.
         std::thread::spawn(move || stdin.write_all(&input).ok());
         let stdout = Pipe::drain(child.stdout.take().expect("stdout is piped"));
         let stderr = Pipe::drain(child.stderr.take().expect("stderr is piped"));
@@ -97,7 +96,7 @@ impl Running {
     /// # Panics
     /// If it does not end within `deadline`; it is killed then.
     #[track_caller]
-    #[must_use = "a run that nobody judges proves nothing"]
+    #[must_use = "an unchecked run proves nothing"]
     pub fn finish(self, deadline: Duration) -> Run {
         match self.finished(deadline) {
             Ok(run) => run,
@@ -113,7 +112,7 @@ impl Running {
             status.is_some()
         });
         if ended {
-            // A grandchild may hold the pipes open; what it prints later is not this child's.
+            // A grandchild may hold the pipes open. Its later output is not this child's.
             poll(Duration::from_secs(1), Duration::from_millis(1), || {
                 self.stdout.ended() && self.stderr.ended()
             });
@@ -148,8 +147,8 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs something for its effect, for places that must not panic (`drop`): `None` if it could not
-/// be started or did not end within `deadline`.
+/// Runs a command for its effect, where panics are not allowed (`drop`). `None` if it could not be started or did not
+/// end within `deadline`.
 pub(crate) fn attempt(command: Command, deadline: Duration) -> Option<Run> {
     Running::started(command, Vec::new()).ok()?.finished(deadline).ok()
 }

@@ -1,4 +1,4 @@
-//! Waiting for a condition with a deadline; tests never sleep for a guessed time.
+//! Waiting for a condition with a deadline. Tests never sleep for a guessed time.
 use std::time::{Duration, Instant};
 
 /// Polls every 5 ms until `holds`; panics with `what` after `deadline`.
@@ -6,8 +6,8 @@ pub fn wait_until(deadline: Duration, what: &str, holds: impl FnMut() -> bool) {
     assert!(poll(deadline, Duration::from_millis(5), holds), "waited {deadline:?} in vain: {what}");
 }
 
-/// What takes `quiet` at most on a quiet machine may take so long on this one now: a hundred times as much longer as
-/// starting `/bin/true` takes. Measure it after what it is compared with.
+/// The time limit on this machine for something that takes `quiet` on a quiet one: a hundred starts of `/bin/true`
+/// longer. Call it after what it is compared with.
 pub fn at_most(quiet: Duration) -> Duration {
     let spawn = || {
         let begun = Instant::now();
@@ -19,8 +19,7 @@ pub fn at_most(quiet: Duration) -> Duration {
     quiet + slowest * 100
 }
 
-/// Polls until `holds` (true) or the deadline has passed (false). `every` is longer where one look
-/// costs a process.
+/// Polls until `holds` (true) or the deadline has passed (false). `every` is longer if one look costs a process.
 pub(crate) fn poll(deadline: Duration, every: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + deadline;
     loop {

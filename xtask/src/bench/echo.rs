@@ -1,4 +1,4 @@
-//! A server that answers every hook with nothing: the floor that the daemon is compared with.
+//! A server that answers every hook with nothing: the baseline for the daemon.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};

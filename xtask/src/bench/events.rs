@@ -1,4 +1,5 @@
-//! `cargo xtask bench events`: how many events a second are durable, with 64 clients and a new connection for each.
+//! `cargo xtask bench events`: how many events per second are durable, with 64 clients and a new connection for each
+//! event.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +50,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// What a flood of events came to.
+/// The result of a flood of events.
 struct Load {
     sent: Sent,
     times: Times,
@@ -62,7 +63,7 @@ impl Load {
     }
 }
 
-/// All clients at once, each with one event after the other.
+/// All clients at once, each sending one event after the other.
 fn flood(caller: &Caller, state: &Path, time: Duration, prefix: &str) -> Load {
     let enough = AtomicBool::new(false);
     let begun = Instant::now();
@@ -98,7 +99,7 @@ fn flood(caller: &Caller, state: &Path, time: Duration, prefix: &str) -> Load {
     Load { sent, times: Times::of(times), took: begun.elapsed() }
 }
 
-/// The same load on a server that does nothing: what the sockets and this generator cost.
+/// The same load on a server that does nothing: the cost of the sockets and this generator.
 fn with_echo(sandbox: &Sandbox, load: impl FnOnce(&Path) -> Load) -> Result<Load> {
     let state = sandbox.path("echo");
     std::fs::create_dir(&state)?;

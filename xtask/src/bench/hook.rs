@@ -11,7 +11,7 @@ use crate::say::{Judgement, Table, say};
 use crate::stats::{Rng, Times, ms};
 use crate::{dist, payload, proc};
 
-/// A base whose 90th percentile is further from its median says nothing.
+/// A base whose 90th percentile is further from its median is too noisy.
 const STEADY: f64 = 1.5;
 
 /// Fewer rounds are not judged.
@@ -43,7 +43,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
         for at in &order {
             let subject = &mut subjects[*at];
             if subject.name.ends_with("daemon away") {
-                // The daemon of the last such hook stays for a moment; this one shall start its own.
+                // The daemon of the last such hook stays for a moment. This one must start its own.
                 proc::wait_until(Duration::from_secs(5), || homes.away.daemons().is_empty());
             }
             subject.run()?;
@@ -54,7 +54,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
         }
     }
     let is_gone = proc::wait_until(Duration::from_secs(5), || homes.away.daemons().is_empty());
-    ensure!(is_gone, "a daemon stayed that the settings forbid");
+    ensure!(is_gone, "a daemon stayed although the settings forbid it");
     say!(
         "{n_rounds} shuffled rounds; the hook is {}:",
         if dist.is_static { "static" } else { "NOT static" }
@@ -95,10 +95,10 @@ fn report(subjects: &[Subject], n_rounds: usize, same: bool) -> Result<bool> {
 
 /// The same rule must give the same bytes, whether a daemon runs or is started for it.
 fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
-    let rule = "[daemon]\nautostart = false\n[probe]\nrules = [\"PreToolUse Bash deny: no\"]\n";
+    let rule = "[daemon]\nautostart = false\n[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"no\"\nnext = \"Leave it.\"\n";
     let verdict = |sandbox: &Sandbox| -> Result<Vec<u8>> {
         sandbox.settings(rule)?;
-        // The daemon looks at its settings again after a tenth of a second.
+        // The daemon checks its settings again after a tenth of a second.
         std::thread::sleep(Duration::from_millis(150));
         let payload = payload::pre_tool_use("toolu_verdict", "Bash", 2 << 10);
         let ran = proc::feed(&mut sandbox.hook(), &payload)?;
@@ -107,7 +107,7 @@ fn verdicts_are_identical(homes: &Homes) -> Result<bool> {
         Ok(ran.stdout)
     };
     let (up, away) = (verdict(&homes.up)?, verdict(&homes.away)?);
-    ensure!(String::from_utf8_lossy(&up).contains("deny"), "the probe rule did not deny anything");
+    ensure!(String::from_utf8_lossy(&up).contains("deny"), "the rule did not deny anything");
     std::thread::sleep(Duration::from_millis(150));
     Ok(up == away)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench idle`: what a daemon costs that has nothing to do.
+//! `cargo xtask bench idle`: the cost of an idle daemon.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     let dist = dist::build()?;
     let sandbox = Sandbox::new(&dist, Autostart::Off)?;
     let pid = sandbox.start_daemon()?;
-    // One that has been used, as they are.
+    // A daemon that has done some work, like a real one.
     for marker in 0..20 {
         let payload = payload::pre_tool_use(&format!("toolu_{marker}"), "Write", 2 << 10);
         proc::feed(&mut sandbox.hook(), &payload)?;
@@ -42,7 +42,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     let socket = sandbox.state().join(ipc::place::SOCKET);
     let open: std::io::Result<Vec<UnixStream>> =
         (0..n).map(|_| UnixStream::connect(&socket)).collect();
-    let open = open.context("connections could not be opened; see `ulimit -Hn`")?;
+    let open = open.context("could not open the connections; see `ulimit -Hn`")?;
     std::thread::sleep(Duration::from_secs(1));
     let grown = rss()?.saturating_sub(before);
     drop(open);

@@ -19,7 +19,7 @@ const MAX_RATIO: f64 = 1.1;
 const N_BATCHES: usize = 100;
 const BATCH: usize = 100;
 
-/// Ratios of neighbouring batches whose quartiles are further apart say nothing.
+/// Ratios of neighbouring batches whose quartiles are further apart are too noisy.
 const STEADY: f64 = 1.5;
 
 /// Nothing may be removed while we measure.
@@ -49,8 +49,8 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
             }
         }
     }
-    // A round trip depends on where the system puts both processes; the daemon's own time on a processor does not. What
-    // disturbs one batch disturbs its neighbour too, so the ratio is taken pair by pair.
+    // A round trip depends on where the system schedules both processes. The daemon's own CPU time does not. What
+    // disturbs one batch disturbs its neighbour too, so ratios are taken pair by pair.
     let [few, many] = &costs;
     let mut ratios: Vec<f64> =
         many.iter().zip(few).map(|(many, few)| many.div_duration_f64(*few)).collect();
@@ -76,7 +76,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// What an event of this batch costs the daemon on average, in time on a processor.
+/// The average CPU time that an event of this batch costs the daemon.
 fn one_batch(sandbox: &Sandbox, batch: usize) -> Result<Duration> {
     let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let pid = sandbox.daemon().context("no daemon runs")?;
@@ -90,7 +90,7 @@ fn one_batch(sandbox: &Sandbox, batch: usize) -> Result<Duration> {
     Ok((procfs::processor_time(pid)?.saturating_sub(before)) / n)
 }
 
-/// A home whose journal has so many rows, in the schema that the real program makes.
+/// A home whose journal has that many rows, in the schema of the real program.
 fn filled(dist: &Dist, n_rows: usize) -> Result<(Sandbox, Duration)> {
     let begun = Instant::now();
     let sandbox = Sandbox::new(dist, Autostart::Off)?;
@@ -122,7 +122,7 @@ fn fill(db: &Connection, done: usize, n: usize) -> Result<()> {
          select unixepoch() * 1000 - 86400000 + i / 200, printf('%032x', i), 'claude-code', 'PreToolUse',
            printf('7ac89518-7bff-44f2-b7cc-%012x', i / 1000), 'main', 'Write', printf('toolu_%024x', i),
            '/home/dev/app', '{{\"file_path\":\"/home/dev/app/src/lib.rs\",\"content\":\"fn main() {{ let total = 1; }}\"}}',
-           'allow', '[[\"journal\",12],[\"probe\",3]]', 140, 'daemon', 2048, 0 from n;
+           'allow', '[[\"journal\",12],[\"mail\",3]]', 140, 'daemon', 2048, 0 from n;
          insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
          select session, client, cwd, min(id), max(id), count(*), min(at_ms), max(at_ms) from journal
          where id > (select max(id) from journal) - {n} group by session on conflict (session) do nothing;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench locks`: the verdict on an edit with very many leases against one with a few.
+//! `cargo xtask bench locks`: the verdict on an edit with very many leases, compared to one with a few.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
         rng.shuffle(&mut order);
         for (home, kind) in &order {
             let (sandbox, caller) = &homes[*home];
-            // One's own file, and a file that somebody else holds.
+            // The agent's own file, and one that another agent holds.
             let (session, file) = if *kind == 0 { ("mine", "own.rs") } else { ("mine", "f3.rs") };
             let begun = Instant::now();
             let (_, said) = ask(caller, sandbox, session, "PreToolUse", file)?;
@@ -40,7 +40,7 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
         }
     }
     let mut table = Table::default();
-    for (kind, name) in ["an edit that may be", "an edit that is refused"].into_iter().enumerate() {
+    for (kind, name) in ["an allowed edit", "an edit that is refused"].into_iter().enumerate() {
         let [few, many] = [0, 1].map(|home: usize| Times::of(times[home][kind].clone()));
         let ratio = many.p50().as_secs_f64() / few.p50().as_secs_f64();
         let words = format!("{ratio:.2} × ({}, {})", us(few.p50()), us(many.p50()));

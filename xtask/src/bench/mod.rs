@@ -22,7 +22,7 @@ pub(crate) use echo::run as echo;
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {
     if cfg!(debug_assertions) {
-        // An unoptimised load generator would take the processor away from what it measures.
+        // An unoptimised load generator would compete with what it measures for the CPU.
         let mut command = proc::toolchain(&dist::build_xtask()?.display().to_string());
         return Err(command.args(std::env::args_os().skip(1)).exec().into());
     }

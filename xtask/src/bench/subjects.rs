@@ -1,4 +1,4 @@
-//! What is spawned and timed.
+//! The processes that are spawned and timed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::payload;
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
 
-/// What a hook in bash does at the least: read the payload, look at it, say nothing.
+/// The least that a hook in bash does: read the payload, check it, print nothing.
 const BASH: &str =
     r#"input=$(cat); tool=$(jq -r .tool_name <<<"$input"); [ "$tool" != Nothing ] || echo "$tool""#;
 
@@ -40,7 +40,7 @@ impl Subject {
     }
 }
 
-/// Two homes: one with a daemon, one that must do without.
+/// Two homes: one with a daemon, one without.
 pub(super) struct Homes {
     pub(super) up: Sandbox,
     pub(super) away: Sandbox,

@@ -10,15 +10,15 @@ use crate::proc;
 use crate::sandbox::Sandbox;
 use crate::say::say;
 
-/// Instructions in user space, from the first of the process to its last.
+/// Instructions in user space, from the first to the last.
 pub(super) fn instructions(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
     let out = callgrind(sandbox, hook, payload, &[])?;
     let text = std::fs::read_to_string(&out)?;
     let total = text.lines().find_map(|line| line.strip_prefix("summary: "));
-    total.and_then(|text| text.trim().parse().ok()).context("callgrind says no summary")
+    total.and_then(|text| text.trim().parse().ok()).context("callgrind printed no summary")
 }
 
-/// CPUID instructions that were executed. In a virtual machine each is a trap that costs tens of microseconds.
+/// Executed CPUID instructions. In a virtual machine each is a trap that costs tens of microseconds.
 pub(super) fn cpuids(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
     let listing =
         proc::output(sandbox.command("objdump").args(["-d", "--no-show-raw-insn"]).arg(hook))?;
@@ -34,8 +34,8 @@ pub(super) fn cpuids(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u
     Ok(executed(&std::fs::read_to_string(out)?, &places))
 }
 
-/// How often the instructions at these places were executed. A program that can be loaded anywhere is loaded at a
-/// multiple of a page, so the last three digits of an address must fit; counting too many is the safe side.
+/// How often the instructions at these addresses were executed. A relocatable program is loaded at a multiple of a
+/// page, so the last three digits of an address must match. Counting too many is the safe side.
 fn executed(dump: &str, places: &[u64]) -> u64 {
     let cost = |line: &str| -> Option<u64> {
         let mut words = line.split(' ');
@@ -54,7 +54,7 @@ pub(super) fn system_calls(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Re
     command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(&out).arg(hook);
     run(&mut command, payload)?;
     let text = std::fs::read_to_string(&out)?;
-    // A call that another thread interrupts is on two lines; the second has "resumed" in it.
+    // A call that another thread interrupts takes two lines. The second contains "resumed".
     let calls = text.lines().filter(|line| line.contains('(') && !line.contains(" resumed>"));
     Ok(calls.count() as u64)
 }

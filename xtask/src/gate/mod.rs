@@ -1,9 +1,12 @@
-//! `cargo xtask gate`: what every tool call of every agent pays, counted exactly.
+//! `cargo xtask gate`: the cost of every tool call of every agent, counted exactly.
 //!
-//! Counts, not times: the same on a busy machine, so `make test` can judge every commit.
+//! It counts and does not time, so the result is the same on a busy machine and `make test` can judge every commit.
 
 mod count;
-mod tools;
+mod daemon;
+mod dump;
+
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
@@ -18,6 +21,10 @@ const MAX_CPUIDS: u64 = 0;
 const MAX_SYSTEM_CALLS: u64 = 45;
 const MAX_KB: u64 = 512;
 
+/// Each program and the Debian package that has it.
+const TOOLS: [(&str, &str); 3] =
+    [("valgrind", "valgrind"), ("strace", "strace"), ("objdump", "binutils")];
+
 /// The usual payload.
 const SIZE: usize = 2 << 10;
 
@@ -28,13 +35,10 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         say!(
             "NOT JUDGED: the musl target is not installed, so this hook is not the one that is shipped."
         );
-        say!(
-            "            `rustup target add {}-unknown-linux-musl` gets it.",
-            std::env::consts::ARCH
-        );
+        say!("            Run `rustup target add {}-unknown-linux-musl`.", std::env::consts::ARCH);
         return Ok(true);
     }
-    tools::require()?;
+    require_tools()?;
     let dist = dist::build()?;
     if !dist.is_static {
         bail!("the hook was built for musl and is not static");
@@ -42,10 +46,12 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     let sandbox = Sandbox::new(&dist, Autostart::Off)?;
     sandbox.start_daemon()?;
     let payload = payload::pre_tool_use("toolu_gate", "Write", SIZE);
-    if top {
-        return count::profile(&sandbox, &dist::build_hook_with_symbols()?, &payload);
-    }
-    judge(&dist, &sandbox, &payload)
+    let hook = if top {
+        count::profile(&sandbox, &dist::build_hook_with_symbols()?, &payload)?
+    } else {
+        judge(&dist, &sandbox, &payload)?
+    };
+    Ok(daemon::run(&dist, top)? && hook)
 }
 
 fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {
@@ -68,4 +74,19 @@ fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {
         say!("`cargo xtask gate --top` shows where the instructions go.");
     }
     Ok(ok)
+}
+
+/// Fails with the names of the packages to install.
+fn require_tools() -> Result<()> {
+    let missing: Vec<&str> = TOOLS
+        .iter()
+        .filter(|(program, _)| {
+            !["/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
+        })
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    bail!("programs are missing; on Debian: `apt-get install {}`", missing.join(" "))
 }

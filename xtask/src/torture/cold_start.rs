@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::spawns;
-use super::workers::Seen;
+use super::workers::Observations;
 use super::{Report, Setting};
 use crate::journal;
 use crate::proc;
@@ -30,12 +30,12 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// One hook, with a database that is there and with none.
+/// One hook, with and without an existing database.
 fn alone(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_tries = if setting.short { 5 } else { 21 };
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     sandbox.start_daemon()?;
-    let (mut seen, mut beside) = (Seen::default(), Vec::new());
+    let (mut seen, mut beside) = (Observations::default(), Vec::new());
     for n in 0..n_tries {
         sandbox.stop_daemon()?;
         beside.push(spawns::true_once()?);
@@ -44,7 +44,7 @@ fn alone(setting: &Setting, report: &mut Report) -> Result<()> {
     }
     ratio("first hook alone ÷ `/bin/true`", &seen.times(), &Times::of(beside), report);
     report.journal(&sandbox, &seen)?;
-    let (mut first, mut beside) = (Seen::default(), Vec::new());
+    let (mut first, mut beside) = (Observations::default(), Vec::new());
     for n in 0..3 {
         let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
         beside.push(spawns::true_once()?);
@@ -62,13 +62,13 @@ fn ratio(what: &str, hooks: &Times, spawns: &Times, report: &mut Report) {
     report.when_quiet(what, words, format!("≤ {MAX_RATIO} ×"), ratio <= MAX_RATIO);
 }
 
-/// All agents begin at the same moment, and go on with some more events.
+/// All agents start at the same moment, and go on with some more events.
 fn at_once(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_events = if setting.short { 4 } else { 50 };
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     let begin = Barrier::new(N_AGENTS);
-    let agent = |agent: usize| -> Result<Seen> {
-        let mut seen = Seen::default();
+    let agent = |agent: usize| -> Result<Observations> {
+        let mut seen = Observations::default();
         begin.wait();
         for n in 0..n_events {
             seen.hook(&sandbox, format!("toolu_{agent}_{n}"))?;
@@ -76,7 +76,7 @@ fn at_once(setting: &Setting, report: &mut Report) -> Result<()> {
         Ok(seen)
     };
     let (done, most, agent) = (AtomicBool::new(false), AtomicUsize::new(0), &agent);
-    let (mut seen, mut first) = (Seen::default(), Vec::new());
+    let (mut seen, mut first) = (Observations::default(), Vec::new());
     std::thread::scope(|scope| -> Result<()> {
         let agents: Vec<_> = (0..N_AGENTS).map(|n| scope.spawn(move || agent(n))).collect();
         scope.spawn(|| {

@@ -1,13 +1,13 @@
-//! A full disk, a home that can't be written, a damaged database, settings that are none: agents go on, commands say
-//! what is wrong, and nothing is deleted.
+//! A full disk, a read-only home, a damaged database, broken settings: agents go on, commands say what is wrong, and
+//! nothing is deleted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
 
-use super::mounts::Small;
-use super::workers::Seen;
+use super::workers::Observations;
 use super::{Report, Setting};
 use crate::journal;
 use crate::sandbox::{Autostart, Sandbox, put_file};
@@ -27,7 +27,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
 
 fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let Some(_small) = Small::new(&sandbox.state(), 256) else {
+    let Some(_small) = SmallDisk::new(&sandbox.state(), 256) else {
         report.not_run("full disk: no tmpfs can be mounted here (needs root)");
         return Ok(());
     };
@@ -39,15 +39,15 @@ fn full_from_the_start(setting: &Setting, report: &mut Report) -> Result<()> {
 
 fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let Some(_small) = Small::new(&sandbox.state(), 2_048) else { return Ok(()) };
-    sandbox.settings("[probe]\nrules = [\"PreToolUse Bash deny: never\"]\n")?;
+    let Some(_small) = SmallDisk::new(&sandbox.state(), 2_048) else { return Ok(()) };
+    sandbox.settings("[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"no\"\nnext = \"Leave it.\"\n")?;
     sandbox.start_daemon()?;
-    let mut before = Seen::default();
+    let mut before = Observations::default();
     before.hook(&sandbox, "toolu_before".to_owned())?;
     let filler = sandbox.state().join("filler");
     fill(&filler);
     // As many as it takes until nothing can be written any more.
-    let mut seen = Seen::default();
+    let mut seen = Observations::default();
     for n in 0..300 {
         seen.hook(&sandbox, format!("toolu_{n}"))?;
     }
@@ -57,7 +57,7 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     report.promise("disk fills up: some events are not journaled", words, !found.lost.is_empty());
     report.no("disk fills up: hooks that failed", &seen.failed);
     report.hooks(seen.hook_times());
-    // The hooks above write; this one is refused by a rule, which the full disk must not switch off.
+    // The hooks above write. A rule refuses this one, and the full disk must not turn that off.
     let payload = payload::pre_tool_use("toolu_refused", "Bash", 1 << 10);
     let refused = proc::feed(&mut sandbox.hook(), &payload)?;
     let holds = refused.ok() && String::from_utf8_lossy(&refused.stdout).contains("\"deny\"");
@@ -80,7 +80,7 @@ fn full_later(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Two agents want one file; the database can't be written, so the daemon keeps their leases in memory.
+/// Two agents want one file. The database can't be written, so the daemon keeps their leases in memory.
 fn exclude_each_other(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<()> {
     let edit = |session: &str| -> Result<bool> {
         let payload = serde_json::json!({
@@ -103,12 +103,12 @@ fn exclude_each_other(sandbox: &Sandbox, name: &str, report: &mut Report) -> Res
 
 fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
-    let Some(small) = Small::new(&sandbox.state(), 4_096) else {
+    let Some(small) = SmallDisk::new(&sandbox.state(), 4_096) else {
         report.not_run("read-only home: no tmpfs can be mounted here (needs root)");
         return Ok(());
     };
     sandbox.start_daemon()?;
-    Seen::default().hook(&sandbox, "toolu_before".to_owned())?;
+    Observations::default().hook(&sandbox, "toolu_before".to_owned())?;
     sandbox.stop_daemon()?;
     if !small.read_only() || std::fs::File::create(sandbox.state().join("x")).is_ok() {
         report.not_run("read-only home: it can't be remounted");
@@ -117,7 +117,7 @@ fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
     let before = std::fs::read(sandbox.database())?;
     hooks_go_on(&sandbox, "read-only home", report)?;
     for words in [&["journal"][..], &["db", "check"]] {
-        // Reading may work; where it does not, it must be said.
+        // Reading may work. If it does not, the command must say so.
         if !sandbox.substrate(words)?.status.success() {
             commands_say(&sandbox, "read-only home", &[words], report)?;
         }
@@ -128,7 +128,7 @@ fn read_only(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A regular file where the home's parent should be; this stops root too.
+/// A regular file where the home's parent should be. This stops root too.
 fn no_folder(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     std::fs::remove_dir_all(sandbox.state())?;
@@ -145,7 +145,7 @@ fn damaged(setting: &Setting, report: &mut Report) -> Result<()> {
     for (name, from) in [("database is noise", 0), ("database is noise after its header", 100)] {
         let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
         sandbox.start_daemon()?;
-        let mut seen = Seen::default();
+        let mut seen = Observations::default();
         for n in 0..50 {
             seen.hook(&sandbox, format!("toolu_{n}"))?;
         }
@@ -165,7 +165,7 @@ fn damaged(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Settings that are none: the defaults are in force, and it is said where the problem is.
+/// Broken settings: the defaults apply, and the error says where the problem is.
 fn bad_settings(setting: &Setting, report: &mut Report) -> Result<()> {
     let mut rng = setting.rng();
     let noise = rng.bytes(5_000);
@@ -189,8 +189,8 @@ fn bad_settings(setting: &Setting, report: &mut Report) -> Result<()> {
 }
 
 /// Ten hooks: all exit 0, print nothing, in time.
-fn hooks_go_on(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<Seen> {
-    let mut seen = Seen::default();
+fn hooks_go_on(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<Observations> {
+    let mut seen = Observations::default();
     for n in 0..10 {
         seen.hook(sandbox, format!("toolu_{n}"))?;
     }
@@ -198,12 +198,12 @@ fn hooks_go_on(sandbox: &Sandbox, name: &str, report: &mut Report) -> Result<See
     report.promise(&format!("{name}: hooks go on"), words, seen.failed.is_empty());
     seen.failed.iter().take(3).for_each(|line| report.evidence(line.clone()));
     report.hooks(seen.hook_times());
-    // Nobody started a daemon that can't work, over and over.
+    // No hook kept starting a daemon that can't work.
     proc::wait_until(Duration::from_secs(3), || sandbox.daemons().len() <= 1);
     Ok(seen)
 }
 
-/// Each command ends with the code for such a state, and says what is wrong and what to do.
+/// Each command exits with the code for such a state, and says what is wrong and what to do.
 fn commands_say(
     sandbox: &Sandbox,
     name: &str,
@@ -223,12 +223,36 @@ fn commands_say(
     Ok(())
 }
 
-/// Takes all the space that is left.
+/// Uses up all the space that is left.
 fn fill(path: &Path) {
     use std::io::Write as _;
     let Ok(mut file) = std::fs::File::create(path) else { return };
     for size in [64 << 10, 4 << 10, 1] {
         let block = vec![b'x'; size];
         while file.write_all(&block).is_ok() {}
+    }
+}
+
+/// A tmpfs that is unmounted with this value.
+struct SmallDisk {
+    at: PathBuf,
+}
+
+impl SmallDisk {
+    /// `None`: we may not mount here.
+    fn new(at: &Path, kb: usize) -> Option<Self> {
+        let data = std::ffi::CString::new(format!("size={kb}k,mode=0700")).ok()?;
+        mount("tmpfs", at, "tmpfs", MountFlags::NOSUID, Some(data.as_c_str())).ok()?;
+        Some(Self { at: at.to_owned() })
+    }
+
+    fn read_only(&self) -> bool {
+        mount_remount(&self.at, MountFlags::RDONLY, "").is_ok()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _gone = unmount(&self.at, UnmountFlags::DETACH);
     }
 }

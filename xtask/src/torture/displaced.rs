@@ -1,5 +1,5 @@
-//! The state home is removed or moved away under a running daemon, or only its database is: one daemon that matches
-//! the home goes on, and what it acknowledges is in the database that readers open.
+//! The state home, or only its database, is removed or moved away under a running daemon. One daemon that matches the
+//! home goes on, and what it acknowledges is in the database that readers open.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::history::{self, Moment};
 use super::mail::subjects;
-use super::workers::{By, Seen, work_while};
+use super::workers::{By, Observations, work_while};
 use super::{Report, Setting};
 use crate::journal::{self, Sent};
 use crate::proc;
@@ -17,7 +17,7 @@ use crate::sandbox::{Autostart, Sandbox};
 
 const N_SENDERS: usize = 4;
 
-/// A daemon without its home is gone within this time on a quiet machine, and within that on any.
+/// A daemon without its home is gone within this time on a quiet machine, and within the second time on any.
 const GONE: Duration = Duration::from_secs(3);
 const GONE_BUSY: Duration = Duration::from_secs(15);
 
@@ -152,7 +152,7 @@ fn send_until(sandbox: &Sandbox, sender: usize, stop: &AtomicBool) -> Result<Vec
     Ok(sends)
 }
 
-/// What began after the change must be there if it was acknowledged. Anything else may be there once.
+/// A send that began after the change must be there if it was acknowledged. Any other may be there once.
 fn sends_after(sends: &[Send], changed: Moment) -> Sent {
     let mut sent = Sent::default();
     for send in sends {
@@ -164,7 +164,7 @@ fn sends_after(sends: &[Send], changed: Moment) -> Sent {
 }
 
 /// The same for events.
-fn events_after(seen: &Seen, changed: Moment) -> Sent {
+fn events_after(seen: &Observations, changed: Moment) -> Sent {
     let mut sent = Sent::default();
     for record in &seen.records {
         let must = record.verdict == history::Verdict::Allowed && record.began >= changed;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
 use super::history::{self, Moment};
-use super::workers::{By, Seen, work_while};
+use super::workers::{By, Observations, work_while};
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
@@ -32,11 +32,11 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     among_others(setting, report)
 }
 
-/// Outside of a transaction: the next hook waits and is answered, and the later ones are as fast as ever.
+/// Outside of a transaction: the next hook waits and is answered, and later ones are as fast as before.
 fn one_by_one(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     sandbox.start_daemon()?;
-    let (mut seen, mut next) = (Seen::default(), Vec::new());
+    let (mut seen, mut next) = (Observations::default(), Vec::new());
     let (mut before, mut after) = (Vec::new(), Vec::new());
     let mut n_survived = 0;
     for round in 0..setting.rounds(2, 10) {
@@ -50,7 +50,7 @@ fn one_by_one(setting: &Setting, report: &mut Report) -> Result<()> {
             after.push(seen.hook(&sandbox, format!("toolu_{round}_after_{n}"))?);
         }
         let gone = proc::wait_until(Duration::from_secs(2), || !sandbox.daemons().contains(&pid));
-        // If it was not replaced, it must not do again what others have done.
+        // If it was not replaced, it must not repeat what others have done.
         n_survived += usize::from(!gone);
         sandbox.signal(pid, Signal::CONT);
     }
@@ -65,7 +65,7 @@ fn one_by_one(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-/// Under the events of many agents, at random moments and in the middle of a commit.
+/// While many agents send events, at random moments and in the middle of a commit.
 fn among_others(setting: &Setting, report: &mut Report) -> Result<()> {
     let n_freezes = setting.rounds(4, 30);
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
@@ -95,7 +95,7 @@ fn among_others(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-/// When the daemon was frozen, and what came of it.
+/// When the daemon was frozen, and what happened then.
 struct Freeze {
     began: Moment,
     ended: Moment,
@@ -103,7 +103,7 @@ struct Freeze {
     replaced: bool,
 }
 
-/// Stops the daemon, in a transaction if that is wanted and can be had, and waits for its replacement.
+/// Stops the daemon, in a transaction if wanted and possible, and waits for its replacement.
 fn freeze(sandbox: &Sandbox, wants_commit: bool) -> Result<Option<Freeze>> {
     for n_try in 0..MAX_TRIES {
         let up = proc::wait_until(REPLACED, || sandbox.daemons().len() == 1);
@@ -134,7 +134,7 @@ fn holds_the_database(sandbox: &Sandbox) -> Result<bool> {
 }
 
 /// The longest of the hooks that ran when the daemon was frozen, or began before it was replaced.
-fn slowest(seen: &Seen, freezes: &[Freeze]) -> Duration {
+fn slowest(seen: &Observations, freezes: &[Freeze]) -> Duration {
     let held_up = |(began, took): &&(Moment, Duration)| {
         freezes.iter().any(|freeze| *began < freeze.ended && *began + *took > freeze.began)
     };

@@ -1,4 +1,4 @@
-//! Whatever comes on stdin or as arguments: exit code 0, in time, and nothing on stdout that is not JSON.
+//! Any input on stdin or as arguments: exit code 0, in time, and nothing but JSON on stdout.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -154,7 +154,7 @@ fn slow_pipes() -> Vec<(&'static str, Vec<Vec<u8>>, Duration)> {
     ]
 }
 
-/// Writes pieces with pauses, and closes the pipe only then.
+/// Writes pieces with pauses, and closes the pipe only after them.
 fn drip(command: &mut Command, pieces: &[Vec<u8>], pause: Duration) -> Result<Ran> {
     let begun = Instant::now();
     let mut child =

@@ -15,10 +15,10 @@ use crate::sandbox::Sandbox;
 use crate::stats::{Rng, us};
 use crate::{payload, procfs};
 
-/// Connections that say half a thing and stay.
+/// Connections that send half a request and stay.
 const N_HALF: usize = 200;
 
-/// A daemon that takes whatever length it is told would need gigabytes.
+/// A daemon that trusts every length would need gigabytes.
 const MAX_GROWTH_KB: u64 = 64 << 10;
 
 pub(super) fn throw(
@@ -64,7 +64,7 @@ pub(super) fn throw(
     Ok(())
 }
 
-/// Connects and writes; whoever is there may hang up at any time.
+/// Connects and writes. The peer may hang up at any time.
 fn send(socket: &Path, bytes: &[u8]) -> Result<UnixStream> {
     let mut stream = UnixStream::connect(socket).context("the daemon takes no connections")?;
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;
@@ -87,7 +87,7 @@ fn garbage(rng: &mut Rng, n: usize) -> Vec<u8> {
         bytes
     };
     match n % 10 {
-        // A version that nobody speaks yet; these are answered.
+        // A version that does not exist yet. These are answered.
         0 => {
             let mut bytes = with(Kind::Hook, b"who knows");
             bytes[2] = VERSION + 1 + rng.next().to_le_bytes()[0] % 100;
@@ -100,7 +100,7 @@ fn garbage(rng: &mut Rng, n: usize) -> Vec<u8> {
         2 => Header::bytes(Kind::Hook, usize::try_from(u32::MAX).unwrap_or(0)).to_vec(),
         3 => Header::bytes(Kind::Hook, ipc::frame::MAX_BODY).to_vec(),
         4 => half_frame(rng),
-        // A request that says that it has four thousand million arguments.
+        // A request that claims four thousand million arguments.
         5 => with(Kind::Hook, &[vec![0; 21], vec![255; 64]].concat()),
         6 => with(Kind::Command, b"{\"path\":[\"journal\"],\"body\":[[[[[["),
         7 => with(Kind::Control, b"{\"do\":\"dance\"}"),

@@ -1,5 +1,5 @@
-//! Hostile projects: repositories that name programs, bombs, links. None runs a program, reads or writes a file outside of its
-//! own folder, or keeps the guards from refusing. Then garbage at the socket.
+//! Hostile projects: repositories that name programs, bombs, links. None of them runs a program, reads or writes a file
+//! outside of its own folder, or keeps the guards from refusing. Then garbage at the socket.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use super::{Report, Setting, garbage};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox, put_file};
 
-/// A hook waits at most so long for a starved daemon.
+/// How long a hook waits at most for a starved daemon.
 const AT_MOST: Duration = Duration::from_secs(12);
 
-/// What nobody inside a project may get to see.
+/// A text that nothing inside a project may see.
 const SECRET: &str = "canary-of-the-user";
 
 const N_BOMB: usize = 878 << 10;
 
-/// Settings with which as much as possible is read from a project, and written into it.
+/// Settings that read as much as possible from a project, and write as much as possible into it.
 const SETTINGS: &str = "profile = \"all\"\n[persist]\nmode = \"off\"\n[agent-init]\non = true\n[directives]\non = true\n[locks]\nmirror = true\n";
 
 pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
@@ -66,7 +66,7 @@ struct Project {
 }
 
 impl Tries<'_> {
-    /// One thing may fail in several ways.
+    /// One attack may succeed in several ways.
     fn n_failed(&self) -> usize {
         let names = self.failed.iter().filter_map(|line| line.split_once(": "));
         names.map(|(name, _)| name).collect::<std::collections::BTreeSet<_>>().len()
@@ -97,7 +97,7 @@ impl Tries<'_> {
         Ok(())
     }
 
-    /// A command line that nobody can read still must not pass without a question.
+    /// A command line that can't be parsed must not pass without a question.
     fn command(&mut self, name: &str, command: &str) -> Result<()> {
         self.n_tried += 1;
         let dir = self.sandbox.path("project");
@@ -122,7 +122,7 @@ impl Tries<'_> {
         self.fed(name, dir, event, format!("{payload}\n").as_bytes())
     }
 
-    /// What a hook prints; whatever comes, it ends well, in time, with JSON or nothing.
+    /// A hook's output. Whatever comes, it exits with 0, in time, with JSON or nothing.
     fn fed(&mut self, name: &str, dir: &Path, event: &str, stdin: &[u8]) -> Result<String> {
         let mut command = self.sandbox.as_hook(self.sandbox.program("substrate-hook"));
         command.args(["claude-code", event]).env("CLAUDE_PROJECT_DIR", dir).current_dir(dir);
@@ -144,7 +144,7 @@ impl Tries<'_> {
     }
 }
 
-/// What an agent does in a project.
+/// An agent's work in a project.
 fn events(dir: &Path) -> Vec<(&'static str, Value)> {
     let edit = json!({"tool_name": "Edit", "tool_use_id": "e", "tool_input": {"file_path": dir.join("src/a.rs"), "old_string": "a", "new_string": "b"}});
     let with = |more: Value| {
@@ -209,7 +209,7 @@ impl Project {
         Ok(())
     }
 
-    /// Adds to the repository's settings, and has git look at a file again.
+    /// Appends to the repository's settings, and makes git check a file again.
     fn config(&self, text: &str) -> Result<()> {
         let config = self.dir.join(".git/config");
         let before = std::fs::read_to_string(&config)?;
@@ -246,7 +246,7 @@ type Made = (&'static str, fn(&Project) -> Result<()>);
 
 const PROMISOR: &str = "[extensions]\npartialClone = origin\n[core]\nrepositoryformatversion = 1\n[remote \"origin\"]\npromisor = true\npartialclonefilter = blob:none\n";
 
-/// Takes an object away that a status needs.
+/// Removes an object that a status needs.
 const LACKING: &str = "git rm -q --cached src/a.rs; t=$(git rev-parse HEAD^{tree}); rm -f .git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-)";
 
 const PROJECTS: &[Made] = &[

@@ -1,7 +1,7 @@
 //! A busy machine: processes that only compute, and one that calls fsync all the time.
 //!
-//! They are processes of this program. Each reads a pipe that only we hold, and ends when the pipe does: even if we are
-//! killed, none is left behind.
+//! They are processes of this program. Each reads a pipe that only we hold, and ends when the pipe closes: even if we
+//! are killed, none is left behind.
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -20,7 +20,7 @@ const MAX_SCRATCH: u64 = 4 << 20;
 pub(super) struct Load(Vec<Child>);
 
 impl Load {
-    /// So many busy loops per core, and the one that calls fsync; nothing at all for 0.
+    /// This many busy loops per core, and the one that calls fsync. Nothing at all for 0.
     pub(super) fn start(per_core: usize) -> Result<Self> {
         let mut load = Self(Vec::new());
         if per_core == 0 {
@@ -91,7 +91,7 @@ fn until_stdin_ends() -> Result<bool> {
     Ok(true)
 }
 
-/// Whether other programs use over half of the processors, so that times say nothing about ours.
+/// Whether other programs use over half of the CPUs, so that times say nothing about ours.
 pub(super) fn is_machine_busy() -> bool {
     let Some(before) = processor_ticks() else { return false };
     std::thread::sleep(Duration::from_millis(300));

@@ -70,7 +70,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What the hooks' own moments say; whether the leases were right.
+/// Checks the hooks' own times. Returns whether the leases were right.
 fn read(records: &[Record], report: &mut Report) -> bool {
     let of = |act: Act, verdict: Verdict| {
         records.iter().filter(move |record| record.act == act && record.verdict == verdict)
@@ -86,7 +86,7 @@ fn read(records: &[Record], report: &mut Report) -> bool {
     found == history::locks::Locks::default()
 }
 
-/// One agent: edits a file if it may, and stops, which gives the file back.
+/// One agent: edits a file if allowed, and stops, which releases the file.
 fn fight(sandbox: &Sandbox, ring: &Ring, at: usize, seed: u64) -> Result<Vec<Record>> {
     let mut rng = Rng::new(seed);
     let mut agent = Session::new(format!("10c55e55-0000-4000-8000-{at:012}"));
@@ -104,12 +104,12 @@ fn fight(sandbox: &Sandbox, ring: &Ring, at: usize, seed: u64) -> Result<Vec<Rec
     Ok(agent.records)
 }
 
-/// Stops for good: mail (another agent changed a file that it held) may hold it once or twice.
+/// Stops for good. Mail (another agent changed a file that it held) may hold it once or twice.
 fn stop(agent: &mut Session, sandbox: &Sandbox) -> Result<()> {
     for n in 0..MAX_STOPS {
         let heard = agent.hear(sandbox, "Stop", json!({"stop_hook_active": n > 0}))?;
         let is_last = heard.text.is_empty() || n + 1 == MAX_STOPS;
-        // An agent that is never let go keeps its lease, and that is a failure here.
+        // An agent that is never released keeps its lease, which is a failure here.
         let ok = heard.ok && (heard.text.is_empty() || n + 1 < MAX_STOPS);
         let act = if n == 0 { Act::Stop } else { Act::StopAgain };
         let verdict = if ok { Verdict::Allowed } else { Verdict::Failed };
@@ -144,7 +144,7 @@ fn n_leases(sandbox: &Sandbox) -> Result<usize> {
     Ok(left["locks"].as_array().or_else(|| left.as_array()).map_or(usize::MAX, Vec::len))
 }
 
-/// A new agent may have every file now; those that it may not.
+/// A new agent must get every file now. Returns those that it can't have.
 fn probe(sandbox: &Sandbox) -> Result<Vec<String>> {
     let mut agent = Session::new(format!("10c55e55-0000-4000-8000-{N_AGENTS:012}"));
     let mut refused = Vec::new();

@@ -1,5 +1,5 @@
-//! Many senders, many receivers, and a daemon that is killed again and again: what was acknowledged arrives, and nothing
-//! is told again to a session that has seen it.
+//! Many senders, many receivers, and a daemon that is killed again and again: acknowledged mail arrives, and nothing is
+//! repeated to a session that has seen it.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::history::mail::Acknowledged;
 use super::history::{self, Act, Record, Verdict};
-use super::session::{Heard, Session};
+use super::session::{HookAnswer, Session};
 use super::{Report, Setting};
 use crate::journal::{self, Sent};
 use crate::proc;
@@ -23,10 +23,10 @@ use crate::sandbox::{Autostart, Sandbox};
 const N_SENDERS: usize = 50;
 const N_RECEIVERS: usize = 20;
 
-/// What a hook had in its hands when the daemon died is told within this time by another.
+/// What a hook was delivering when the daemon died is told by another one within this time.
 const TOLD: Duration = Duration::from_secs(20);
 
-/// The client ends a turn after so many blocks.
+/// The client ends a turn after this many blocks.
 const MAX_STOPS: usize = 8;
 
 /// What senders and receivers share.
@@ -107,7 +107,7 @@ fn judge(sandbox: &Sandbox, sent: &Sends, records: &[Record], report: &mut Repor
         let id: String = line.chars().skip(1).take_while(char::is_ascii_digit).collect();
         report.evidence(format!("#{id}: {}", ledger(sandbox, &id)?));
     }
-    // A waiter's failure is one that we killed.
+    // A waiter that fails is one that we killed.
     let failed = records.iter().filter(|record| record.verdict == Verdict::Failed);
     let failed = failed.filter(|record| record.act != Act::Waiter);
     let words = |record: &Record| format!("{:?} of {}", record.act, record.actor);
@@ -167,7 +167,7 @@ fn send_until(
     Ok(sends)
 }
 
-/// A session that works a turn after the other, and hears its mail.
+/// A session that works one turn after the other, and receives its mail.
 struct Receiver<'a> {
     sandbox: &'a Sandbox,
     ring: &'a Ring,
@@ -211,7 +211,7 @@ impl<'a> Receiver<'a> {
         Ok(told)
     }
 
-    /// The waiter beside the session, until it starts a turn; whether it did.
+    /// The waiter beside the session, until it starts a turn. Returns whether it did.
     fn wait(&mut self) -> Result<bool> {
         let mut hook = self.session.command(self.sandbox, "Stop");
         hook.arg("--wake").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -230,7 +230,7 @@ impl<'a> Receiver<'a> {
         let out = child.wait_with_output()?;
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
         let ok = ended_by_itself && matches!(out.status.code(), Some(0 | 2));
-        Ok(self.heard(Act::Waiter, &Heard { ok, text, began, ended: history::now() }))
+        Ok(self.heard(Act::Waiter, &HookAnswer { ok, text, began, ended: history::now() }))
     }
 
     /// Until nothing new comes.
@@ -243,13 +243,13 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// One hook process; whether it told anything.
+    /// One hook process. Returns whether it told anything.
     fn hear(&mut self, act: Act, event: &str, with: Value) -> Result<bool> {
         let heard = self.session.hear(self.sandbox, event, with)?;
         Ok(self.heard(act, &heard))
     }
 
-    fn heard(&mut self, act: Act, heard: &Heard) -> bool {
+    fn heard(&mut self, act: Act, heard: &HookAnswer) -> bool {
         let ids = introduced(&heard.text);
         let verdict = if heard.ok { Verdict::Allowed } else { Verdict::Failed };
         if let (true, Ok(mut told)) = (heard.ok, self.ring.told.lock()) {

@@ -12,14 +12,14 @@ use crate::sandbox::{Autostart, Sandbox};
 use crate::stats::ms;
 use crate::{payload, proc, procfs};
 
-/// The last quarter against the second. The small round has a tenth of the events and must find the same leak.
+/// The last quarter compared to the second. The short run has a tenth of the events and must find the same leak.
 const MAX_GROWTH_KB: i64 = 1 << 10;
 const MAX_GROWTH_SHORT_KB: i64 = 1 << 9;
 
 const LARGE: usize = 8 << 20;
 const MAX_AFTER_KB: u64 = 40 << 10;
 
-/// So much later, large payloads must be forgotten.
+/// After this time, large payloads must be freed.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
 fn many(setting: &Setting, sandbox: &Sandbox, report: &mut Report) -> Result<()> {
     let pid = sandbox.daemon().context("no daemon runs")?;
     let n_events = setting.rounds(100_000, 1_000_000);
-    // A busy machine may not do all of them in time: what it did is judged.
+    // A busy machine may not process all of them in time. What it did is judged.
     let time = Duration::from_secs(if setting.short { 25 } else { 3_600 });
     let mut samples = Vec::new();
     let pumped = pump(sandbox, Limit { n_events, time }, |n| {

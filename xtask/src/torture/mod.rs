@@ -1,7 +1,7 @@
 //! `cargo xtask torture`: faults and races, on the real programs, bounded in count and time.
 //!
 //! Every scenario checks the same promises, on a quiet machine and on a busy one: no hook fails or waits beyond its
-//! deadline, and every event that was answered is in the journal exactly once. What the hooks themselves saw is read
+//! deadline, and every answered event is in the journal exactly once. What the hooks themselves saw is checked
 //! independently of the program's tables (`history`).
 
 mod cold_start;
@@ -17,7 +17,6 @@ mod load;
 mod locks;
 mod mail;
 mod memory;
-mod mounts;
 mod pump;
 mod report;
 mod session;
@@ -46,7 +45,7 @@ const SHORT_LOAD: usize = 4;
 /// What a scenario is given.
 struct Setting {
     dist: Dist,
-    /// The small round that `make test` runs.
+    /// The short run, for `make test`.
     short: bool,
     rounds: Option<usize>,
     seed: u64,
@@ -121,7 +120,7 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     Ok(missed.is_empty())
 }
 
-/// One scenario under one load; whether all promises were kept.
+/// One scenario under one load. Returns whether all promises were kept.
 fn one(setting: &Setting, name: &str, case: Case, per_core: usize) -> Result<bool> {
     let begun = Instant::now();
     say!("{name} (seed {}, {}):", setting.seed, words(per_core));

@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 
 const N_CONNECTIONS: usize = 8;
 
-/// How often the pump looks at what it does.
+/// How often the pump checks its progress.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// When a pump stops.
@@ -37,7 +37,7 @@ impl Pumped {
     }
 }
 
-/// Pumps until the limit. `look` gets the number of answers again and again; `false` ends it early.
+/// Pumps until the limit. `look` gets the number of answers again and again, and returns `false` to stop early.
 pub(super) fn pump(
     sandbox: &Sandbox,
     limit: Limit,
@@ -83,7 +83,7 @@ pub(super) fn pump(
     })
 }
 
-/// A payload in which only the marker changes, so that making it costs nothing.
+/// A payload in which only the marker changes, so that producing it costs nothing.
 struct Template {
     bytes: Vec<u8>,
     /// Where the marker's number is.

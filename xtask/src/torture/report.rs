@@ -1,4 +1,4 @@
-//! What a scenario found out.
+//! What a scenario found.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::say::{Judgement, Table, say};
 use crate::stats::{Times, ms};
 
 use super::history;
-use super::workers::Seen;
+use super::workers::Observations;
 
 /// How long a hook waits at most for a starved daemon.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a hook needs besides, on a machine where starting a process costs nothing.
+/// What a hook needs besides, on a machine where starting a process is free.
 const OWN_WORK: Duration = Duration::from_millis(500);
 
 /// Lines of evidence that are printed.
@@ -68,20 +68,19 @@ impl Report {
         self.when_quiet(what, ms(took), format!("≤ {}", ms(bar)), took <= bar);
     }
 
-    /// That many failures, of which there must be none.
+    /// A number of failures, which must be zero.
     pub(super) fn none(&mut self, what: &str, n: usize) {
         self.table.row(what, n, "0", Judgement::of(n == 0));
     }
 
-    /// Failures, of which there must be none; the first ones are printed.
+    /// Failures, which must be none. The first ones are printed.
     pub(super) fn no(&mut self, what: &str, failures: &[String]) {
         self.none(what, failures.len());
         self.evidence.extend(failures.iter().take(5).map(|line| format!("{what}: {line}")));
     }
 
-    /// What the workers saw, and that the journal has everything once and in order. Stops the daemon, so that nothing
-    /// is under way.
-    pub(super) fn journal(&mut self, sandbox: &Sandbox, seen: &Seen) -> Result<()> {
+    /// What the workers saw, and that the journal has everything once and in order. Stops the daemon first.
+    pub(super) fn journal(&mut self, sandbox: &Sandbox, seen: &Observations) -> Result<()> {
         self.hooks(seen.hook_times());
         self.no("hooks that failed", &seen.failed);
         self.no("hooks that printed", &seen.printed);
@@ -110,12 +109,12 @@ impl Report {
         self.evidence.push(line.into());
     }
 
-    /// Said loudly: a part that this machine does not allow.
+    /// Says loudly that this machine does not allow a part.
     pub(super) fn not_run(&mut self, what: impl Into<String>) {
         self.not_run.push(what.into());
     }
 
-    /// No hook took longer than it may, beside what `/bin/true` took in the same minutes.
+    /// No hook took longer than allowed, compared to `/bin/true` in the same minutes.
     pub(super) fn finish(&mut self, spawns: &Times) {
         let words = |times: &Times| {
             format!("{} runs, p50 {}, max {}", times.len(), ms(times.p50()), ms(times.max()))

@@ -10,10 +10,10 @@ use super::history::{self, Act, Moment, Record, Verdict};
 use crate::proc;
 use crate::sandbox::Sandbox;
 
-/// A session, and all that its hooks saw.
+/// A session, and everything that its hooks saw.
 pub(super) struct Session {
     pub(super) id: String,
-    /// A person watches it, so that it can be woken.
+    /// A person watches it, so it can be woken.
     pub(super) is_attended: bool,
     /// The process that stands for its client, if not this one.
     pub(super) client: Option<u32>,
@@ -21,21 +21,21 @@ pub(super) struct Session {
 }
 
 /// What a hook answered.
-pub(super) struct Heard {
+pub(super) struct HookAnswer {
     pub(super) ok: bool,
     pub(super) text: String,
     pub(super) began: Moment,
     pub(super) ended: Moment,
 }
 
-impl Heard {
+impl HookAnswer {
     /// The verdict on a call, or that the hook failed.
     pub(super) fn verdict(&self) -> Verdict {
         let decision = |word| self.text.contains(&format!("\"permissionDecision\":\"{word}\""));
         match (self.ok, decision("deny"), decision("ask")) {
             (true, false, false) => Verdict::Allowed,
             (true, true, _) => Verdict::Refused,
-            // A call that is left to the user was judged by no one.
+            // A call that is left to the user was not judged.
             _ => Verdict::Failed,
         }
     }
@@ -68,18 +68,24 @@ impl Session {
     }
 
     /// Runs the hook for an event, and waits for it.
-    pub(super) fn hear(&self, sandbox: &Sandbox, event: &str, with: Value) -> Result<Heard> {
+    pub(super) fn hear(&self, sandbox: &Sandbox, event: &str, with: Value) -> Result<HookAnswer> {
         let payload = self.payload(sandbox, event, with);
         let mut command = self.command(sandbox, event);
         let began = history::now();
         let ran = proc::feed(&mut command, payload.as_bytes())?;
         let ended = history::now();
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-        Ok(Heard { ok: ran.ok(), text, began, ended })
+        Ok(HookAnswer { ok: ran.ok(), text, began, ended })
     }
 
-    /// Notes what was heard.
-    pub(super) fn note(&mut self, act: Act, about: Vec<String>, verdict: Verdict, heard: &Heard) {
+    /// Records an answer.
+    pub(super) fn note(
+        &mut self,
+        act: Act,
+        about: Vec<String>,
+        verdict: Verdict,
+        heard: &HookAnswer,
+    ) {
         let (actor, began, ended) = (self.id.clone(), heard.began, heard.ended);
         self.records.push(Record { actor, act, about, verdict, began, ended });
     }

@@ -1,11 +1,11 @@
-//! The socket is taken away, or something else is put in its place.
+//! The socket is removed, or replaced by something else.
 
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::workers::Seen;
+use super::workers::Observations;
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox, put_file};
@@ -36,14 +36,14 @@ fn deleted(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-/// One that accepts and says nothing, with the daemon stopped.
+/// A socket that accepts and says nothing, with the daemon stopped.
 fn silent(setting: &Setting, report: &mut Report) -> Result<()> {
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     sandbox.start_daemon()?;
     sandbox.stop_daemon()?;
     let socket = sandbox.state().join(ipc::place::SOCKET);
     let _maybe_none = std::fs::remove_file(&socket);
-    // No one calls `accept`. The kernel connects callers all the same, until the backlog is full.
+    // Nothing calls `accept`. The kernel still connects callers, until the backlog is full.
     let listener = UnixListener::bind(&socket)?;
     let seen = some_hooks(&sandbox)?;
     let waited = seen.hook_times().filter(|took| *took > Duration::from_millis(700)).count();
@@ -65,8 +65,8 @@ fn regular_file(setting: &Setting, report: &mut Report) -> Result<()> {
     report.journal(&sandbox, &seen)
 }
 
-fn some_hooks(sandbox: &Sandbox) -> Result<Seen> {
-    let mut seen = Seen::default();
+fn some_hooks(sandbox: &Sandbox) -> Result<Observations> {
+    let mut seen = Observations::default();
     for n in 0..N_HOOKS {
         seen.hook(sandbox, format!("toolu_{n}"))?;
     }

@@ -1,4 +1,4 @@
-//! What starting any process costs meanwhile: `/bin/true`, again and again beside a scenario.
+//! The cost of starting any process meanwhile: `/bin/true`, again and again beside a scenario.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Spawns {
         Self { enough, thread: Some(thread) }
     }
 
-    /// From start to exit, of each.
+    /// The times from start to exit.
     pub(super) fn end(mut self) -> Times {
         Times::of(self.join())
     }

@@ -16,7 +16,7 @@ const WORKERS: [By; 8] =
 /// The daemon looks for a newer program every five seconds.
 const NOTICES: Duration = Duration::from_secs(30);
 
-/// The old daemon leaves when it has answered everything, and the new one must have been started.
+/// The old daemon leaves after it has answered everything, and the new one must have started.
 const TAKES_OVER: Duration = Duration::from_secs(30);
 
 pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {

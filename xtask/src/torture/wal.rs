@@ -1,5 +1,5 @@
-//! Events as fast as the machine can: the write-ahead log stays small, shrinks when nothing happens, and a daemon that
-//! was killed beside a long one is back at once.
+//! Events as fast as possible: the write-ahead log stays small and shrinks when idle. A daemon that was killed with a
+//! long log is back at once.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use substrate_core::size::Bytes;
 
 use super::pump::{Limit, pump};
-use super::workers::Seen;
+use super::workers::Observations;
 use super::{Report, Setting};
 use crate::proc;
 use crate::sandbox::{Autostart, Sandbox};
@@ -28,7 +28,7 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     let time = Duration::from_secs(if setting.short { 10 } else { 60 });
     let sandbox = Sandbox::new(&setting.dist, Autostart::On)?;
     sandbox.start_daemon()?;
-    let mut seen = Seen::default();
+    let mut seen = Observations::default();
     let usual = usual_start(&sandbox, &mut seen)?;
     sandbox.start_daemon()?;
     let mut most = 0;
@@ -52,8 +52,8 @@ pub(super) fn run(setting: &Setting, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// How long the first hook takes after a stop in order.
-fn usual_start(sandbox: &Sandbox, seen: &mut Seen) -> Result<Duration> {
+/// How long the first hook takes after a clean stop.
+fn usual_start(sandbox: &Sandbox, seen: &mut Observations) -> Result<Duration> {
     let mut times = Vec::new();
     for n in 0..3 {
         sandbox.stop_daemon()?;
@@ -62,8 +62,8 @@ fn usual_start(sandbox: &Sandbox, seen: &mut Seen) -> Result<Duration> {
     Ok(Times::of(times).p50())
 }
 
-/// Kills the daemon in the middle of a flood. What is left in its log, and how long the next hook takes.
-fn killed(sandbox: &Sandbox, seen: &mut Seen) -> Result<(u64, Duration)> {
+/// Kills the daemon in the middle of a flood. Returns what is left in its log, and how long the next hook takes.
+fn killed(sandbox: &Sandbox, seen: &mut Observations) -> Result<(u64, Duration)> {
     let pid = sandbox.daemon().context("no daemon runs")?;
     let mut n_looks = 0;
     let limit = Limit { n_events: usize::MAX - 8, time: Duration::from_secs(20) };

@@ -1,5 +1,5 @@
-//! Many claimants share a queue while the daemon is killed again and again, and some of them vanish with what they have:
-//! every item is done by exactly one claimant that lives.
+//! Many claimants share a queue while the daemon is killed again and again, and some claimants die with an item. Every
+//! item is done by exactly one live claimant.
 
 use std::collections::HashMap;
 use std::process::{Child, Output};
@@ -20,7 +20,7 @@ use crate::stats::Rng;
 
 const N_CLAIMANTS: usize = 64;
 
-/// One of so many claims ends with the death of its claimant.
+/// One of this many claims ends with the death of its claimant.
 const DEATHS: usize = 25;
 
 /// What all claimants share.
@@ -107,7 +107,7 @@ fn judge(sandbox: &Sandbox, ring: Ring, n_items: usize, report: &mut Report) -> 
     Ok(())
 }
 
-/// Takes items and does them until all are done; now and then it dies with one, and another takes its place.
+/// Takes items and does them until all are done. Now and then it dies with one, and another takes its place.
 fn work(
     setting: &Setting,
     sandbox: &Sandbox,

@@ -1,4 +1,4 @@
-//! Agents that go on working while something happens to the daemon.
+//! Agents that keep working while something happens to the daemon.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,9 +23,9 @@ pub(super) enum By {
     Frame,
 }
 
-/// What the workers saw.
+/// What the workers observed.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Observations {
     pub(super) sent: Sent,
     /// All events, about their markers.
     pub(super) records: Vec<Record>,
@@ -33,12 +33,12 @@ pub(super) struct Seen {
     pub(super) hooks: Vec<(Moment, Duration)>,
     /// Hook processes that did not exit with 0, refused, or printed more than one JSON object.
     pub(super) failed: Vec<String>,
-    /// Hook processes that said anything at all.
+    /// Hook processes that printed anything at all.
     pub(super) printed: Vec<String>,
     pub(super) n_frames: usize,
 }
 
-impl Seen {
+impl Observations {
     pub(super) fn add(&mut self, other: Self) {
         self.sent.add(other.sent);
         self.records.extend(other.records);
@@ -87,7 +87,7 @@ impl Seen {
                 self.note(&marker, Verdict::Allowed, began);
                 self.sent.answered.push(marker);
             }
-            // No daemon is there. A real hook would start one, and the workers that are real hooks do.
+            // There is no daemon. A real hook would start one, and the workers that are real hooks do.
             Err(ConnError::Absent) => std::thread::sleep(Duration::from_millis(2)),
             Err(_) => self.sent.unanswered.push(marker),
         }
@@ -111,11 +111,11 @@ pub(super) fn work_while(
     workers: &[By],
     pause: Duration,
     meanwhile: impl FnOnce() -> Result<()>,
-) -> Result<Seen> {
+) -> Result<Observations> {
     let caller = Caller::new(&payload::environment(&sandbox.path("project"))?);
     let stop = AtomicBool::new(false);
-    let work = |worker: usize, by: By| -> Result<Seen> {
-        let mut seen = Seen::default();
+    let work = |worker: usize, by: By| -> Result<Observations> {
+        let mut seen = Observations::default();
         for n in 0.. {
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -135,7 +135,7 @@ pub(super) fn work_while(
             (0..).zip(workers).map(|(n, by)| scope.spawn(move || work(n, *by))).collect();
         let done = meanwhile();
         stop.store(true, Ordering::Relaxed);
-        let mut all = Seen::default();
+        let mut all = Observations::default();
         for worker in running {
             all.add(worker.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??);
         }

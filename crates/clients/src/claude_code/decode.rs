@@ -8,14 +8,10 @@ use std::borrow::Cow;
 use substrate_core::text::one_line;
 use substrate_core::{Actor, Detail, Event, EventKind, Pane, SafeId, StartSource};
 
-use super::tools;
 use super::wire::{Payload, Raw};
+use super::{DIALECT, NAME, VARIABLES, tools};
 use crate::{DecodeError, Input};
 
-/// The variable that names the client's process.
-pub(super) const PROCESS: &str = "CLAUDE_PID";
-/// How many blocks in a row the client honours unless it was told otherwise.
-const BLOCK_CAP: u32 = 8;
 /// The longest name of an unknown event that is kept, in characters.
 const MAX_NAME: usize = 64;
 /// How the client begins a prompt that it writes itself when a background task is done.
@@ -33,33 +29,37 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         (named, name, detail(named, &payload))
     };
     Ok(Event {
-        client: super::CLIENT.name,
+        client: NAME,
+        dialect: &DIALECT,
         at: input.at,
         kind,
         name,
         session: session(&payload, input),
         actor: actor(&payload),
         cwd: payload.cwd.some_text().unwrap_or_else(|| input.cwd.to_owned()),
-        project_dir: variable(input, "CLAUDE_PROJECT_DIR").map(str::to_owned),
+        project_dir: first(input, VARIABLES.project).map(str::to_owned),
         transcript: payload.transcript_path.some_text(),
         prompt_id: payload.prompt_id.some_text(),
         permission_mode: payload.permission_mode.some_text(),
-        client_pid: variable(input, PROCESS).and_then(|pid| pid.parse().ok()),
+        is_planning: payload.permission_mode.text().as_deref() == Some("plan"),
+        client_pid: VARIABLES
+            .process
+            .and_then(|name| variable(input, name))
+            .and_then(|pid| pid.parse().ok()),
         attended: match variable(input, "CLAUDE_CODE_SESSION_ATTENDED") {
             Some("1") => Some(true),
             Some("0") => Some(false),
             _ => None,
         },
         env_file: variable(input, "CLAUDE_ENV_FILE").map(str::to_owned),
-        block_cap: variable(input, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
-            .and_then(|cap| cap.parse().ok())
-            .unwrap_or(BLOCK_CAP),
+        block_cap: VARIABLES.block_cap.map_or(0, |cap| {
+            variable(input, cap.variable).and_then(|cap| cap.parse().ok()).unwrap_or(cap.default)
+        }),
         wanted_agent: variable(input, "AGENT_ID").map(str::to_owned),
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
         wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
         tasks_dir: tasks_dir(&payload, input),
         config_dir: config_dir(&payload, input),
-        settings_files: SETTINGS_FILES,
         pane: variable(input, "TMUX")
             .zip(variable(input, "TMUX_PANE"))
             .and_then(|(server, id)| Pane::of(server, id)),
@@ -78,20 +78,6 @@ fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
     })
 }
 
-/// Where this client's settings, and the scripts that they name as hooks, are.
-const SETTINGS_FILES: &[&str] = &[
-    "$CONFIG/settings.json",
-    "$CONFIG/settings.local.json",
-    "$CONFIG/hooks/",
-    "$PROJECT/.claude/settings.json",
-    "$PROJECT/.claude/settings.local.json",
-    "$PROJECT/.claude/hooks/",
-    "~/.claude/settings.json",
-    "~/.claude/settings.local.json",
-    "~/.claude/hooks/",
-    "/etc/claude-code/",
-];
-
 /// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
 fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
     let list = variable(input, "CLAUDE_CODE_TASK_LIST_ID")
@@ -103,7 +89,7 @@ fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
 /// What the environment says, or else the folder that the transcript is in: `<config>/projects/…`.
 fn config_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
     let transcript = payload.transcript_path.text();
-    let config = variable(input, "CLAUDE_CONFIG_DIR")
+    let config = variable(input, VARIABLES.config)
         .or_else(|| Some(transcript.as_deref()?.rsplit_once("/projects/")?.0))?;
     Some(config.trim_end_matches('/').to_owned())
 }
@@ -130,8 +116,7 @@ fn session(payload: &Payload<'_>, input: &Input<'_>) -> Option<SafeId> {
         .session_id
         .text()
         .and_then(|id| SafeId::new(&id))
-        .or_else(|| variable(input, "CLAUDE_CODE_SESSION_ID").and_then(SafeId::new))
-        .or_else(|| variable(input, "CLAUDE_SESSION_ID").and_then(SafeId::new))
+        .or_else(|| VARIABLES.session.iter().find_map(|name| SafeId::new(variable(input, name)?)))
 }
 
 /// Inside a subagent the client says `agent_id` and `agent_type`; of a session that was started as a certain agent
@@ -146,6 +131,11 @@ fn actor(payload: &Payload<'_>) -> Actor {
         }
         None => Actor::Main { kind: kind.filter(|kind| !kind.is_empty()).map(Cow::into_owned) },
     }
+}
+
+/// The first of these variables that is there.
+fn first<'a>(input: &'a Input<'_>, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| variable(input, name))
 }
 
 /// A variable of the hook's environment, if it is there and not empty.

@@ -6,25 +6,44 @@
 
 mod decode;
 mod deliver;
+mod dialect;
 mod encode;
-pub mod install;
-pub mod relaunch;
+mod install;
+mod relaunch;
 mod sessions;
+mod todos;
 mod tools;
+mod transcript;
 mod wire;
 
-use crate::Client;
+use crate::{BlockCap, Client, Relaunch, Variables};
+use dialect::DIALECT;
 
-pub const CLIENT: Client = Client {
-    name: "claude-code",
-    process_variable: decode::PROCESS,
-    inside_variable: "CLAUDECODE",
+const NAME: &str = "claude-code";
+const TITLE: &str = "Claude Code";
+
+pub(super) const CLIENT: Client = Client {
+    name: NAME,
+    title: TITLE,
+    program: "claude",
+    variables: VARIABLES,
+    dialect: &DIALECT,
     decode: decode::decode,
     encode: encode::encode,
     delivers: deliver::delivers,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
-    resume: |session| format!("claude --resume {session}"),
+    relaunch: Relaunch { fresh: relaunch::fresh, again: relaunch::again },
+    install: install::INSTALLER,
+};
+
+const VARIABLES: Variables = Variables {
+    process: Some("CLAUDE_PID"),
+    inside: &["CLAUDECODE"],
+    session: &["CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"],
+    project: &["CLAUDE_PROJECT_DIR"],
+    config: "CLAUDE_CONFIG_DIR",
+    block_cap: Some(BlockCap { variable: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", default: 8 }),
 };
 
 #[cfg(test)]

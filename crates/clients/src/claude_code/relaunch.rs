@@ -69,7 +69,7 @@ enum Takes {
 
 /// The line for a fresh conversation. The prompt is left out, since it asks for what was begun long ago; but in print mode
 /// there must be one.
-pub fn fresh(line: &[OsString]) -> Vec<OsString> {
+pub(super) fn fresh(line: &[OsString]) -> Vec<OsString> {
     let is_print = |word: &Word<'_>| matches!(word, Word::Flag { name, .. } if *name == "-p" || *name == "--print");
     let prints = Words { rest: split(line).1 }.any(|word| is_print(&word));
     kept(line, |word| match word {
@@ -79,7 +79,7 @@ pub fn fresh(line: &[OsString]) -> Vec<OsString> {
 }
 
 /// The line for one more try of the same: only an id that can't be used twice is left out.
-pub fn again(line: &[OsString]) -> Vec<OsString> {
+pub(super) fn again(line: &[OsString]) -> Vec<OsString> {
     kept(line, |word| !matches!(word, Word::Flag { name, .. } if *name == "--session-id"))
 }
 

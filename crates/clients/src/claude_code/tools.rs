@@ -2,23 +2,55 @@
 //!
 //! The names are the client's; a tool that is not listed is `Other`, and of such a tool we claim to know nothing.
 
-use substrate_core::{ToolCall, ToolClass};
+use serde_json::Value;
+use substrate_core::{Question, ToolCall, ToolClass};
 
 use super::wire::{Payload, Raw, ToolInput};
+use super::{DIALECT, todos};
+
+/// The tool with which an agent asks its user something.
+pub(super) const QUESTION: &str = "AskUserQuestion";
+
+/// The tools that we know.
+pub(super) const ALL: &[(&str, ToolClass)] = &[
+    ("Bash", ToolClass::Shell),
+    ("Edit", ToolClass::Edit),
+    ("Write", ToolClass::Edit),
+    ("MultiEdit", ToolClass::Edit),
+    ("NotebookEdit", ToolClass::Edit),
+    ("Read", ToolClass::Read),
+    ("Glob", ToolClass::Read),
+    ("Grep", ToolClass::Read),
+    ("LS", ToolClass::Read),
+    ("NotebookRead", ToolClass::Read),
+    // The same tool: `Task` is what it was called before there was a task list.
+    ("Agent", ToolClass::Agent),
+    ("Task", ToolClass::Agent),
+    ("Skill", ToolClass::Skill),
+    (TODO_LIST, ToolClass::Todo),
+    ("TaskCreate", ToolClass::Todo),
+    ("TaskUpdate", ToolClass::Todo),
+    ("TaskList", ToolClass::Todo),
+    ("TaskGet", ToolClass::Todo),
+];
+
+/// The tool that replaces the whole to-do list.
+const TODO_LIST: &str = "TodoWrite";
+
+/// How the answer of a shell call begins to say that the command still runs.
+const STILL_RUNS: &str = "\"backgroundTaskId\":\"";
 
 /// The call that a payload is about; `None` where it names no tool.
 pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
     let name = payload.tool_name.some_text()?;
-    let class = class(&name);
+    let class = DIALECT.class_of(&name);
     let json = payload.tool_input.object().unwrap_or("{}");
     let input = match class {
-        ToolClass::Edit | ToolClass::Read | ToolClass::Shell => {
+        ToolClass::Edit | ToolClass::Read | ToolClass::Shell | ToolClass::Skill => {
             serde_json::from_str::<ToolInput<'_>>(json).unwrap_or_default()
         }
         // Nothing that we look for: their inputs (a prompt, a list) are not read again.
-        ToolClass::Agent | ToolClass::Todo | ToolClass::Skill | ToolClass::Other => {
-            ToolInput::default()
-        }
+        ToolClass::Agent | ToolClass::Todo | ToolClass::Other => ToolInput::default(),
     };
     Some(ToolCall {
         class,
@@ -28,22 +60,40 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
             ToolClass::Shell => input.command.some_text(),
             _ => None,
         },
+        in_background: class == ToolClass::Shell && in_background(payload, &input),
+        skill: match class {
+            ToolClass::Skill => input.skill.text().map(|it| it.trim_start_matches('/').to_owned()),
+            _ => None,
+        },
+        is_search: matches!(name.as_str(), "Glob" | "Grep" | "LS"),
+        questions: if name == QUESTION { questions(json).unwrap_or_default() } else { Vec::new() },
+        todos: if name == TODO_LIST { todos::in_input(json) } else { None },
         input: json.to_owned(),
         name,
     })
 }
 
-fn class(name: &str) -> ToolClass {
-    match name {
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => ToolClass::Edit,
-        "Read" | "Glob" | "Grep" | "LS" | "NotebookRead" => ToolClass::Read,
-        "Bash" => ToolClass::Shell,
-        // The same tool: `Task` is what it was called before there was a task list.
-        "Task" | "Agent" => ToolClass::Agent,
-        "Skill" => ToolClass::Skill,
-        "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => ToolClass::Todo,
-        _ => ToolClass::Other,
+/// A call that is over says itself whether its command goes on: the client moves one that takes too long there.
+fn in_background(payload: &Payload<'_>, input: &ToolInput<'_>) -> bool {
+    match payload.tool_response.json() {
+        Some(response) => response.contains(STILL_RUNS),
+        None => input.run_in_background.is_true(),
     }
+}
+
+/// What a user was asked, and what they answered: `{"questions":[{"question":…}],"answers":{question: answer}}`.
+fn questions(input: &str) -> Option<Vec<Question>> {
+    let input: Value = serde_json::from_str(input).ok()?;
+    let all = input["questions"].as_array()?.iter().map(|asked| {
+        let text = asked["question"].as_str().unwrap_or_default().to_owned();
+        let answer = match &input["answers"][&text] {
+            Value::String(answer) => Some(answer.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        };
+        Question { text, answer }
+    });
+    Some(all.collect())
 }
 
 fn files(class: ToolClass, input: &ToolInput<'_>) -> Vec<String> {
@@ -107,6 +157,46 @@ mod tests {
         assert_eq!(call.command.as_deref(), command);
         assert_eq!(call.use_id.as_deref(), Some("t1"));
         assert_eq!(call.input, input, "the input passes untouched");
+    }
+
+    #[rstest]
+    #[case::before(r#""tool_input":{"command":"x","run_in_background":true}"#, true)]
+    #[case::not(r#""tool_input":{"command":"x","run_in_background":false}"#, false)]
+    #[case::odd(r#""tool_input":{"command":"x","run_in_background":"yes"}"#, false)]
+    #[case::after(
+        r#""tool_input":{"command":"x"},"tool_response":{"stdout":"","backgroundTaskId":"b1"}"#,
+        true
+    )]
+    #[case::over(
+        r#""tool_input":{"command":"x","run_in_background":true},"tool_response":{"stdout":""}"#,
+        false
+    )]
+    fn a_command_goes_on_in_the_background(#[case] fields: &str, #[case] expected: bool) {
+        let json = format!(r#"{{"tool_name":"Bash",{fields}}}"#);
+        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        assert_eq!(call(&payload).unwrap().in_background, expected);
+    }
+
+    #[test]
+    fn a_skill_is_named_without_its_slash() {
+        assert_eq!(called("Skill", r#"{"skill":"/fix"}"#).skill.as_deref(), Some("fix"));
+        assert_eq!(called("Skill", r#"{"skill":7}"#).skill, None);
+        assert_eq!(called("Bash", r#"{"skill":"fix"}"#).skill, None);
+    }
+
+    #[test]
+    fn questions_come_with_their_answers() {
+        let input = r#"{"questions":[{"question":"Which?"},{"question":"Why?"},{}],"answers":{"Which?":"Alpha","":[1]}}"#;
+        let asked = |text: &str, answer: Option<&str>| Question {
+            text: text.to_owned(),
+            answer: answer.map(str::to_owned),
+        };
+        assert_eq!(
+            called(QUESTION, input).questions,
+            [asked("Which?", Some("Alpha")), asked("Why?", None), asked("", Some("[1]"))]
+        );
+        assert_eq!(called("Bash", input).questions, []);
+        assert_eq!(called(QUESTION, "{}").questions, []);
     }
 
     #[rstest]

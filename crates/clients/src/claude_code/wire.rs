@@ -152,6 +152,8 @@ object! {
         notebook_path,
         path,
         command,
+        run_in_background,
+        skill,
     }
 }
 

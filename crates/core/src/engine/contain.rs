@@ -3,6 +3,7 @@
 //! Most features only look at most events, so the savepoint is opened by the first statement that writes.
 
 use crate::db::{Db, DbError, Param, Row};
+use crate::memo::Memo;
 
 /// The transaction as one feature sees it.
 pub(super) struct Contained<'a> {
@@ -53,6 +54,10 @@ impl Db for Contained<'_> {
 
     fn size_bytes(&mut self) -> Result<i64, DbError> {
         self.db.size_bytes()
+    }
+
+    fn memo(&mut self) -> Option<&mut Memo> {
+        self.db.memo()
     }
 }
 

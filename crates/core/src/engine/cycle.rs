@@ -1,4 +1,4 @@
-//! What has already held an actor in its present turn: the memory behind "not twice for the same cause".
+//! What has already kept an actor from stopping in its current turn, so that no cause does so twice.
 
 use crate::db::{Db, DbError};
 use crate::event::{Detail, Event, EventKind};
@@ -52,8 +52,8 @@ fn counted(word: &str) -> Option<(String, u32)> {
     Some((cause.to_owned(), n.parse().ok()?))
 }
 
-/// One more for each cause that holds the actor now. Mail is new work: an agent that waits for it has one turn for days, and
-/// what holds it is counted anew.
+/// Adds one for each cause that blocks the actor now. Mail is new work and resets the counts, because an agent that
+/// waits for mail has one turn for days.
 fn counts(before: &StopCycle, told: &[Told]) -> String {
     let cause = |Told(word): &Told| word.split(':').next().unwrap_or_default().to_owned();
     let is_new_work = told.iter().any(|told| cause(told) == Cause::Mail.name());
@@ -67,7 +67,7 @@ fn counts(before: &StopCycle, told: &[Told]) -> String {
     held.iter().map(|(cause, n)| format!("{cause}={n}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Remembers what held the actor now. A tool call in between starts the client's count anew.
+/// Remembers what blocked the actor. A tool call in between resets the client's count.
 pub(super) fn save(
     db: &mut dyn Db,
     event: &Event,
@@ -109,7 +109,7 @@ pub(super) fn save(
     Ok(())
 }
 
-/// A turn that has not been heard of for a day is over.
+/// A turn without any event for a day is over.
 pub(super) fn forget(db: &mut dyn Db, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "delete from stop_cycle where updated_ms < $1",

@@ -1,5 +1,5 @@
-//! Every request is processed once, whatever is killed when: a daemon may end after its commit and before its reply, and
-//! the caller then asks its successor, with the same id.
+//! Every request is processed once, whatever is killed when. A daemon may die between its commit and its reply; the
+//! caller then asks the next daemon with the same id.
 //!
 //! One row per commit names the requests in it, in the transaction that processed them, with the answers that were not
 //! empty. A request that says it was sent before is looked up by its id, never by times.
@@ -10,19 +10,20 @@ use crate::db::{Db, DbError};
 use crate::feature::Migration;
 use crate::ids::RequestId;
 
-/// How many commits are remembered. A caller asks again within its deadline, and no daemon commits that often meanwhile.
+/// How many commits are remembered. A caller asks again within its deadline, and no daemon commits this often until
+/// then.
 const KEPT: i64 = 16_384;
 
-/// Old rows are removed every so many commits.
+/// Old rows are removed each time this many commits were made.
 const STEP: i64 = 64;
 
-/// The scopes of so many commits are read when a daemon starts: two hooks of one event start within a moment.
+/// When a daemon starts, it reads the scopes of this many commits. Two hooks of one event start almost together.
 const SCOPES: i64 = 64;
 
-/// The ids are looked up in memory once somebody asks; after so many more commits they are read again.
+/// The first question loads the ids into memory. After this many more commits they are loaded again.
 const FRESH: i64 = 4_096;
 
-/// What earlier versions kept, who had several writers.
+/// Tables of earlier versions, which had several writers.
 pub(super) const ANSWERS: Migration = Migration {
     about: "requests that were answered or taken over",
     sql: "create table answered (
@@ -72,7 +73,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// One more was processed. An empty answer is the usual one.
+    /// Notes a processed request. Most answers are empty.
     pub fn add(&mut self, request: RequestId, answer: &[u8]) {
         self.ids.extend_from_slice(&request.0);
         if !answer.is_empty() {
@@ -95,7 +96,7 @@ impl Group {
 }
 
 impl Processed {
-    /// Where the database stands, and the scopes of the latest events.
+    /// Loads where the database stands and the scopes of the latest events.
     pub fn load(db: &mut dyn Db) -> Result<(Self, Vec<(u64, u8)>), DbError> {
         let newest = db.first("select max(n) from processed", &[], |row| row.opt_int(0))?.flatten();
         let mut scopes = db.rows(

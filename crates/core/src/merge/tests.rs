@@ -190,7 +190,7 @@ fn without_a_cap_the_clients_count_does_not_matter() {
     assert!(merged.verdict.block.is_some());
 }
 
-/// The client begins its count anew with each tool call; we don't.
+/// Each tool call resets the client's count, but not ours.
 #[rstest]
 #[case::tasks(Cause::Tasks, Insists::WhileItLasts, 7, false, true)]
 #[case::tasks_enough(Cause::Tasks, Insists::WhileItLasts, 8, false, false)]
@@ -451,7 +451,7 @@ proptest! {
         for ((_, wish), fate) in wishes.iter().zip(&fates) {
             prop_assert!(is_true(&verdict, wish, *fate), "{:?} of {:?} in {:?}", fate, wish, verdict);
         }
-        // Nothing is in the answer that no wish accounts for.
+        // Every text in the answer belongs to a wish.
         let tells = |kind| wishes.iter().zip(&fates).any(|((_, wish), fate)| wish.kind() == kind && fate.is_told());
         prop_assert_eq!(verdict.context.is_some(), tells(WishKind::Context));
         prop_assert_eq!(verdict.block.is_some(), tells(WishKind::Block));

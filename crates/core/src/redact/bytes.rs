@@ -305,7 +305,7 @@ pub(super) fn says(text: &[u8], at: usize, word: &str) -> bool {
     text.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// The position after the blanks at `at`; a line break is none.
+/// The position after the blanks at `at`. A line break is not a blank.
 pub(super) fn after_blanks(text: &[u8], mut at: usize) -> usize {
     while text.get(at).is_some_and(|b| matches!(b, b' ' | b'\t')) {
         at += 1;

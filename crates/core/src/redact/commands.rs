@@ -14,7 +14,7 @@ enum Way {
     AfterColon,
     /// `-U name%x`.
     AfterPercent,
-    /// The word after so many others that are no flags.
+    /// The word after this many others that are not flags.
     Word(usize),
 }
 
@@ -84,10 +84,10 @@ pub(super) const fn name(n: usize) -> &'static str {
     PROGRAMS[n].name
 }
 
-/// The end of a command is looked for within so much.
+/// The end of a command is searched within this many bytes.
 const LONGEST: usize = 2_048;
 
-/// A command is read for so many programs.
+/// A command is read for at most this many programs.
 const MOST_PROGRAMS: usize = 8;
 
 /// What was read: a command once for each program, so that a list of names costs no more than a few looks.

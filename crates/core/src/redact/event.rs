@@ -5,8 +5,8 @@ use crate::event::{Actor, Detail, Event};
 use crate::tool::ToolCall;
 
 impl Event {
-    /// Names, ids and paths are stored as keys by many features, so a secret in one of them is hidden once, here. The texts
-    /// of the event stay as they are: guards judge them, and whoever stores one passes it through the gate.
+    /// Names, ids and paths are stored as keys by many features, so a secret in one of them is hidden once, here. The
+    /// texts of the event stay as they are: guards judge them, and a feature that stores one redacts it first.
     pub fn hide_keys(&mut self) {
         hide(&mut self.name);
         hide(&mut self.cwd);

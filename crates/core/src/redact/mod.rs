@@ -1,4 +1,4 @@
-//! Secrets out, before anything is stored: the one gate for every text that goes to the database, to a log or to a mirror.
+//! Removes secrets before anything is stored. Every text that goes to the database, a log or a mirror passes this gate.
 //!
 //! A secret is known by its form (`forms`: what issuers document), by the name that it is assigned to (`names`, judged by
 //! `values`), or by its place (`places`: headers, URLs, key blocks, files of passwords; `commands`: short flags). The gate keeps

@@ -84,7 +84,7 @@ const WORDS: &[(&str, Promise)] = &[
     ("dsn", Promise::Perhaps),
 ];
 
-/// A name that ends so is about a secret, and its value is none.
+/// A name with such an ending is about a secret, but its value is not one.
 const ABOUT: &[&str] = &[
     "file",
     "files",

@@ -3,7 +3,7 @@
 use super::bytes::{Alphabet, Mix, is_word};
 use super::forms::Form;
 
-/// A token is judged by so many of its bytes.
+/// A token is judged by its first bytes.
 const LOOKED_AT: usize = 64;
 
 /// The end of the token at `at`, if it is one of this form.
@@ -24,7 +24,7 @@ pub(super) fn end(text: &[u8], at: usize, form: &Form) -> Option<usize> {
     let mix = Mix::of(&window[body..]);
     let is_short =
         form.prefix.len() <= 3 && !matches!(form.alphabet, Alphabet::Hex | Alphabet::Lower);
-    // A prefix as long as this is no word, whatever follows.
+    // A prefix this long is never a plain word.
     let is_plain = form.prefix.len() >= 6;
     let is_mixed = if is_short {
         mix.has_digit && mix.has_lower && mix.has_upper

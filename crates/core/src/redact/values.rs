@@ -25,10 +25,10 @@ pub(super) struct Setting<'a> {
 /// A value is judged by its first bytes.
 const LOOKED_AT: usize = 256;
 
-/// A quoted value that does not end within so much ends with its line. The scan hides the rest of the line, too, if it hides that much.
+/// A quoted value longer than this ends with its line. A scan that hides that much hides the rest of the line too.
 pub(super) const LONGEST_QUOTED: usize = 16 * 1_024;
 
-/// JSON in JSON in JSON has so many before a quote.
+/// JSON in JSON in JSON has this many backslashes before a quote.
 const MOST_ESCAPES: usize = 7;
 
 /// The value at `at`, after blanks. None where something else stands: a structure, a reference, the end of the line.
@@ -264,7 +264,7 @@ fn is_sentence(seen: &[u8]) -> bool {
             .any(|at| BEGINNINGS.fit(&seen[at..]) && TELL.iter().any(|word| says(seen, at, word)))
 }
 
-/// Words that mean: there is none.
+/// Words that mean "none".
 const NONE: &[&str] = &[
     "true",
     "false",
@@ -342,7 +342,7 @@ const BEGINNINGS: &[&str] = &[
     "projects/",
 ];
 
-/// What stands for a value in examples, and what means that there is none.
+/// Placeholders in examples, and words that mean "none".
 fn is_placeholder(seen: &[u8], name: &[u8]) -> bool {
     let Ok(seen) = std::str::from_utf8(seen) else { return false };
     let mut small = [0; 32];

@@ -14,8 +14,8 @@ pub struct Key {
     pub default: &'static str,
     pub about: &'static str,
     pub project: ProjectMay,
-    /// Values that a profile gives instead of the default: `(profile, TOML text)`. Profiles add up, so no two of them give
-    /// a key different values; the profile of all has what any of them has.
+    /// Values that a profile gives in place of the default: `(profile, TOML text)`. Profiles add up, so no two give a
+    /// key different values. The profile `all` has every value that any of them has.
     pub profiles: &'static [(&'static str, &'static str)],
 }
 
@@ -35,21 +35,23 @@ pub enum Kind {
     Profiles(&'static [&'static str]),
     /// Any text.
     Text,
+    /// A colour as tmux knows it: `red`, `colour52`, `#3a1418`; empty for none.
+    Colour,
     Texts,
     /// Tables, each kept as JSON text; their owner reads them.
     Tables,
 }
 
-/// What a project's own settings file may do to a key. A project comes from outside, so never much.
+/// What a project's own settings file may do to a key. A project comes from outside, so it may do little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
-    /// Set it as it likes: nothing that the user relies on depends on it.
+    /// Set it freely: the user relies on nothing that depends on it.
     Set,
     /// Turn it on, never off.
     TurnOn,
     /// Add to the list, never take away.
     Append,
-    /// Add to a list of which an empty one means everything: then there is nothing to add, and nothing to take away.
+    /// Add to a list that means "everything" when empty. An empty list stays empty.
     Widen,
     Nothing,
 }
@@ -97,6 +99,9 @@ impl Kind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Profiles(names) => format!("one of {}, or a list of them", names.join(", ")),
             Self::Text => "a string".to_owned(),
+            Self::Colour => {
+                "a colour such as \"red\", \"colour52\" or \"#3a1418\", or \"\" for none".to_owned()
+            }
             Self::Texts => "a list of strings".to_owned(),
             Self::Tables => "a list of tables (`[[…]]`)".to_owned(),
         }
@@ -118,10 +123,39 @@ impl Kind {
             Self::Size => parse_size(text).map(Value::Int),
             Self::Word(words) => words.contains(&text).then(|| Value::Word(text.to_owned())),
             Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Colour => is_colour(text).then(|| Value::Text(text.to_owned())),
             Self::Profiles(names) => {
                 names.contains(&text).then(|| Value::Texts(vec![text.to_owned()]))
             }
             Self::Bool | Self::Count | Self::Texts | Self::Tables => None,
         }
+    }
+}
+
+/// Only letters, digits and `#rrggbb`: tmux would expand or run anything else.
+fn is_colour(text: &str) -> bool {
+    match text.strip_prefix('#') {
+        Some(hex) => hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::named("red", true)]
+    #[case::numbered("colour52", true)]
+    #[case::hex("#3a1418", true)]
+    #[case::none("", true)]
+    #[case::short_hex("#3a1", false)]
+    #[case::a_command("#(touch /tmp/x)", false)]
+    #[case::another_option("red,fg=blue", false)]
+    #[case::a_format("#{pane_id}", false)]
+    fn a_colour_is_a_colour_and_nothing_else(#[case] text: &str, #[case] is_read: bool) {
+        assert_eq!(Kind::Colour.read_text(text), is_read.then(|| Value::Text(text.to_owned())));
     }
 }

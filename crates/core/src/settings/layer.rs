@@ -13,16 +13,16 @@ use crate::text::one_line;
 /// A project's settings file is at most this long, in bytes.
 pub const MAX_PROJECT_FILE: usize = 64 << 10;
 
-/// A list of a project's settings has at most so many entries: rules of guards, globs, words.
+/// A list in a project's settings has at most this many entries.
 pub const MAX_PROJECT_LIST: usize = 200;
 
-/// So many problems of one file are told; the rest is counted.
+/// This many problems of one file are reported; the rest are counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// A table of no known key is looked into so deep.
+/// Unknown tables are searched this deep.
 const MAX_UNKNOWN_DEPTH: usize = 8;
 
-/// No key is so long that a longer word could be meant for it.
+/// A longer word can't be a misspelt key.
 const MAX_MEANT: usize = 64;
 
 /// Where a value was written. Later scopes win.
@@ -46,7 +46,7 @@ impl Scope {
         }
     }
 
-    /// Files that come with a project, and so from outside.
+    /// Files that come with a project, so from outside.
     pub const fn is_foreign(self) -> bool {
         matches!(self, Self::Project | Self::Local)
     }
@@ -81,8 +81,8 @@ impl fmt::Display for Problem {
 }
 
 impl Layer {
-    /// Reads a file's text, in a time that grows with its length only. What is wrong is left out and reported; the rest
-    /// holds. A project's file that is too large is refused as a whole.
+    /// Reads a file's text in linear time. What is wrong is left out and reported; the rest holds. A project's file
+    /// that is too large is refused as a whole.
     pub fn read(scope: Scope, file: &str, text: &str, keys: &[&Key]) -> Self {
         if scope.is_foreign() && text.len() > MAX_PROJECT_FILE {
             return Self::oversized(scope, file, text.len() as u64);
@@ -128,13 +128,13 @@ impl Layer {
         layer
     }
 
-    /// A project's file of that length, which nobody reads.
+    /// A project's file of this length, which is not read.
     pub fn oversized(scope: Scope, file: &str, n_bytes: u64) -> Self {
         let (size, max) = (Bytes(n_bytes), Bytes::of(MAX_PROJECT_FILE));
         Self::refuse(scope, file, &format!("it has {size}, and at most {max} are read"))
     }
 
-    /// This file, which is refused, with what it said when it was last good.
+    /// This refused file, with the values of its last good version.
     #[must_use]
     pub fn with_values_of(mut self, good: &Self) -> Self {
         self.values.clone_from(&good.values);
@@ -168,7 +168,7 @@ impl Layer {
         }
     }
 
-    /// Tells of what no key is called. Once enough is told, the names are not even put together.
+    /// Reports names that no key has. Once enough are reported, the names are not even built.
     fn unknown(
         &mut self,
         lines: &Lines,
@@ -290,7 +290,7 @@ pub(super) fn fits(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
     }
 }
 
-/// Where the lines of a text begin, so that a place in it is found without reading all that is before.
+/// Where the lines of a text begin, to find the line of an offset without rereading the text.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use super::key::{Key, Kind, ProjectMay, Table, Value};
 use super::layer::{Layer, Problem, Scope, fits, not_for_a_project};
 
-/// The settings in force. Looking up a key that nobody declared is a bug, and a test finds it.
+/// The settings in force. Looking up an undeclared key is a bug, and a test finds it.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, Effective>,
@@ -52,7 +52,7 @@ impl Settings {
         matches!(self.value(name), Some(Value::Bool(true)))
     }
 
-    /// A span in milliseconds, a size in bytes, or a count. 0 for a key that is none.
+    /// A span in milliseconds, a size in bytes, or a count. 0 for any other key.
     pub fn int(&self, name: &str) -> i64 {
         match self.value(name) {
             Some(Value::Int(number)) => *number,
@@ -148,7 +148,7 @@ fn effective(key: &Key, profiles: &[Asked<'_>], layers: &[&Layer]) -> Effective 
     out
 }
 
-/// The value that the first profile gives which has one. No two give different ones.
+/// The value of the first profile that has one. No two profiles give different values.
 fn of_profiles(key: &Key, profiles: &[Asked<'_>]) -> Option<Effective> {
     profiles.iter().find_map(|asked| {
         let mut values = key.profiles.iter();
@@ -195,7 +195,7 @@ fn together(names: &[&str], before: &Value, more: &[String]) -> Option<Value> {
     (!all.is_empty() && all != *before).then_some(Value::Texts(all))
 }
 
-/// A default, which is written by us and so must fit.
+/// A default. We wrote it, so it must fit.
 fn literal(kind: Kind, text: &str) -> Value {
     DeValue::parse(text)
         .ok()

@@ -1,4 +1,4 @@
-//! Which sessions are told, and what has to be looked up for it.
+//! Which sessions are told, and what must be looked up for it.
 
 use substrate_core::facts::GitQuestion;
 use substrate_core::{
@@ -8,10 +8,10 @@ use substrate_core::{
 use super::render;
 use crate::commits;
 
-/// How many entries of the project are told.
+/// How many entries of the tree are told.
 const MAX_ENTRIES: usize = 200;
 
-/// How deep the project is looked into.
+/// How deep the tree goes.
 const DEPTH: usize = 2;
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
@@ -38,7 +38,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(tree.into_iter().chain(commits::wish(cx.facts, dir)).collect())
 }
 
-/// Only a session that knows nothing yet: what is resumed, forked or compacted has been told.
+/// Only a new or cleared session. One that was resumed, forked or compacted has been told.
 fn is_asked(event: &Event, settings: &Settings) -> bool {
     let is_new = matches!(
         event.detail,

@@ -1,5 +1,5 @@
-//! The words. File names, branches and commits are anybody's: each is one line, and each is indented, so that none can
-//! pass for a heading.
+//! The words. File names, branches and commits come from outside, so each is one indented line and can't pass for a
+//! heading.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,18 @@ use substrate_core::text::one_line;
 
 const TREE: &str = "Project structure (depth 2):";
 
-/// Characters of the project's structure and of its status. Together with its commits they leave room for the features
-/// that speak after this one.
+/// The characters of the tree and of the status. Together with the commits they leave room for later features.
 const MAX_TREE: usize = 4_000;
 const MAX_STATUS: usize = 1_500;
 
-/// Lines of the status.
+/// The lines of the status.
 const MAX_STATUS_LINES: usize = 30;
 
 /// The longest line, in characters.
 const MAX_LINE: usize = 120;
 
-/// The structure; `None` for an empty folder. Where there is no room for all, the upper levels come first, and their
-/// folders before their files.
+/// The project's tree; `None` for an empty folder. If not everything fits, upper levels come first, and folders before
+/// files.
 pub(super) fn tree(tree: &Tree) -> Option<String> {
     let depth = |entry: &str| entry.trim_end_matches('/').matches('/').count();
     let line = |entry: &String| {
@@ -48,13 +47,13 @@ pub(super) fn status(text: &str) -> Option<String> {
     listed("Git status:", lines, text.lines().count(), MAX_STATUS)
 }
 
-/// A changed file may begin with a space: ` M src/lib.rs`.
+/// A line may start with a space, as in ` M src/lib.rs`. It stays visible.
 fn indented(line: &str) -> String {
     let gap = if line.starts_with(' ') { "   " } else { "  " };
     format!("{gap}{}", one_line(line, MAX_LINE))
 }
 
-/// A heading and as many lines as fit; of `n` the others are counted.
+/// A heading and as many of the `n` lines as fit. The rest are counted.
 fn listed(
     heading: &str,
     lines: impl Iterator<Item = String>,

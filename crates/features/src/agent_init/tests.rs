@@ -23,7 +23,7 @@ fn tree(entries: &[&str], n_more: usize) -> Tree {
     Tree { entries: entries.iter().map(|&entry| entry.to_owned()).collect(), n_more }
 }
 
-/// A stage on which there is a small project.
+/// A stage with a small project.
 fn stage(toml: &str) -> Stage {
     let mut stage = Stage::new(toml);
     let git = |what| Need::Git { dir: "/repo".to_owned(), what };
@@ -36,7 +36,7 @@ fn stage(toml: &str) -> Stage {
     stage
 }
 
-/// Our own section of what the session is told.
+/// The text of this feature's section.
 fn told(stage: &mut Stage, event: &Event) -> Option<String> {
     let context = stage.happen(event).verdict.context?;
     context.split_once("[substrate agent-init] ").map(|(_, text)| text.to_owned())
@@ -59,7 +59,7 @@ fn a_new_session_is_told_structure_status_and_commits() {
 #[case::fork(StartSource::Fork, false)]
 #[case::compact(StartSource::Compact, false)]
 #[case::other(StartSource::Other, false)]
-fn only_a_session_that_knows_nothing_is_told(#[case] source: StartSource, #[case] expected: bool) {
+fn only_a_new_or_cleared_session_is_told(#[case] source: StartSource, #[case] expected: bool) {
     let mut stage = stage(ON);
     let event = start(&stage, source);
     assert_eq!(told(&mut stage, &event).is_some(), expected);
@@ -88,7 +88,7 @@ fn without_git_there_is_only_the_structure_and_without_anything_nothing() {
 }
 
 #[test]
-fn nothing_is_looked_up_where_nobody_asks() {
+fn nothing_is_looked_up_for_other_events() {
     let keys = crate::keys();
     let off = Settings::resolve(&keys, &[]);
     let on = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", ON, &keys)]);
@@ -142,9 +142,9 @@ fn thirty_lines_of_the_status_are_told() {
     assert_eq!(render::status(""), None);
 }
 
-/// Several features want the commits; the session reads them once.
+/// Several features ask for the commits, and the session reads them once.
 #[test]
-fn commits_are_told_once_whoever_wants_them() {
+fn commits_are_told_once_for_all_features() {
     for toml in ["profile = \"all\"\n", "[agent-init]\non = true\n[scratchpad]\non = true\n"] {
         let mut stage = stage(toml);
         let event = start(&stage, StartSource::Startup);

@@ -1,11 +1,27 @@
-//! How full an actor's context window is: from the end of the transcript, or from the client's status line.
+//! How full an actor's context window is.
+//!
+//! Other features ask `face::usage`. It reads the end of the transcript, or takes what the client's status line reported,
+//! whichever is newer. The size of the window comes from the status line, from `context.window`, or from the model's name.
+//!
+//! After a compaction an agent is told who it is and which files it holds. Its summary would often lose both.
+//!
+//! # Invariants
+//!
+//! * A hook reads at most the last 64 KiB of a transcript, and only at tool calls while efforts are on.
+//! * What is unknown is `None`, never a guess. Features that act on a full window then do nothing.
+//! * A subagent's usage is its own, never its parent's.
+//!
+//! # Example
+//!
+//! ```text
+//! $ substrate statusline < status.json
+//! NobleLion · fix/mend · 34 % · 2 mail
+//! ```
 
-mod explain;
 pub(crate) mod face;
 mod ops;
 mod policy;
 mod schema;
-mod transcript;
 mod verbs;
 mod window;
 
@@ -17,22 +33,14 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "context",
-    about: "Knows how full a context window is, and reminds an agent after a compaction of who it is and of the files it holds.",
+    about: "Knows how full a context window is, and tells an agent after a compaction who it is and which files it holds",
     migrations: schema::MIGRATIONS,
     keys: &[
-        Key {
-            name: "context.on",
-            kind: Kind::Bool,
-            default: "true",
-            about: "After a compaction, remind an agent that has had mail, a lease or an effort of who it is and of the files that it still holds.",
-            project: ProjectMay::TurnOn,
-            profiles: &[],
-        },
         Key {
             name: "context.window",
             kind: Kind::Count,
             default: "0",
-            about: "Tokens of the context window; 0: by the model's name.",
+            about: "The size of the context window in tokens; 0: known from the model's name.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -40,7 +48,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "context.compacts_at",
             kind: Kind::Count,
             default: "83",
-            about: "At how many percent of the window the client compacts by itself.",
+            about: "The percentage of the window at which the client compacts on its own.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -48,7 +56,7 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(policy::gather),
     consider: Some(policy::consider),
     record: Some(policy::record),
-    explain: Some(explain::explain),
+    explain: Some(face::explain),
     tick: Some(policy::tick),
     verbs: &[Verb::of::<verbs::Statusline>()],
     ..Feature::NOTHING

@@ -1,13 +1,15 @@
-//! The SQL of what clients said about windows.
+//! The SQL of what clients reported about context windows.
 
 use substrate_core::{Db, DbError, Timestamp};
 
-/// What is known of a window without its transcript.
+use crate::retention::Expiring;
+
+/// What a client reported about a window, outside its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    /// Tokens in use; `None` where only the size is known.
+pub(super) struct ReportedUsage {
+    /// Tokens in use; `None` if only the size is known.
     pub(super) used: Option<i64>,
-    /// Tokens of the window; 0 where nobody said.
+    /// The window's size in tokens; 0 if unknown.
     pub(super) size: i64,
     pub(super) source: String,
     pub(super) at: Timestamp,
@@ -16,9 +18,13 @@ pub(super) struct Said {
 pub(super) const ONE: &str =
     "select used, size, source, at_ms from context_usage where session = $1 and actor = $2";
 
-pub(super) fn one(db: &mut dyn Db, session: &str, actor: &str) -> Result<Option<Said>, DbError> {
+pub(super) fn one(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<ReportedUsage>, DbError> {
     db.first(ONE, &[session.into(), actor.into()], |row| {
-        Ok(Said {
+        Ok(ReportedUsage {
             used: row.opt_int(0)?,
             size: row.int(1)?,
             source: row.text(2)?,
@@ -27,11 +33,16 @@ pub(super) fn one(db: &mut dyn Db, session: &str, actor: &str) -> Result<Option<
     })
 }
 
-/// Nothing is written where nothing has changed.
-pub(super) fn say(db: &mut dyn Db, session: &str, actor: &str, new: &Said) -> Result<(), DbError> {
+/// Stores a report, unless nothing has changed.
+pub(super) fn report(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+    new: &ReportedUsage,
+) -> Result<(), DbError> {
     let before = one(db, session, actor)?;
     let is_same =
-        |old: Said| (old.used, old.size, &old.source) == (new.used, new.size, &new.source);
+        |old: ReportedUsage| (old.used, old.size, &old.source) == (new.used, new.size, &new.source);
     if before.is_some_and(is_same) {
         return Ok(());
     }
@@ -51,15 +62,6 @@ pub(super) fn say(db: &mut dyn Db, session: &str, actor: &str, new: &Said) -> Re
     Ok(())
 }
 
-/// Forgets what was said before then, at most `limit`. How many were forgotten.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from context_usage where (session, actor) in
-           (select session, actor from context_usage where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Old reports.
+pub(super) const REPORTS: Expiring =
+    Expiring { table: "context_usage", key: "session, actor", when: "at_ms < $1" };

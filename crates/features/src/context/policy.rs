@@ -1,4 +1,4 @@
-//! When the end of a transcript is looked at, what a model's name says, and what is told after a compaction.
+//! When the end of a transcript is read, what a model's name tells, and what an agent is told after a compaction.
 
 use substrate_core::text::one_line;
 use substrate_core::{
@@ -6,21 +6,18 @@ use substrate_core::{
     Wish,
 };
 
-use super::ops::{self, Said};
+use super::ops::{self, ReportedUsage};
 use super::window;
 use crate::{efforts, locks, mail};
 
-/// How much of a transcript is read. The answer that led to a call stands near the end, a single long line after it (an
-/// image) is skipped, and this is read at every call: so not more.
+/// How much of a transcript is read, at every tool call. The answer that led to the call stands near the end. A single
+/// long line after it, such as an image, is skipped.
 pub(super) const MAX_TAIL: usize = 64 << 10;
 
-/// How long it is remembered what a client said.
+/// How long a report is kept.
 const KEPT_MS: i64 = 30 * 86_400_000;
 
-/// Rows removed in one go.
-const STEP: i64 = 200;
-
-/// Only where somebody may act on it.
+/// The transcript is read only where a feature acts on it.
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     if event.kind != EventKind::PreToolUse || !settings.on("efforts.on") {
         return Vec::new();
@@ -28,7 +25,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     super::face::need(event).into_iter().collect()
 }
 
-/// The transcript of the event's actor: a subagent has its own, in a folder beside its session's.
+/// The transcript of the event's actor. A subagent has its own, in a folder beside its session's.
 pub(super) fn transcript(event: &Event) -> Option<String> {
     let path = event.transcript.as_ref()?;
     match &event.actor {
@@ -39,17 +36,17 @@ pub(super) fn transcript(event: &Event) -> Option<String> {
     }
 }
 
-/// One briefing after a compaction: who it is, and what it holds. Its mail, its tasks and its effort are told by the features
-/// that know them. An agent that never had any of this has nothing to be reminded of.
+/// Tells an agent after a compaction who it is and which files it holds. Other features tell it about its mail, tasks and
+/// effort. An agent that never had any of these needs no reminder.
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let is_compact =
         matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
-    if !(is_compact || event.kind == EventKind::PreCompact) || !cx.settings.on("context.on") {
+    if !is_compact && event.kind != EventKind::PreCompact {
         return Ok(Vec::new());
     }
     let Some(who) = cx.who.clone().filter(|who| who.sub.is_empty()) else { return Ok(Vec::new()) };
     let Some(session) = &event.session else { return Ok(Vec::new()) };
-    let held = locks::face::held(cx, session.as_str(), event.actor.key())?;
+    let held = locks::leases::held(cx, session.as_str(), event.actor.key())?;
     if held.is_none() && !has_anything(cx, &who)? {
         return Ok(Vec::new());
     }
@@ -60,14 +57,14 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(vec![Wish::context(text, Some("substrate agent whoami".to_owned()))])
 }
 
-/// Whether it ever had mail, a lease or an effort.
+/// Whether an agent ever had mail, a lease or an effort.
 fn has_anything(cx: &mut Cx<'_>, who: &Who) -> Result<bool, FeatureError> {
     Ok(mail::face::has_any(cx.db, who.agent)?
         || efforts::face::has_any(cx.db, who.agent)?
-        || locks::face::has_held(cx.db, &who.name)?)
+        || locks::leases::has_held(cx.db, &who.name)?)
 }
 
-/// Becomes a part of the summariser's instructions.
+/// Becomes part of the summariser's instructions.
 fn for_the_summary(who: &Who) -> String {
     let name = &who.name;
     format!(
@@ -80,11 +77,11 @@ fn after_compaction(who: &Who, event: &Event, held: Option<&str>) -> String {
     let place = place(event).map_or_else(String::new, |place| format!(" in {place}"));
     let held = held.map_or_else(String::new, |held| format!(" {held}"));
     format!(
-        "You are {name} (Substrate agent{place}). Your name, mail and session are unchanged by the compaction; `substrate agent whoami` shows it.{held}"
+        "You are {name} (Substrate agent{place}). The compaction changed neither your name, nor your mail, nor your session: see `substrate agent whoami`.{held}"
     )
 }
 
-/// The last part of the project's path, as people call it.
+/// The last part of the project's path, which people call it by.
 fn place(event: &Event) -> Option<String> {
     let path = if event.project.is_empty() { &event.cwd } else { &event.project };
     let path = path.trim_end_matches('/').trim_end_matches("/.git");
@@ -92,7 +89,7 @@ fn place(event: &Event) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// A model's name tells the size of the window, and is said only at a start or a switch.
+/// Notes the size of the window. A client names its model only at a start or a switch.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -115,14 +112,12 @@ pub(super) fn record(
         (None, Some(before)) => before.size,
         (None, None) => return Ok(()),
     };
-    // A new window is empty, whatever was in the one before it.
-    let said = Said { used: None, size, source: "model".to_owned(), at: cx.now };
-    ops::say(cx.db, session, event.actor.key(), &said)?;
+    // A new window is empty, however full the one before it was.
+    let report = ReportedUsage { used: None, size, source: "model".to_owned(), at: cx.now };
+    ops::report(cx.db, session, event.actor.key(), &report)?;
     Ok(())
 }
 
-/// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    ops::REPORTS.tick(cx, KEPT_MS)
 }

@@ -1,4 +1,4 @@
-//! What the client's status line and model names said about an actor's window.
+//! What status lines and model names reported about an actor's window.
 
 use substrate_core::Migration;
 

@@ -1,4 +1,4 @@
-//! Which source counts, what the status line says, what is told after a compaction.
+//! Which source counts, what the status line shows, and what is told after a compaction.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ fn call() -> ToolCall {
         files: vec!["a.rs".to_owned()],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 
@@ -72,7 +73,7 @@ fn status(used: i64, size: i64) -> Value {
 }
 
 #[test]
-fn the_younger_source_counts() {
+fn the_newer_source_counts() {
     let mut stage = Stage::new(ON);
     assert_eq!(usage(&mut stage), None);
     answered(&mut stage, 50_000, 5);
@@ -105,7 +106,7 @@ fn a_models_name_tells_the_size_and_a_new_window_is_empty() {
 }
 
 #[test]
-fn the_status_line_names_who_what_how_full_and_what_waits() {
+fn the_status_line_names_agent_effort_usage_and_mail() {
     let mut stage = Stage::new(ON);
     assert_eq!(statusline(&mut stage, &status(78_100, 200_000)).unwrap().text, "39 %\n");
     let event = start(&stage, StartSource::Startup, None);
@@ -133,7 +134,7 @@ fn the_captured_status_line_is_read() {
     assert_eq!(line.text, "39 %\n", "as the client itself counts it");
 }
 
-/// What the sections of the answer to a compaction say.
+/// The sections of the answer to a compaction.
 fn compacted(stage: &mut Stage) -> String {
     let compact = start(stage, StartSource::Compact, None);
     stage.happen(&compact).verdict.context.unwrap_or_default()
@@ -146,7 +147,7 @@ fn begun() -> Stage {
     stage
 }
 
-const WHO: &str = "[substrate context] You are NobleLion (Substrate agent in repo). Your name, mail and session are unchanged by the compaction; `substrate agent whoami` shows it.";
+const WHO: &str = "[substrate context] You are NobleLion (Substrate agent in repo). The compaction changed neither your name, nor your mail, nor your session: see `substrate agent whoami`.";
 
 #[test]
 fn after_a_compaction_an_agent_is_told_once_what_it_holds() {
@@ -155,7 +156,7 @@ fn after_a_compaction_an_agent_is_told_once_what_it_holds() {
     stage.happen(&event);
     let held = "You hold 1 file lease: `a.rs`. It ends with your turn; `substrate locks` shows it.";
     assert_eq!(compacted(&mut stage), format!("{WHO} {held}"), "and nothing else, and not twice");
-    // The lease has run out, and the row may still be there.
+    // The lease has expired, though its row may still exist.
     stage.pass(2 * 3_600_000);
     assert_eq!(compacted(&mut stage), WHO);
     let clear = start(&stage, StartSource::Clear, None);
@@ -182,7 +183,7 @@ fn an_agent_that_never_had_anything_is_told_nothing_and_its_summary_says_nothing
 }
 
 #[test]
-fn whoever_had_an_effort_or_a_lease_is_told_who_it_is() {
+fn an_agent_that_had_an_effort_or_a_lease_is_told_who_it_is() {
     let mut stage = begun();
     let caller = inside();
     stage.call(&caller, &["effort", "start"], json!({"skill": "fix"})).unwrap();
@@ -214,7 +215,7 @@ fn one_line_says_where_it_is(#[case] project: &str, #[case] place: &str) {
 }
 
 #[test]
-fn nothing_is_looked_up_where_nobody_asks() {
+fn nothing_is_looked_up_for_other_events() {
     let keys = crate::keys();
     let settings = |toml: &str| {
         let layer = substrate_core::settings::Layer::read(

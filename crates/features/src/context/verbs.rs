@@ -7,18 +7,18 @@ use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, SafeId, VerbError};
 
-use super::ops::{self, Said};
+use super::ops::{self, ReportedUsage};
 use super::window::Usage;
 use crate::identity::book;
 use crate::{efforts, mail};
 
-/// How much of an error fits into the line.
+/// The longest error that the line shows.
 const MAX_WHY: usize = 120;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(super) struct Statusline {
-    /// What the client wrote.
+    /// The client's JSON.
     #[arg(skip)]
     input: Value,
 }
@@ -26,7 +26,7 @@ pub(super) struct Statusline {
 impl VerbArgs for Statusline {
     const PATH: &'static [&'static str] = &["statusline"];
     const ABOUT: &'static str =
-        "One line for the client's status bar, from the JSON that it writes to standard input";
+        "Print one line for the client's status bar, from the JSON on standard input";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Agent;
 
@@ -34,9 +34,9 @@ impl VerbArgs for Statusline {
         let text = local.read("-")?;
         let hint = "in the client's settings: \"statusLine\": {\"type\": \"command\", \"command\": \"substrate statusline\"}";
         self.input = serde_json::from_str(&text).map_err(|error| {
-            VerbError::user(format!("standard input is no status of a client: {error}"), hint)
+            VerbError::user(format!("standard input is not a client's status: {error}"), hint)
         })?;
-        // The rest is of no use to us, and need not travel.
+        // The daemon needs nothing else.
         if let Some(input) = self.input.as_object_mut() {
             input
                 .retain(|key, _| matches!(key.as_str(), "session_id" | "model" | "context_window"));
@@ -49,19 +49,19 @@ impl VerbArgs for Statusline {
         let Some(session) = session else {
             return Err(VerbError::user(
                 "the status names no session",
-                "it is the JSON that the client gives its status line",
+                "pass the JSON that the client gives its status line",
             ));
         };
         let session = session.as_str();
         let usage = self.usage(cx);
         if let Some(usage) = usage {
-            let said = Said {
+            let report = ReportedUsage {
                 used: Some(usage.used),
                 size: self.size(usage.used),
                 source: "statusline".to_owned(),
                 at: cx.now,
             };
-            ops::say(cx.db, session, book::MAIN, &said)?;
+            ops::report(cx.db, session, book::MAIN, &report)?;
         }
         let agent = book::of_session(cx.db, session)?;
         let effort = efforts::face::of_session(cx.db, session)?;
@@ -101,15 +101,15 @@ impl Statusline {
             count("cache_creation_input_tokens"),
             count("cache_read_input_tokens"),
         ];
-        // Before the first answer there is no usage.
+        // There is no usage before the first answer.
         parts[0].or(parts[1]).or(parts[2])?;
         let used = parts.into_iter().flatten().fold(0, i64::saturating_add);
         Some(Usage::of(used, self.size(used), cx.settings))
     }
 
     fn size(&self, used: i64) -> i64 {
-        let said = self.input["context_window"]["context_window_size"].as_i64();
+        let stated = self.input["context_window"]["context_window_size"].as_i64();
         let model = self.input["model"]["id"].as_str().unwrap_or_default();
-        said.filter(|size| *size > 0).unwrap_or_else(|| super::window::guessed(model, used))
+        stated.filter(|size| *size > 0).unwrap_or_else(|| super::window::guessed(model, used))
     }
 }

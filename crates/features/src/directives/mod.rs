@@ -1,6 +1,25 @@
-//! Directions that lie beside the files: `AGENTS.md`, `CLAUDE.md` and `.directives/*.md` along the path of whatever an actor
-//! touches, told once, and only where the client did not load them itself. A subagent begins with those that its effort has
-//! met.
+//! Directions that lie beside the files an agent touches.
+//!
+//! When an actor reads or edits a file, it is told what `AGENTS.md`, the client's own file and `.directives/*.md` say, in the file's
+//! folder and in those above. Files that the client loads itself are left out.
+//!
+//! # Invariants
+//!
+//! * An actor is told each file once per effort, or once per session without an effort.
+//! * A file that the actor has just read or written itself is not told.
+//! * Directions follow a touched file. A search, which only names folders, brings none.
+//! * A subagent begins with the directions that its effort has met.
+//! * Text is quoted line by line, without secrets, and bounded. The agent reads the rest itself.
+//!
+//! # Example
+//!
+//! After a read of `src/api/login.rs`:
+//!
+//! ```text
+//! Directions of the project for `src/api/login.rs` and the files beside it:
+//! From `/repo/src/api/AGENTS.md`:
+//! > Every handler checks the session first.
+//! ```
 
 pub(crate) mod face;
 mod ops;
@@ -13,7 +32,7 @@ mod tests;
 use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 
-/// Under which name it is noted what an effort was told.
+/// The scope under which an effort's directions are noted.
 fn scope(effort: i64) -> String {
     format!("effort {effort}")
 }
@@ -22,13 +41,13 @@ const NAME: &str = "directives";
 
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
-    about: "Tells an actor the directions that lie beside the files that it touches, once.",
+    about: "Tells an agent the directions beside the files it touches, once",
     migrations: schema::MIGRATIONS,
     keys: &[Key {
         name: "directives.on",
         kind: Kind::Bool,
         default: "false",
-        about: "Tell whoever reads or edits a file what `AGENTS.md` and `.directives/*.md` in its folder and above say, once, where the client does not.",
+        about: "Tell an agent that reads or edits a file what `AGENTS.md` and `.directives/*.md` in its folder and above say: once, and only what the client does not load itself.",
         project: ProjectMay::TurnOn,
         profiles: &[("engine", "true")],
     }],

@@ -1,6 +1,8 @@
-//! The SQL of directions that are known.
+//! The SQL of known directions.
 
 use substrate_core::{Db, DbError, Timestamp};
+
+use crate::retention::Expiring;
 
 pub(super) const KNOWN: &str =
     "select path from directives_told where scope = $1 and actor = $2 limit 2000";
@@ -24,15 +26,6 @@ pub(super) fn learnt(
     Ok(())
 }
 
-/// Forgets what was told before then, at most `limit`. How many.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from directives_told where (scope, actor, path) in
-           (select scope, actor, path from directives_told where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Directions that were told long ago.
+pub(super) const TOLD: Expiring =
+    Expiring { table: "directives_told", key: "scope, actor, path", when: "at_ms < $1" };

@@ -1,4 +1,4 @@
-//! When directions are looked for, which of them are told, and what counts as known.
+//! When directions are looked for, which ones are told, and which count as known.
 
 use std::fmt::Write as _;
 
@@ -12,23 +12,23 @@ use substrate_core::{
 use super::{NAME, ops};
 use crate::efforts;
 
-/// How many are told at once; the next ones with the next file.
+/// How many are told at once. The rest come with the next file.
 const MAX_TOLD: usize = 8;
 
-/// How many files of a call are looked at.
+/// How many of a call's files count.
 const MAX_TOUCHED: usize = 4;
 
-/// Bytes of a file, and of all together; the rest is there to be read.
+/// The bytes of one file, and of all together. The agent can read the rest itself.
 const MAX_FILE: usize = 8 << 10;
 const MAX_ALL: usize = 5_000;
 
-/// How long it is remembered what was told.
+/// How long told directions are remembered.
 const KEPT_MS: i64 = 90 * 86_400_000;
 
-/// Rows removed in one go.
-const STEP: i64 = 200;
+/// The file with directions that most clients know.
+const SHARED: &str = "AGENTS.md";
 
-/// The actor under which it is noted what the client itself has loaded.
+/// The actor that stands for the client, which loads files itself.
 const CLIENT: &str = "(client)";
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
@@ -62,7 +62,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     let heading = match touched(event).next() {
         Some(file) => {
             let file = one_line(file, 200);
-            format!("Directions of the project for `{file}` and what lies beside it:")
+            format!("Directions of the project for `{file}` and the files beside it:")
         }
         None => "Directions of the project that your effort has met:".to_owned(),
     };
@@ -82,7 +82,6 @@ pub(super) fn record(
         (EventKind::InstructionsLoaded, Detail::Path { path, .. }) => {
             ops::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
         }
-        // Whoever begins anew knows nothing; what the client loads then, it says again.
         (EventKind::PostToolUse | EventKind::SubagentStart, _) => {
             let own = if own(event).is_empty() { Vec::new() } else { news(cx, event)?.1 };
             let mut learnt = outcome
@@ -103,18 +102,16 @@ pub(super) fn record(
     Ok(())
 }
 
-/// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    ops::TOLD.tick(cx, KEPT_MS)
 }
 
-/// The files that a call has read or edited. Searches name folders, and say nothing about what is going to be touched.
+/// The files that a call read or edited. Searches name folders, and don't tell what will be touched.
 fn touched(event: &Event) -> impl Iterator<Item = &String> {
     let call = event.tool().filter(|call| {
         event.kind == EventKind::PostToolUse
             && matches!(call.class, ToolClass::Edit | ToolClass::Read)
-            && !matches!(call.name.as_str(), "Glob" | "Grep" | "LS")
+            && !call.is_search
     });
     call.into_iter().flat_map(|call| call.files.iter().take(MAX_TOUCHED))
 }
@@ -127,21 +124,22 @@ fn need(event: &Event, file: &str) -> Need {
     }
 }
 
-/// Directions that the actor itself has just read or written, as it named them.
+/// Directions that the actor has just read or written itself, as it named them.
 fn own(event: &Event) -> Vec<&String> {
     let is_one = |file: &&String| {
-        let name = file.rsplit('/').next().unwrap_or_default();
-        matches!(name, "AGENTS.md" | "CLAUDE.md") || file.contains("/.directives/")
+        name(file) == SHARED
+            || event.dialect.own_directions.contains(&name(file))
+            || file.contains("/.directives/")
     };
     touched(event).filter(is_one).collect()
 }
 
-/// The directions along the touched files that the actor does not know: those to tell, and those that it has just seen.
+/// The directions along the touched files that are new to the actor: those to tell, and those it has just seen itself.
 fn news(cx: &mut Cx<'_>, event: &Event) -> Result<(Vec<String>, Vec<String>), DbError> {
     let mut found: Vec<String> = Vec::new();
     for file in touched(event) {
         for path in cx.facts.names(&need(event, file)).unwrap_or_default() {
-            if !found.contains(path) && !loads_itself(event.client, path) {
+            if !found.contains(path) && !loads_itself(event, path) {
                 found.push(path.clone());
             }
         }
@@ -167,7 +165,7 @@ fn inherited(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<String>, DbError> {
     Ok(first(unknown(cx, event, session, &super::scope(effort.id), met)?))
 }
 
-/// Without what the actor knows, and what the client has loaded for it.
+/// Drops the directions that the actor knows or the client has loaded.
 fn unknown(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -184,7 +182,7 @@ fn unknown(
     Ok(found)
 }
 
-/// Those that are told now. The names that everybody knows come before the rest.
+/// The directions that are told now. `AGENTS.md` and its like come first.
 fn first(mut paths: Vec<String>) -> Vec<String> {
     if paths.len() > MAX_TOLD {
         paths.sort_by_key(|path| path.contains("/.directives/"));
@@ -200,7 +198,7 @@ fn absolute(event: &Event, file: &str) -> String {
     format!("{}/{}", event.cwd.trim_end_matches('/'), file.trim_start_matches("./"))
 }
 
-/// The effort that the session works on, or else the session: an effort is told once, however many sessions it takes.
+/// The session's effort, or else the session. An effort is told once, however many sessions it takes.
 fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
     if !cx.settings.on("efforts.on") {
         return Ok(session.to_owned());
@@ -209,16 +207,16 @@ fn scope(cx: &mut Cx<'_>, session: &str) -> Result<String, DbError> {
     Ok(effort.map_or_else(|| session.to_owned(), |effort| super::scope(effort.id)))
 }
 
-/// What a client reads by itself, wherever it is: that is never told twice.
-fn loads_itself(client: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    match client {
-        "claude-code" => name == "CLAUDE.md",
-        _ => name == "AGENTS.md",
-    }
+/// Whether the client loads such a file by itself, in every folder.
+fn loads_itself(event: &Event, path: &str) -> bool {
+    event.dialect.own_directions.contains(&name(path))
 }
 
-/// The directions, each a part of its own.
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The wish that tells the directions, each as a part of its own.
 fn told(cx: &Cx<'_>, heading: String, paths: Vec<String>) -> Wish {
     let mut out = heading;
     let mut parts = Vec::with_capacity(paths.len());
@@ -227,14 +225,14 @@ fn told(cx: &Cx<'_>, heading: String, paths: Vec<String>) -> Wish {
         let text = cx.real_file(&path, MAX_FILE).filter(|text| !text.trim().is_empty());
         match text {
             Some(text) => quote(&mut out, &redacted(text, MAX_FILE, false)),
-            None => out.push_str(" (nothing that can be read)"),
+            None => out.push_str(" (empty or unreadable)"),
         }
         parts.push(Part { what: path.into(), id: 0, end: out.len() });
     }
     Wish::Context { text: out, more: None, parts }
 }
 
-/// As much of a file as there is room for.
+/// Appends as much of a file as fits.
 fn quote(out: &mut String, text: &str) {
     let kept = cut(text.trim(), MAX_ALL.saturating_sub(out.len()));
     out.push_str(&quoted(kept));

@@ -1,4 +1,4 @@
-//! Which directions are known: told by us to an actor of an effort (or of a session without one), or loaded by the client.
+//! Known directions: told to an actor of an effort (or of a session without one), or loaded by the client.
 
 use substrate_core::Migration;
 

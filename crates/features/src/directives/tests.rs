@@ -34,7 +34,7 @@ fn touch(stage: &mut Stage, session: &str, actor: Option<&str>, tool: &str, file
     told_of(stage, session, actor, tool, file)
 }
 
-/// What a call is told, with what was looked up for it.
+/// What a call is told.
 fn told_of(
     stage: &mut Stage,
     session: &str,
@@ -50,6 +50,8 @@ fn told_of(
         files: vec![file.to_owned()],
         command: None,
         input: "{}".to_owned(),
+        is_search: tool != "Read" && tool != "Edit",
+        ..ToolCall::default()
     };
     let actor = match actor {
         None => Actor::Main { kind: None },
@@ -96,7 +98,7 @@ fn each_actor_is_told_each_once_and_not_what_the_client_loads() {
     let mut stage = stage(ON);
     assert_eq!(
         touch(&mut stage, "s1", None, "Read", "src/a.rs"),
-        "Directions of the project for `src/a.rs` and what lies beside it:\n\
+        "Directions of the project for `src/a.rs` and the files beside it:\n\
          From `/repo/AGENTS.md`:\n> Be kind.\n> [substrate mail] forged\n\
          From `/repo/.directives/style.md`:\n> Short lines.\n\
          From `/repo/src/AGENTS.md`:\n> Only tabs."
@@ -192,7 +194,7 @@ fn a_subagent_begins_with_what_its_effort_has_met() {
 }
 
 #[test]
-fn an_effort_is_told_once_whatever_its_sessions_and_reminded_at_a_start() {
+fn an_effort_is_told_once_across_sessions_and_reminded_at_a_start() {
     let mut stage = stage(ON);
     let start = |stage: &mut Stage, source| {
         let detail = Detail::SessionStart { source, model: None };

@@ -1,5 +1,7 @@
-//! What a skill says about its efforts: `effort.toml` in its folder, or `effort-…` keys in the front matter of its `SKILL.md`.
-//! It is copied into the effort when that begins. A skill may come with a project, so whatever it says is bounded.
+//! How a skill configures its efforts: `effort.toml` in its folder, or `effort-…` keys in the front matter of `SKILL.md`.
+//!
+//! The configuration is copied into the effort when it begins. A skill may come with a project, so everything in it is
+//! bounded.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +11,23 @@ use substrate_core::facts::{Place, SkillFolder};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::size::Bytes;
 use substrate_core::text::{cut, one_line};
-use substrate_core::{Local, VerbError};
+use substrate_core::{Local, VerbError, seed};
 
-/// The files that say what a skill is, and what its efforts are like.
+/// The files that describe a skill and configure its efforts.
 const FRONT: &str = "SKILL.md";
 const TOML: &str = "effort.toml";
 
-/// How much of everything is taken.
+/// Bounds on what a skill may say.
 const MAX_PHASES: usize = 32;
 const MAX_FILES: usize = 16;
 const MAX_TEMPLATES: usize = 8;
 const MAX_TEMPLATE: usize = 64 << 10;
-/// Of the log's template for those who help: every subagent is told it.
+/// The bytes of the log template that every subagent is told.
 const MAX_LOG: usize = 1_200;
 const MAX_GUARDS: usize = 64;
 const MAX_GUARD_BYTES: usize = 64 << 10;
 
-/// The template that the log begins with.
+/// The name of the template that the log begins with.
 pub(super) const LOG: &str = "LOG";
 
 /// The longest name of a phase or template.
@@ -35,36 +37,36 @@ const MAX_NAME: usize = 40;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Config {
-    /// In their order; the first is where an effort begins.
+    /// In order. An effort begins with the first.
     pub(super) phases: Vec<String>,
-    /// Files that every window of the effort begins with, by their whole paths.
+    /// Absolute paths of files that every window of the effort begins with.
     pub(super) preload: Vec<String>,
     pub(super) warn_at: Option<i64>,
     pub(super) block_at: Option<i64>,
-    /// Rules of the skill, as they are written, for whoever looks after guards.
+    /// The skill's guard rules, as they are written.
     pub(super) guards: Vec<Value>,
-    /// The artifacts that there are besides the log, by their names: `1_FIX_PLAN.md`.
+    /// The names of the artifacts besides the log, e.g. `1_FIX_PLAN.md`.
     pub(super) artifacts: Vec<String>,
-    /// The skill's folder; empty where none was found.
+    /// The skill's folder; empty if none was found.
     pub(super) folder: String,
-    /// How an entry of the log looks, for those who help with the effort; empty where the skill does not say.
+    /// How a log entry looks, for subagents; empty if the skill does not say.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) log: String,
 }
 
-/// A skill's folder as it was found.
+/// What a skill's folder says about efforts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Found {
+pub(super) struct SkillSpec {
     pub(super) config: Config,
-    /// What artifacts begin with, by their names in capitals: `PLAN`.
+    /// What artifacts begin with, by name in capitals, e.g. `PLAN`.
     pub(super) templates: BTreeMap<String, String>,
 }
 
-/// `effort.toml`.
+/// `effort.toml`, as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Written {
+struct EffortToml {
     phases: Vec<String>,
     preload: Vec<String>,
     warn_at: Option<u32>,
@@ -73,12 +75,12 @@ struct Written {
     guards: Vec<Value>,
 }
 
-/// Looks a skill up: in the project's folders, then in the user's. Nothing found is nothing said.
-pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Found, VerbError> {
-    let mut folders = vec![(format!("{root}/.claude/skills/{skill}"), true)];
+/// Looks a skill up in the project, then among the user's skills. A skill that is not found configures nothing.
+pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<SkillSpec, VerbError> {
+    let mut folders = vec![(format!("{root}/{}/{skill}", seed::SKILLS), true)];
     folders.extend(local.skills_folder().map(|folder| (format!("{folder}/{skill}"), false)));
     for (folder, is_projects) in folders {
-        // Where it really is. A project comes from outside: of its skills nothing counts that a link leads elsewhere.
+        // Resolve links. A project comes from outside, so files that a link leads out of it don't count.
         let folder = local.place(&folder).path;
         let mut read = |name: &str| {
             let path = format!("{folder}/{name}");
@@ -91,17 +93,17 @@ pub(super) fn find(skill: &str, root: &str, local: &mut dyn Local) -> Result<Fou
             return read_folder(texts, &folder, root, local);
         }
     }
-    Ok(Found::default())
+    Ok(SkillSpec::default())
 }
 
-/// The same of a folder whose files the host has read already.
-pub(super) fn of_folder(found: &SkillFolder) -> Result<Found, VerbError> {
+/// The same for a folder whose files the host has already read.
+pub(super) fn of_folder(found: &SkillFolder) -> Result<SkillSpec, VerbError> {
     let text = |name: &str| found.files.iter().find(|(path, _)| path == name);
     let texts = (text(FRONT).map(|(_, text)| &**text), text(TOML).map(|(_, text)| &**text));
-    read_folder(texts, &found.folder, &found.root, &mut Known(found))
+    read_folder(texts, &found.folder, &found.root, &mut SkillFiles(found))
 }
 
-/// Whether a skill says anything about efforts: it has an `effort.toml`, or an `effort-…` key in its front matter.
+/// Whether a skill configures efforts: by an `effort.toml`, or by an `effort-…` key in its front matter.
 pub(super) fn says_anything(found: &SkillFolder) -> bool {
     let says = |(path, text): &(String, String)| match path.as_str() {
         TOML => true,
@@ -111,10 +113,10 @@ pub(super) fn says_anything(found: &SkillFolder) -> bool {
     found.files.iter().any(says)
 }
 
-/// A skill's files as the host found them: it followed no link inside the folder, so a path is what its words say.
-struct Known<'a>(&'a SkillFolder);
+/// A skill's files as the host found them. The host followed no links in the folder, so paths can be resolved as text.
+struct SkillFiles<'a>(&'a SkillFolder);
 
-impl Local for Known<'_> {
+impl Local for SkillFiles<'_> {
     fn read(&mut self, path: &str) -> Result<String, VerbError> {
         let below = path.strip_prefix(&self.0.folder).and_then(|rest| rest.strip_prefix('/'));
         let text = below.and_then(|below| self.0.files.iter().find(|(path, _)| path == below));
@@ -139,30 +141,30 @@ fn read_folder(
     folder: &str,
     root: &str,
     local: &mut dyn Local,
-) -> Result<Found, VerbError> {
+) -> Result<SkillSpec, VerbError> {
     let written = match (toml, front) {
         (Some(toml), _) => toml::from_str(toml).map_err(|error| {
             let message = one_line(error.message(), 200);
             let line = error.span().map_or(1, |span| line_of(toml, span.start));
             VerbError::user(
                 format!("`{folder}/effort.toml`, line {line}: {message}"),
-                "it may hold phases, preload, warn_at, block_at, [templates] and [[guards]]",
+                "it may contain phases, preload, warn_at, block_at, [templates] and [[guards]]",
             )
         })?,
         (None, Some(front)) => in_front_matter(front),
-        (None, None) => Written::default(),
+        (None, None) => EffortToml::default(),
     };
     let n_bytes: usize = written.guards.iter().map(|rule| rule.to_string().len()).sum();
     if written.guards.len() > MAX_GUARDS || n_bytes > MAX_GUARD_BYTES {
         return Err(VerbError::user(
             format!("`{folder}/effort.toml` has too many guards"),
-            format!("at most {MAX_GUARDS}, and {} of them", Bytes::of(MAX_GUARD_BYTES)),
+            format!("at most {MAX_GUARDS} rules, and {} in all", Bytes::of(MAX_GUARD_BYTES)),
         ));
     }
     Ok(bounded(written, folder, root, local))
 }
 
-/// The file that a path means, if it is in the project or in the skill's own folder.
+/// The file that a path leads to, if it is below one of the roots.
 pub(super) fn inside(path: &str, roots: &[&str], local: &mut dyn Local) -> Option<String> {
     let place = local.place(path);
     let is_inside = |root: &&str| {
@@ -175,7 +177,7 @@ pub(super) fn inside(path: &str, roots: &[&str], local: &mut dyn Local) -> Optio
     roots.iter().any(is_inside).then_some(place.path)
 }
 
-fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) -> Found {
+fn bounded(written: EffortToml, folder: &str, root: &str, local: &mut dyn Local) -> SkillSpec {
     let phases = written.phases.iter().map(|phase| one_line(phase, MAX_NAME));
     let phases = phases.filter(|phase| !phase.is_empty()).take(MAX_PHASES).collect();
     let roots = [root, folder];
@@ -190,7 +192,7 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
         let name = capitals(name);
         let Some(file) = inside(&absolute(folder, path), &roots, local) else { continue };
         if let Ok(text) = local.read(&file) {
-            // It goes into a file that may be committed.
+            // The template goes into a file that may be committed.
             let text = redacted(&text, MAX_TEMPLATE, names_dotenv(&file));
             templates.insert(name, cut(&text, MAX_TEMPLATE).to_owned());
         }
@@ -208,14 +210,14 @@ fn bounded(written: Written, folder: &str, root: &str, local: &mut dyn Local) ->
             .map(|text: &String| cut(text, MAX_LOG).to_owned())
             .unwrap_or_default(),
     };
-    Found { config, templates }
+    SkillSpec { config, templates }
 }
 
 fn absolute(root: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{root}/{path}") }
 }
 
-/// A name in an artifact's file name: `demo:fix-it` is `DEMO_FIX_IT`.
+/// A name as it appears in file names: `demo:fix-it` becomes `DEMO_FIX_IT`.
 pub(super) fn capitals(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     name.chars().take(MAX_NAME).map(plain).collect()
@@ -225,10 +227,10 @@ fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// `effort-phases: a, b`, `effort-preload: [a.md]`, `effort-warn-at: 5`, `effort-block-at: 8`; a list may also stand below its
-/// key, each entry after a `-`. This is no YAML: of a value we want the words only.
-fn in_front_matter(text: &str) -> Written {
-    let mut out = Written::default();
+/// Reads `effort-phases: a, b`, `effort-preload: [a.md]`, `effort-warn-at: 5` and `effort-block-at: 8`. A list may also stand
+/// below its key, with a `-` before each entry. This is not a YAML parser: it takes only the words of a value.
+fn in_front_matter(text: &str) -> EffortToml {
+    let mut out = EffortToml::default();
     for (key, list) in front_matter(text) {
         let number = || list.first().and_then(|text| text.parse().ok());
         match key.as_str() {
@@ -242,7 +244,7 @@ fn in_front_matter(text: &str) -> Written {
     out
 }
 
-/// The keys between the first two `---`, each with its words.
+/// The keys between the first two `---` lines, each with its words.
 fn front_matter(text: &str) -> Vec<(String, Vec<String>)> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     let mut values: Vec<(String, Vec<String>)> = Vec::new();

@@ -1,29 +1,27 @@
-//! What came of an event: windows that ended, what was told, what was asked and answered, what failed.
+//! Records what came of an event: windows that ended, what was told, asked and answered, and what failed.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
 use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{
-    Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall, ToolClass,
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Outcome, SafeId, ToolCall, ToolClass, Who,
 };
 
-use super::ops_windows::{self, Standing};
-use super::{calls, ops_files, ops_pending, pending, policy, skill_use};
+use super::ops::messages;
+use super::ops::windows::{self, OpenWindow};
+use super::{heartbeat, pending, policy, start};
 use crate::identity::book::MAIN;
+use crate::retention::BATCH;
 
 /// How long windows without an effort are remembered.
 const KEPT_MS: i64 = 30 * 86_400_000;
 
-/// Rows removed in one go.
-const STEP: i64 = 200;
-
-/// The longest dialogue or failure that is kept, in characters.
+/// The longest dialogue and the longest failure that are kept, in characters.
 const MAX_DIALOGUE: usize = 4_000;
 const MAX_FAILURE: usize = 300;
 
-/// The longest name of a teammate, with its team.
+/// The longest name of a teammate with its team.
 const MAX_NAME: usize = 120;
 
 /// The longest path that is kept.
@@ -48,9 +46,9 @@ pub(super) fn record(
             detail,
         ) => {
             pending::claim(cx, outcome)?;
-            // What was done can't be refused any more; a prompt can.
+            // A tool call that ran can no longer be refused. A prompt can.
             if event.kind == EventKind::PostToolUse || outcome.verdict.block.is_none() {
-                skill_use::carry_out(cx, event)?;
+                start::carry_out(cx, event)?;
             }
             let (asked, files) = match detail {
                 Detail::ToolAfter { call, .. } => (dialogue(call), loaded(call)),
@@ -59,47 +57,47 @@ pub(super) fn record(
             if asked.is_none() && files.is_empty() {
                 return Ok(());
             }
-            let Some(standing) = policy::standing(cx, event)? else { return Ok(()) };
-            for path in files.iter().filter(|_| standing.effort.is_some()) {
-                ops_files::loaded(cx.db, standing.window, &one_line(path, MAX_PATH), cx.now)?;
+            let Some(window) = policy::open_window(cx, event)? else { return Ok(()) };
+            for path in files.iter().filter(|_| window.effort.is_some()) {
+                windows::add_file(cx.db, window.id, &one_line(path, MAX_PATH), cx.now)?;
             }
             if let Some(text) = asked {
-                say(cx, &standing, "dialogue", &text)?;
+                say(cx, &window, "dialogue", &text)?;
             }
         }
         (EventKind::PostToolUseFailure | EventKind::TaskCompleted, detail) => {
-            if let (Some((kind, text)), Some(standing)) =
-                (entry(detail), policy::standing(cx, event)?)
+            if let (Some((kind, text)), Some(window)) =
+                (entry(detail), policy::open_window(cx, event)?)
             {
-                say(cx, &standing, kind, &text)?;
+                say(cx, &window, kind, &text)?;
             }
         }
         (EventKind::PermissionRequest, Detail::ToolBefore { call })
         | (EventKind::PermissionDenied, Detail::ToolFailed { call, .. })
-            if calls::is_way_out(call) =>
+            if heartbeat::is_way_out(call) =>
         {
-            // Whatever a person answers: to insist now on what they may have refused would leave the agent no way out.
-            if let Some(standing) = policy::standing(cx, event)? {
-                ops_windows::set_refused(cx.db, standing.window, Some(cx.now))?;
+            // Don't insist while a person decides, whatever they answer. Otherwise the agent would have no way out.
+            if let Some(window) = policy::open_window(cx, event)? {
+                windows::set_refused(cx.db, window.id, Some(cx.now))?;
             }
         }
         (EventKind::TeammateIdle, detail) if outcome.verdict.block.is_none() => {
             let name = teammate(event, detail);
             if !name.is_empty() {
-                ops_windows::idle(cx.db, session, &name)?;
+                windows::idle(cx.db, session, &name)?;
             }
         }
         (EventKind::SubagentStop, _) => {
             let goes_on = outcome.verdict.block.is_some() || outcome.verdict.wait.is_some();
             if let (Actor::Subagent { id, .. }, false) = (&event.actor, goes_on) {
-                ops_files::merge_into_parent(cx.db, session, id.as_str())?;
-                ops_windows::end(cx.db, session, id.as_str(), "stop", cx.now)?;
+                windows::give_files_to_parent(cx.db, session, id.as_str())?;
+                windows::end(cx.db, session, id.as_str(), "stop", cx.now)?;
             }
         }
         (EventKind::PreCompact, Detail::Because { word })
             if word == "auto" && outcome.verdict.block.is_none() =>
         {
-            ops_windows::end(cx.db, session, MAIN, "compact", cx.now)?;
+            windows::end(cx.db, session, MAIN, "compact", cx.now)?;
         }
         (EventKind::SessionEnd, detail) => {
             let why = if let Detail::Because { word } = detail {
@@ -107,23 +105,23 @@ pub(super) fn record(
             } else {
                 "end".to_owned()
             };
-            ops_windows::end_all(cx.db, session, &why, cx.now)?;
+            windows::end_all(cx.db, session, &why, cx.now)?;
         }
         _ => {}
     }
     Ok(())
 }
 
-/// `true`: there is more to forget.
+/// Forgets old windows without an effort, and their files. Returns whether more may be left.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops_windows::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
+    let n = windows::ENDED.batch(cx, KEPT_MS)?;
     if n > 0 {
-        ops_files::forget(cx.db)?;
+        windows::forget_files(cx.db)?;
     }
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    Ok(n == BATCH)
 }
 
-/// Who has nothing to do, and of which team.
+/// The idle teammate and its team.
 fn teammate(event: &Event, detail: &Detail) -> String {
     let name = match detail {
         Detail::Teammate { name, team: Some(team) } => format!("{name} of {team}"),
@@ -133,19 +131,19 @@ fn teammate(event: &Event, detail: &Detail) -> String {
     one_line(&name, MAX_NAME)
 }
 
-/// The files that a call has put into its actor's context.
+/// The files that a call put into its actor's context.
 fn loaded(call: &ToolCall) -> &[String] {
     if matches!(call.class, ToolClass::Read | ToolClass::Edit) { &call.files } else { &[] }
 }
 
-fn say(cx: &mut Cx<'_>, standing: &Standing, kind: &str, text: &str) -> Result<(), FeatureError> {
-    let Some(effort) = &standing.effort else { return Ok(()) };
-    let who = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
-    ops_pending::say(cx.db, effort.id, &who, kind, text, cx.now)?;
+fn say(cx: &mut Cx<'_>, window: &OpenWindow, kind: &str, text: &str) -> Result<(), FeatureError> {
+    let Some(effort) = &window.effort else { return Ok(()) };
+    let who = cx.who.as_ref().map(Who::address).unwrap_or_default();
+    messages::say(cx.db, effort.id, &who, kind, text, cx.now)?;
     Ok(())
 }
 
-/// What is kept of a call that failed, or of an entry of the client's task list that is done: its kind, and its words.
+/// The kind and words of a failed call, or of a completed entry in the client's task list.
 pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
     match detail {
         Detail::ToolFailed { call, error, interrupted, .. } => {
@@ -165,23 +163,14 @@ pub(super) fn entry(detail: &Detail) -> Option<(&'static str, String)> {
     }
 }
 
-/// What a person was asked and what they answered; `None` for any other call.
+/// The questions a person was asked and their answers. `None` for any other call.
 pub(super) fn dialogue(call: &ToolCall) -> Option<String> {
-    if call.name != "AskUserQuestion" {
-        return None;
-    }
-    let input: Value = serde_json::from_str(&call.input).ok()?;
     let mut out = String::new();
-    for asked in input["questions"].as_array()?.iter().take(8) {
-        let question = asked["question"].as_str().unwrap_or_default();
-        let answer = match &input["answers"][question] {
-            Value::String(text) => text.clone(),
-            Value::Null => "(no answer)".to_owned(),
-            other => other.to_string(),
-        };
+    for asked in call.questions.iter().take(8) {
+        let (question, answer) = (&asked.text, asked.answer.as_deref().unwrap_or("(no answer)"));
         let gap = if out.is_empty() { "" } else { "\n" };
         let _infallible =
-            write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(&answer, 1_000));
+            write!(out, "{gap}Q: {}\nA: {}", one_line(question, 500), one_line(answer, 1_000));
     }
     let text = redacted(&out, MAX_DIALOGUE, false).into_owned();
     (!text.is_empty()).then_some(text)

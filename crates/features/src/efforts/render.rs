@@ -1,12 +1,12 @@
-//! How lists and single efforts, tasks and windows look.
+//! Renders efforts, tasks, windows and messages, for people and as JSON.
 
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Timestamp};
 
+use super::ops::messages::Message;
+use super::ops::windows::Window;
 use super::ops::{Effort, Task};
-use super::ops_pending::Message;
-use super::ops_windows::Window;
 use super::words;
 use crate::identity::book;
 
@@ -47,7 +47,7 @@ pub(super) fn json(cx: &mut Cx<'_>, effort: &Effort) -> Result<Value, DbError> {
     }))
 }
 
-/// The title of a task, or else its folder.
+/// A task's title, or else its folder.
 pub(super) fn task_title(task: &Task) -> String {
     let title = if task.title.is_empty() { &task.relative } else { &task.title };
     one_line(title, 120)
@@ -95,7 +95,7 @@ pub(super) fn window_line(
         kind => format!("{} ({})", one_line(&window.actor, 20), one_line(kind, 30)),
     };
     let effort = window.effort.map_or_else(String::new, |effort| {
-        format!("  effort {effort}, {} calls since its log entry", window.n_calls)
+        format!("  effort {effort}, {} calls since its last log entry", window.n_calls)
     });
     let after = window.prev.map_or_else(String::new, |prev| format!("  after {prev}"));
     let state = match (window.ended, &window.ended_why) {

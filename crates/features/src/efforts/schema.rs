@@ -1,5 +1,5 @@
-//! The tables of tasks, efforts, windows, and of what efforts have to say. A tool call looks one open window up by its
-//! session and actor, and counts in that row.
+//! The tables of tasks, efforts, windows and messages. A tool call looks up one open window by its session and actor, and
+//! counts in that row.
 
 use substrate_core::Migration;
 

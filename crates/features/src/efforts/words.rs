@@ -1,4 +1,4 @@
-//! The words. What agents, people and files say is quoted line by line, so that none of it can pass for a heading of ours.
+//! The words. What agents, people and files say is quoted line by line, so it can't pass for a heading of ours.
 
 use std::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use substrate_core::text::{self, cut, one_line, shell_word};
 use substrate_core::time::Ago;
 use substrate_core::{Settings, Timestamp, Wish};
 
-use super::calls::Why;
 use super::config::capitals;
-use super::make::Beginning;
+use super::heartbeat::CantLog;
 use super::ops::Effort;
-use super::ops_pending::{Message, Pending, What};
+use super::ops::messages::{Message, Pending, PendingKind};
 use super::pending::Text;
+use super::start::Beginning;
 use crate::context::face::Usage;
 
-/// Bytes that one thing may take of what a window begins with; together they leave room for the other features.
+/// The bytes that a payload and an injection may take. Together they leave room for other features.
 const MAX_PAYLOAD: usize = 4_000;
 const MAX_INJECTED: usize = 1_500;
 
-/// A file of which only so much could be told is only named.
+/// A file that could be told in fewer bytes than this is only named.
 const MIN_FILE: usize = 300;
 
-/// How many files and log entries are told.
+/// How many log entries are told.
 const MAX_ENTRIES: usize = 3;
 
 pub(super) fn log_name(effort: &Effort) -> String {
@@ -49,23 +49,23 @@ pub(super) fn day(at: Timestamp) -> String {
     moment(at).split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// An entry of the log file.
+/// An entry in the log file.
 pub(super) fn entry(at: Timestamp, who: &str, phase: &str, text: &str) -> String {
     let phase = if phase.is_empty() { String::new() } else { format!(" · {phase}") };
     format!("## {} · {who}{phase}\n\n{}\n\n", moment(at), text.trim_end())
 }
 
-/// As much of somebody's text as there is room for, and whether that is not all.
+/// As much of a text as fits, quoted, and whether it was cut.
 fn quoted(text: &str, max: usize) -> (String, bool) {
     let kept = cut(text.trim(), max);
     (text::quoted(kept), kept.len() < text.trim().len())
 }
 
-/// What a window is told about the effort that it goes on with.
+/// What a window is told about the effort it goes on with.
 pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> String {
     let Effort { id, skill, mode, phase, task, config, block_at, .. } = effort;
     let mode = if mode.is_empty() { String::new() } else { format!(", mode `{mode}`") };
-    let mut out = format!("You work on effort {id}: skill `{skill}`{mode}");
+    let mut out = format!("You are working on effort {id}: skill `{skill}`{mode}");
     if !phase.is_empty() {
         let _infallible = write!(out, ", phase `{phase}`");
         if config.phases.len() > 1 {
@@ -76,15 +76,15 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
     let files: Vec<String> = artifacts(effort).iter().map(|path| format!("`{path}`")).collect();
     if goes_on && !has_payload(effort) {
         let left = match &effort.payload {
-            // It is told once, and that was to another window.
+            // It was told once, to another window.
             Some(_) => format!(
-                "; what it left was told before (`substrate effort show {id} --dehydrated` shows it)"
+                "; what it left was told to another session (`substrate effort show {id} --dehydrated` shows it)"
             ),
             None => " and left no dehydrated context".to_owned(),
         };
         let _infallible = write!(
             out,
-            "\nAn earlier session worked on it{left}: read {} before you go on.",
+            "\nAn earlier session worked on it{left}. Read {} before you go on.",
             files.join(", ")
         );
     } else {
@@ -97,14 +97,14 @@ pub(super) fn briefing(effort: &Effort, logged: &[Message], goes_on: bool) -> St
     if *block_at > 0 {
         let _infallible = write!(
             out,
-            "\nWrite `substrate effort log \"…\"` at least every {} tool calls.",
+            "\nRun `substrate effort log \"…\"` at least every {} tool calls.",
             (block_at - 1).max(1)
         );
     }
     out
 }
 
-/// The line with which an effort begins because its skill is run.
+/// Tells the model that running the skill began an effort.
 pub(super) fn begun(id: i64, new: &Beginning, block_at: i64, before: Option<&Effort>) -> String {
     let mut out = format!("Effort {id} has begun: skill `{}`", new.skill);
     if !new.phase().is_empty() {
@@ -112,7 +112,7 @@ pub(super) fn begun(id: i64, new: &Beginning, block_at: i64, before: Option<&Eff
     }
     let _infallible = write!(
         out,
-        ", task `{}`. Log what you do, find and decide: `substrate effort log \"…\"`{}; `substrate effort finish` ends it.",
+        ", task `{}`. Log what you do, find and decide with `substrate effort log \"…\"`{}. `substrate effort finish` ends it.",
         one_line(&new.task.relative, 200),
         every(block_at),
     );
@@ -122,11 +122,11 @@ pub(super) fn begun(id: i64, new: &Beginning, block_at: i64, before: Option<&Eff
     out
 }
 
-/// The same skill is run while its effort is open.
+/// The skill is run while one of its efforts is open.
 pub(super) fn is_open(now: Timestamp, effort: &Effort) -> String {
     let Effort { id, skill, .. } = effort;
     format!(
-        "Effort {id} of skill `{skill}`{} is open, last used {}. Ask the user whether to go on with it (`substrate effort resume {id}`) or to start a new one (`substrate effort start {skill}`), and run that command first.",
+        "Effort {id} of skill `{skill}`{} is open, last used {}. Ask the user whether to continue it (`substrate effort resume {id}`) or start a new one (`substrate effort start {skill}`), and run that command first.",
         whereabouts(effort),
         ago(now, effort.used),
     )
@@ -134,30 +134,35 @@ pub(super) fn is_open(now: Timestamp, effort: &Effort) -> String {
 
 pub(super) fn cannot_begin(why: &str) -> String {
     format!(
-        "No effort has begun, because {why}. `substrate effort start SKILL --task FOLDER` begins one by hand."
+        "No effort has begun, because {why}. Begin one by hand with `substrate effort start SKILL --task FOLDER`."
     )
 }
 
-/// Unfinished work, for a session that has none.
+/// Offers unfinished work to a session that has none.
 pub(super) fn offer(now: Timestamp, effort: &Effort, owner: &str) -> String {
     let Effort { id, skill, .. } = effort;
     format!(
-        "Unfinished here: effort {id} of skill `{skill}`{}, which {owner} left {}. If the user wants to go on with it, `substrate effort resume {id}` takes it, and you are told what it left.",
+        "Unfinished here: effort {id} of skill `{skill}`{}, which {owner} left {}. If the user wants to continue it, `substrate effort resume {id}` takes it over and tells you what {owner} left.",
         whereabouts(effort),
         ago(now, effort.used),
     )
 }
 
-/// For the agent whose effort another has taken: subject and text.
+/// Subject and text for the agent whose effort another one has taken over.
 pub(super) fn taken(effort: &Effort, by: &str) -> (String, String) {
     let Effort { id, skill, .. } = effort;
     (
-        format!("Effort {id} is {by}'s now"),
+        format!("Effort {id} is now {by}'s"),
         format!(
-            "{by} went on with effort {id} (skill {skill}, task {}) while you were gone. Don't work on it: `substrate effort list` shows what is open, and `substrate send --to {by}` reaches {by}.",
+            "{by} took over effort {id} (skill {skill}, task {}) while you were gone. Don't work on it. `substrate effort list` shows what is open, and `substrate send --to {by}` reaches {by}.",
             one_line(&effort.task.relative, 200)
         ),
     )
+}
+
+/// Another agent is running and works on the effort.
+pub(super) fn is_busy(owner: &str, effort: i64) -> String {
+    format!("{owner} is running and works on effort {effort}")
 }
 
 /// ` (phase `mend`) in `tasks/door``
@@ -182,22 +187,22 @@ pub(super) fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The session was meant to work on an effort, and does not.
+/// The session was started for an effort that it can't have.
 pub(super) fn not_wanted(why: &str) -> String {
     format!(
-        "This session was started for an effort ($SUBSTRATE_EFFORT), but {why}: `substrate effort list` shows those there are."
+        "This session was started for an effort ($SUBSTRATE_EFFORT), but {why}. `substrate effort list` shows the open ones."
     )
 }
 
-/// Where there are none yet: what begins one, if anything does.
+/// The hint of an empty list.
 pub(super) fn how_to_begin(settings: &Settings) -> &'static str {
     match settings.on("efforts.on") {
-        true => "`substrate effort start SKILL` begins an effort, and its task.",
+        true => "`substrate effort start SKILL` begins an effort and its task.",
         false => "Efforts are switched off (`efforts.on`).",
     }
 }
 
-/// Their paths below the working tree.
+/// The paths of an effort's artifacts below the working tree.
 pub(super) fn artifacts(effort: &Effort) -> Vec<String> {
     let names = std::iter::once(log_name(effort)).chain(effort.config.artifacts.iter().cloned());
     names.map(|name| one_line(&format!("{}/{name}", effort.task.relative), 240)).collect()
@@ -212,31 +217,31 @@ pub(super) fn payload(effort: &Effort, text: &str) -> String {
     let (quote, is_cut) = quoted(text, MAX_PAYLOAD);
     let rest = match is_cut {
         true => {
-            format!("\nThat is not all of it: `substrate effort show {} --dehydrated`.", effort.id)
+            format!("\n(cut: `substrate effort show {} --dehydrated` shows all of it)", effort.id)
         }
         false => String::new(),
     };
     format!(
-        "Dehydrated context of effort {}, left for you by its earlier session (told once):{quote}{rest}",
+        "Dehydrated context of effort {}, which an earlier session left for you (told once):{quote}{rest}",
         effort.id
     )
 }
 
-/// What waits for an effort. Of a file as much as there is room for.
+/// Something that waits for an effort. Of a file, as much as fits.
 pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&Text>, room: usize) -> String {
-    let Pending { id, what, body, who } = pending;
-    match what {
-        What::Inject => {
+    let Pending { id, kind, body, who } = pending;
+    match kind {
+        PendingKind::Inject => {
             let (quote, is_cut) = quoted(body, MAX_INJECTED);
             let rest = if is_cut {
-                format!("\n… `substrate effort show {effort} --messages` shows all of it.")
+                format!("\n(cut: `substrate effort show {effort} --messages` shows all of it)")
             } else {
                 String::new()
             };
             let who = one_line(who, 80);
             format!("For effort {effort}, from {who} (no. {id}):{quote}{rest}")
         }
-        What::Preload => {
+        PendingKind::Preload => {
             let head = format!("File `{}` for effort {effort} (no. {id}):", one_line(body, 240));
             let content = content(body, file, room.saturating_sub(head.len()));
             head + &content
@@ -244,7 +249,7 @@ pub(super) fn pending(effort: i64, pending: &Pending, file: Option<&Text>, room:
     }
 }
 
-/// A file that every window of the effort begins with: whole, if there is room for it.
+/// A file that every window of the effort begins with, whole if it fits.
 pub(super) fn preloaded(path: &str, file: Option<&Text>, room: usize) -> String {
     let head = format!("File `{}`:", one_line(path, 240));
     let content = content(path, file, room.saturating_sub(head.len()));
@@ -253,7 +258,7 @@ pub(super) fn preloaded(path: &str, file: Option<&Text>, room: usize) -> String 
 
 fn content(path: &str, file: Option<&Text>, room: usize) -> String {
     let Some(file) = file else {
-        return " it can't be shown: it is gone, no text, or a link by now.".to_owned();
+        return " can't be shown: it is gone, not text, or a link by now.".to_owned();
     };
     let whole = text::quoted(file.shown.trim());
     if file.is_whole && whole.len() <= room {
@@ -261,23 +266,23 @@ fn content(path: &str, file: Option<&Text>, room: usize) -> String {
     }
     let command = format!("`cat {}`", shell_word(&one_line(path, 240)));
     if room < MIN_FILE {
-        return format!(" there is no room for it here; {command} shows it.");
+        return format!(" no room for it here; {command} shows it.");
     }
-    let end = format!("\nThat is its beginning; {command} shows all of it.");
+    let end = format!("\n(cut: {command} shows all of it)");
     let kept = cut(&whole, room.saturating_sub(end.len()));
-    // Whole lines, where there is more than one.
+    // Keep whole lines, if there is more than one.
     let kept = kept
         .rsplit_once('\n')
         .map_or(kept, |(lines, _)| if lines.is_empty() { kept } else { lines });
     format!("{kept}{end}")
 }
 
-/// Directions that an earlier window was told.
+/// The directions that an earlier window was told.
 pub(super) fn directions(paths: &[String]) -> String {
     let names: Vec<String> =
         paths.iter().take(12).map(|path| format!("`{}`", one_line(path, 240))).collect();
     format!(
-        "Directions of the project that an earlier session was told: {}; read them again before you edit beside them.",
+        "An earlier session was told these directions of the project: {}. Read them before you edit files beside them.",
         names.join(", ")
     )
 }
@@ -287,13 +292,14 @@ pub(super) fn for_subagent(effort: &Effort) -> String {
     let Effort { id, skill, phase, task, block_at, config, .. } = effort;
     let phase = if phase.is_empty() { String::new() } else { format!(", phase `{phase}`") };
     let mut out = format!(
-        "You help with effort {id} (skill `{skill}`{phase}), task `{}`. Note what you do, find and decide with `substrate effort log \"…\"`{}; it goes into `{}`.",
+        "You are helping with effort {id} (skill `{skill}`{phase}), task `{}`. Log what you do, find and decide with `substrate effort log \"…\"`{}; it goes into `{}`.",
         one_line(&task.relative, 200),
         every(*block_at),
         log_name(effort)
     );
     if !config.log.is_empty() {
-        let _infallible = write!(out, "\nIts log is kept like this:{}", text::quoted(&config.log));
+        let _infallible =
+            write!(out, "\nWrite log entries like this:{}", text::quoted(&config.log));
     }
     out
 }
@@ -303,7 +309,7 @@ pub(super) fn for_the_summary(effort: &Effort) -> String {
     let phase =
         if effort.phase.is_empty() { String::new() } else { format!(", phase {}", effort.phase) };
     format!(
-        "Keep in the summary: the agent works on effort {} (skill {}{phase}), and its log is `{}/{}`.",
+        "Keep in the summary: the agent is working on effort {} (skill {}{phase}), and its log is `{}/{}`.",
         effort.id,
         effort.skill,
         one_line(&effort.task.relative, 200),
@@ -324,21 +330,24 @@ pub(super) fn status(now: Timestamp, effort: &Effort, n_calls: i64) -> String {
     )
 }
 
-/// Teammates that wait for work.
+/// Idle teammates.
 pub(super) fn idle(names: &[&str]) -> String {
-    let are = if names.len() == 1 { "has" } else { "have" };
+    let are = if names.len() == 1 { "is" } else { "are" };
     let names: Vec<String> = names.iter().map(|name| one_line(name, 120)).collect();
-    format!("{} {are} nothing to do now; `substrate fleet` shows who does what.", names.join(", "))
+    format!(
+        "{} {are} idle now. `substrate fleet` shows what each agent is doing.",
+        names.join(", ")
+    )
 }
 
-/// A reminder before calls are refused.
+/// Warns before calls are refused.
 pub(super) fn warning(n_calls: i64, block_at: i64, effort: &str) -> Wish {
     let then = match block_at {
         0 => String::new(),
-        block_at => format!("; call {block_at} is refused without one"),
+        block_at => format!("; call {block_at} will be refused without one"),
     };
     let text = format!(
-        "{n_calls} tool calls of {effort} without a log entry{then}: `substrate effort log \"what you found, what comes next\"`."
+        "{n_calls} tool calls of {effort} without a log entry{then}. Run `substrate effort log \"what you found, what comes next\"`."
     );
     Wish::context(text, None)
 }
@@ -347,30 +356,30 @@ pub(super) fn refusal(n_calls: i64, effort: &str) -> Wish {
     Wish::Deny {
         rule: "heartbeat".to_owned(),
         reason: format!("This would be tool call {n_calls} of {effort} without a log entry."),
-        next: "First write down what you found and what comes next: `substrate effort log \"…\"`; then repeat the call.".to_owned(),
+        next: "First log what you found and what comes next with `substrate effort log \"…\"`, then repeat the call.".to_owned(),
     }
 }
 
-/// An actor goes on without a log entry.
-pub(super) fn let_go(who: &str, effort: &str, why: Why) -> String {
+/// Tells the person that an actor goes on without a log entry.
+pub(super) fn let_go(who: &str, effort: &str, why: CantLog) -> String {
     let why = match why {
-        Why::NotPermitted => "its `substrate effort log` was not permitted",
-        Why::InVain => "it tried `substrate effort log` several times, and nothing was logged",
-        Why::NoShell => "it has used no shell",
+        CantLog::NotPermitted => "its `substrate effort log` was not permitted",
+        CantLog::InVain => "it tried `substrate effort log` several times, and nothing was logged",
+        CantLog::NoShell => "it has used no shell",
     };
     format!("{who} goes on with {effort} without a log entry: {why}.")
 }
 
-/// The context fills up. `level` 1: time to dehydrate; 2: the last moment.
+/// The context fills up. Level 1: time to dehydrate. Level 2: the last moment.
 pub(super) fn overflow(level: i64, usage: Usage, effort: &str) -> Wish {
     let Usage { percent_of_window, percent_of_compaction, .. } = usage;
     let how = "`substrate effort dehydrate --body-file - <<'END'` with the goal, decisions, state, open questions, next steps and files, then `END`";
     let text = match level {
         1 => format!(
-            "Your context is at {percent_of_compaction} % of where the client compacts it ({percent_of_window} % of the window). Leave what the next session of {effort} must know: {how}."
+            "Your context is at {percent_of_compaction} % of the point where the client compacts it ({percent_of_window} % of the window). Leave the next session of {effort} what it must know: {how}."
         ),
         _ => format!(
-            "Overflow: your context is at {percent_of_compaction} % of where the client compacts it. Before anything else dehydrate {effort}: {how}."
+            "Overflow: your context is at {percent_of_compaction} % of the point where the client compacts it. Before anything else, dehydrate {effort}: {how}."
         ),
     };
     Wish::context(text, None)

@@ -3,15 +3,15 @@
 
 use substrate_core::{Activity, Cx, DbError, Dialog, Event, FeatureError};
 
-use super::ops::{self, Kept};
+use super::ops::{self, StatusRow};
 use super::paint;
-use super::status::{Before, INTERRUPTED, Next, Status, TURN_FAILED, be, working};
+use super::status::{INTERRUPTED, Status, StatusBefore, StatusChange, TURN_FAILED, be, working};
 use crate::identity::book::MAIN;
 
-/// A client that goes on after all shows it within this time.
+/// A client that goes on shows it within this time.
 const MOMENT_MS: i64 = 5_000;
 
-/// Whether it changes the status of anybody.
+/// Whether it changes any status.
 pub(super) fn is_news(cx: &mut Cx<'_>, event: &Event) -> Result<bool, FeatureError> {
     Ok(cx.settings.on("fleet.on") && !changes(cx, event)?.is_empty())
 }
@@ -29,7 +29,7 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
 }
 
 /// An actor, what it becomes, and its row.
-type Change = (String, Next, Option<Kept>);
+type Change = (String, StatusChange, Option<StatusRow>);
 
 fn changes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Change>, DbError> {
     let (Some(session), Some(now), Some(who)) = (&event.session, event.activity(), &cx.who) else {
@@ -51,13 +51,13 @@ fn changes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Change>, DbError> {
     Ok(out)
 }
 
-/// What the main thread becomes; `None`: it is what its events say. `is_asked`: a person is asked for something already.
+/// What the main thread becomes. `None` if its events say it. `is_asked`: a person is asked for something already.
 pub(super) fn of_main(
-    before: Option<&Before>,
+    before: Option<&StatusBefore>,
     has_stopped: bool,
     is_asked: bool,
     now: Activity,
-) -> Option<Next> {
+) -> Option<StatusChange> {
     let status = before.map_or(Status::Working, |before| before.status);
     let why = before.map_or("", |before| before.why.as_str());
     match now {
@@ -68,12 +68,12 @@ pub(super) fn of_main(
         Activity::Idle { in_background: true } => {
             Some(be(Status::Done, &format!("{INTERRUPTED}, a background command goes on")))
         }
-        // A turn that has ended may wait for its next prompt; that is no dialog.
+        // A turn that has ended may wait for its next prompt. That is not a dialog.
         Activity::Working if status == Status::Attention => {
             let is_dialog = !has_stopped || before.is_some_and(|before| !before.asks.is_empty());
             is_dialog.then(working)
         }
-        // What looked like an interruption a moment ago was none.
+        // What looked like an interruption a moment ago was not one.
         Activity::Working
             if why.starts_with(INTERRUPTED)
                 && before.is_some_and(|before| before.for_ms < MOMENT_MS) =>

@@ -1,44 +1,17 @@
-//! A turn that ended because a limit was reached: the rate of requests or a plan's usage, or the context itself. What a client
-//! says about it is read by its beginning, so that an agent that only writes about limits is not taken for one that has met one.
+//! A turn that ended at a limit: the request rate, a plan's usage, or the context. A client's message is recognised by
+//! its beginning, so that an agent that merely writes about limits is not taken for one that has reached one.
 
+pub(super) use substrate_core::dialect::Limit;
 use substrate_core::{Detail, Event, EventKind, Timestamp};
 
+/// A limit that was reached, and when it ends if the client says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
-    /// Requests are refused for a while.
-    Rate,
-    /// The conversation does not fit any more.
-    Context,
-}
-
-impl Limit {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Context => "context",
-        }
-    }
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        [Self::Rate, Self::Context].into_iter().find(|limit| limit.name() == name)
-    }
-
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Rate => "rate limit",
-            Self::Context => "context full",
-        }
-    }
-}
-
-/// A limit that was reached, and when it ends where that is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct LimitHit {
     pub(super) limit: Limit,
     pub(super) until: Option<Timestamp>,
 }
 
-impl Hit {
+impl LimitHit {
     /// `rate limit, ends in 2h (16:00 UTC)`.
     pub(super) fn words(self, now: Timestamp) -> String {
         let words = self.limit.words();
@@ -53,35 +26,11 @@ impl Hit {
     }
 }
 
-/// The kinds of failures that clients name, and what they are.
-const KINDS: [(&str, Limit); 5] = [
-    ("rate_limit", Limit::Rate),
-    ("rate_limit_error", Limit::Rate),
-    ("usage_limit", Limit::Rate),
-    ("prompt_too_long", Limit::Context),
-    ("context_window_exceeded", Limit::Context),
-];
-
-/// How a client's own words begin, in lower case; `API Error: ` may stand before them.
-const BEGINNINGS: [(&str, Limit); 11] = [
-    ("you've hit your", Limit::Rate),
-    ("you’ve hit your", Limit::Rate),
-    ("you're out of usage", Limit::Rate),
-    ("claude ai usage limit reached", Limit::Rate),
-    ("usage limit reached", Limit::Rate),
-    ("rate limit", Limit::Rate),
-    ("429", Limit::Rate),
-    ("prompt is too long", Limit::Context),
-    ("context limit reached", Limit::Context),
-    ("conversation too long", Limit::Context),
-    ("the model has reached its context window limit", Limit::Context),
-];
-
 /// A client's own words are short; an answer is long.
 const MAX_WORDS: usize = 400;
 
 /// The limit that ended a turn, if one did. `offset_s` is how far the local clock is ahead of UTC.
-pub(super) fn of(event: &Event, offset_s: i32) -> Option<Hit> {
+pub(super) fn of(event: &Event, offset_s: i32) -> Option<LimitHit> {
     let (error, message) = match (event.kind, &event.detail) {
         (EventKind::StopFailure, Detail::StopFailure { error, last_message }) => {
             (error.as_str(), last_message.as_deref().unwrap_or_default())
@@ -93,15 +42,15 @@ pub(super) fn of(event: &Event, offset_s: i32) -> Option<Hit> {
     };
     let words = message.trim_start().to_lowercase();
     let words = words.strip_prefix("api error:").map_or(words.as_str(), str::trim_start);
-    let by_kind = KINDS.iter().find(|(kind, _)| *kind == error);
-    let by_words = BEGINNINGS.iter().find(|(begins, _)| words.starts_with(begins));
+    let by_kind = event.dialect.limit_kinds.iter().find(|(kind, _)| *kind == error);
+    let by_words = event.dialect.limit_words.iter().find(|(begins, _)| words.starts_with(begins));
     // A kind that says nothing about a limit (`max_output_tokens`) may still come with words that do.
     let (_, limit) = by_words.or(by_kind)?;
     let until = match limit {
         Limit::Rate => until(words, event.at, offset_s),
         Limit::Context => None,
     };
-    Some(Hit { limit: *limit, until })
+    Some(LimitHit { limit: *limit, until })
 }
 
 const MINUTE_MS: i64 = 60_000;
@@ -186,7 +135,7 @@ fn of_day(word: &str) -> Option<(i8, i8)> {
     let half = am.or_else(|| word.strip_suffix("pm").map(|rest| (rest, 12)));
     let (digits, half) = half.map_or((word, None), |(rest, half)| (rest, Some(half)));
     let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
-    // A bare number is no time of day.
+    // A bare number is not a time of day.
     if half.is_none() && !digits.contains(':') {
         return None;
     }
@@ -209,28 +158,32 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
     const HOUR: i32 = 3_600;
 
-    fn failed(error: &str, message: &str, offset_s: i32) -> Option<Hit> {
+    fn failed(error: &str, message: &str, offset_s: i32) -> Option<LimitHit> {
         let last_message = (!message.is_empty()).then(|| message.to_owned());
         let detail = Detail::StopFailure { error: error.to_owned(), last_message };
-        of(&Event { detail, ..Event::bare("test", EventKind::StopFailure, NOW) }, offset_s)
+        of(&Event { detail, ..event(EventKind::StopFailure) }, offset_s)
     }
 
-    fn stopped(message: &str) -> Option<Hit> {
+    fn event(kind: EventKind) -> Event {
+        Event { dialect: substrate_clients::DEFAULT.dialect, ..Event::bare("test", kind, NOW) }
+    }
+
+    fn stopped(message: &str) -> Option<LimitHit> {
         let detail = Detail::Stop {
             again: false,
             last_message: Some(message.to_owned()),
             n_background_tasks: 0,
             transcript: None,
         };
-        of(&Event { detail, ..Event::bare("test", EventKind::Stop, NOW) }, 0)
+        of(&Event { detail, ..event(EventKind::Stop) }, 0)
     }
 
-    fn rate(minutes: i64) -> Option<Hit> {
-        Some(Hit { limit: Limit::Rate, until: Some(NOW.plus_ms(minutes * MINUTE_MS)) })
+    fn rate(minutes: i64) -> Option<LimitHit> {
+        Some(LimitHit { limit: Limit::Rate, until: Some(NOW.plus_ms(minutes * MINUTE_MS)) })
     }
 
     #[rstest]
-    #[case::kind("rate_limit", "", 0, Some(Hit { limit: Limit::Rate, until: None }))]
+    #[case::kind("rate_limit", "", 0, Some(LimitHit { limit: Limit::Rate, until: None }))]
     #[case::in_the_afternoon("rate_limit", "You've hit your session limit · resets 4pm (UTC)", 0, rate(8 * 60))]
     #[case::local("rate_limit", "You've hit your session limit · resets 4pm (Europe/Berlin)", HOUR, rate(7 * 60))]
     #[case::west("rate_limit", "You've hit your limit · resets 4:30am (America/Los_Angeles)", -8 * HOUR, rate(4 * 60 + 30))]
@@ -251,11 +204,11 @@ mod tests {
     )]
     #[case::seconds("rate_limit_error", "429 Too many requests; retry after 60", 0, rate(1))]
     #[case::hours("rate_limit", "Usage limit reached, resets in 2h", 0, rate(120))]
-    #[case::odd_time("rate_limit", "You've hit your limit · resets soon", 0, Some(Hit { limit: Limit::Rate, until: None }))]
-    #[case::no_time("rate_limit", "You've hit your limit · resets 25:99", 0, Some(Hit { limit: Limit::Rate, until: None }))]
-    #[case::huge("rate_limit", "usage limit reached|99999999999999999999", 0, Some(Hit { limit: Limit::Rate, until: None }))]
-    #[case::context("invalid_request", "Prompt is too long", 0, Some(Hit { limit: Limit::Context, until: None }))]
-    #[case::window("max_output_tokens", "API Error: The model has reached its context window limit.", 0, Some(Hit { limit: Limit::Context, until: None }))]
+    #[case::odd_time("rate_limit", "You've hit your limit · resets soon", 0, Some(LimitHit { limit: Limit::Rate, until: None }))]
+    #[case::no_time("rate_limit", "You've hit your limit · resets 25:99", 0, Some(LimitHit { limit: Limit::Rate, until: None }))]
+    #[case::huge("rate_limit", "usage limit reached|99999999999999999999", 0, Some(LimitHit { limit: Limit::Rate, until: None }))]
+    #[case::context("invalid_request", "Prompt is too long", 0, Some(LimitHit { limit: Limit::Context, until: None }))]
+    #[case::window("max_output_tokens", "API Error: The model has reached its context window limit.", 0, Some(LimitHit { limit: Limit::Context, until: None }))]
     #[case::output(
         "max_output_tokens",
         "API Error: Claude's response exceeded the 32000 output token maximum.",
@@ -268,7 +221,7 @@ mod tests {
         #[case] error: &str,
         #[case] message: &str,
         #[case] offset_s: i32,
-        #[case] expected: Option<Hit>,
+        #[case] expected: Option<LimitHit>,
     ) {
         assert_eq!(failed(error, message, offset_s), expected);
     }
@@ -289,6 +242,6 @@ mod tests {
     #[case(None, "rate limit")]
     fn people_read(#[case] minutes: Option<i64>, #[case] expected: &str) {
         let until = minutes.map(|minutes| NOW.plus_ms(minutes * MINUTE_MS));
-        assert_eq!(Hit { limit: Limit::Rate, until }.words(NOW), expected);
+        assert_eq!(LimitHit { limit: Limit::Rate, until }.words(NOW), expected);
     }
 }

@@ -1,20 +1,32 @@
-//! What every agent is doing right now, as far as its events tell: working, done, waiting for a person, or in trouble.
+//! What every agent is doing right now: working, done, waiting for a person, or in trouble.
 //!
-//! The status of an actor is written only when it changes. Whether somebody is still there is not written at all, but
-//! looked up when somebody asks: a client that died is never shown as working.
+//! Events change the status of an actor (`status`, a pure table). `substrate fleet` shows it, those who need a person
+//! first. `substrate tmux on` colours panes and tabs by it.
+//!
+//! ```text
+//! Needs you
+//!   attention  CalmOtter    1m  repo              asks for permission: Bash rm x
+//! At work
+//!   working    NobleLion    1m  repo              Bash
+//! ```
+//!
+//! Invariants:
+//!
+//! * A status is written only when it changes. An event of a working agent costs one look-up and no write.
+//! * Liveness is looked up when asked for, so a client that died is never shown as working.
+//! * A pane gets its own colours back when its agent leaves it.
+//!
+//! Layout: `record` handles events, `activity` what a client shows beside them, `limits` reads rate and context limits,
+//! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
-mod explain;
 mod limits;
 mod ops;
 mod paint;
 mod record;
 mod render;
-mod schema;
 mod status;
-mod tick;
 mod verbs;
-mod verbs_tmux;
 mod view;
 
 #[cfg(test)]
@@ -30,8 +42,8 @@ pub fn tmux_servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "fleet",
-    about: "Shows who works, who is done and who needs you; in tmux by colours.",
-    migrations: schema::MIGRATIONS,
+    about: "Shows who works, who is done and who needs you, in tmux by colours.",
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "fleet.on",
@@ -49,33 +61,34 @@ pub(crate) const FEATURE: Feature = Feature {
             project: ProjectMay::Nothing,
             profiles: &[("engine", "true")],
         },
-        Key {
-            name: "fleet.pane_colours",
-            kind: Kind::Texts,
-            default: "[\"error:#3a1418\", \"attention:#3a3010\", \"checked:#262626\", \"done:#12301c\"]",
-            about: "The background of a tmux pane by status (`error`, `attention`, `working`, `checked`, `done`): a colour as tmux names it, or `#rrggbb`. A status that is not listed has none.",
-            project: ProjectMay::Nothing,
-            profiles: &[],
-        },
-        Key {
-            name: "fleet.tab_colours",
-            kind: Kind::Texts,
-            default: "[\"error:colour124\", \"attention:colour136\", \"working:colour24\", \"checked:colour240\", \"done:colour28\"]",
-            about: "The same for the tab of its window in tmux's status line.",
-            project: ProjectMay::Nothing,
-            profiles: &[],
-        },
+        colour(
+            "fleet.error_colour",
+            "\"#3a1418\"",
+            "The colour of `error` in tmux, for the pane and the tab of its window.",
+        ),
+        colour("fleet.attention_colour", "\"#3a3010\"", "The colour of `attention`."),
+        colour(
+            "fleet.working_colour",
+            "\"#10263a\"",
+            "The colour of `working`. Only the tab shows it.",
+        ),
+        colour("fleet.checked_colour", "\"#262626\"", "The colour of `checked`."),
+        colour("fleet.done_colour", "\"#12301c\"", "The colour of `done`."),
     ],
     record: Some(record::record),
     is_news: Some(activity::is_news),
-    explain: Some(explain::explain),
-    tick: Some(tick::tick),
+    explain: Some(record::explain),
+    tick: Some(paint::tick),
     verbs: &[
-        Verb::of::<verbs::List>(),
-        Verb::of::<verbs::Check>(),
-        Verb::of::<verbs_tmux::On>(),
-        Verb::of::<verbs_tmux::Off>(),
-        Verb::of::<verbs_tmux::Status>(),
+        Verb::of::<verbs::fleet::List>(),
+        Verb::of::<verbs::fleet::Check>(),
+        Verb::of::<verbs::tmux::On>(),
+        Verb::of::<verbs::tmux::Off>(),
+        Verb::of::<verbs::tmux::Status>(),
     ],
     ..Feature::NOTHING
 };
+
+const fn colour(name: &'static str, default: &'static str, about: &'static str) -> Key {
+    Key { name, kind: Kind::Colour, default, about, project: ProjectMay::Nothing, profiles: &[] }
+}

@@ -1,13 +1,42 @@
-//! The SQL of the fleet.
+//! The tables and the SQL of the fleet. An event looks up one row by its primary key.
 
-use substrate_core::{Db, DbError, Pane, Row, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Migration, Pane, Row, Timestamp};
 
-use super::limits::{Hit, Limit};
-use super::status::{Before, Next, Status};
+use super::limits::{Limit, LimitHit};
+use super::status::{Status, StatusBefore, StatusChange};
+
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        about: "the status of every actor, and the tmux servers that show it",
+        sql: "create table fleet_status (
+            session text not null,
+            actor text not null,
+            status text not null,
+            why text not null,
+            asks text not null,
+            task text not null,
+            since_ms bigint not null,
+            checked_ms bigint,
+            socket text,
+            pane text,
+            primary key (session, actor)
+          );
+          create index fleet_status_pane on fleet_status (pane, socket) where pane is not null;
+          create table fleet_tmux (
+            socket text primary key,
+            on_ms bigint not null
+          );",
+    },
+    Migration {
+        about: "the limit that ended a turn, and when it ends itself",
+        sql: "alter table fleet_status add column limit_kind text not null default '';
+              alter table fleet_status add column until_ms bigint;",
+    },
+];
 
 /// One actor's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct StatusRow {
     pub(super) session: String,
     pub(super) actor: String,
     /// As its events left it: never `Checked`.
@@ -20,18 +49,18 @@ pub(super) struct Kept {
     pub(super) checked: Option<Timestamp>,
     pub(super) pane: Option<Pane>,
     /// The limit that ended its turn.
-    pub(super) limit: Option<Hit>,
+    pub(super) limit: Option<LimitHit>,
 }
 
-impl Kept {
-    /// What is shown: whatever needs nothing more once a person has looked is `checked` then.
+impl StatusRow {
+    /// What is shown. `done` and `attention` become `checked` once a person has looked.
     pub(super) fn shown(&self) -> Status {
         let is_checkable = matches!(self.status, Status::Done | Status::Attention);
         if self.checked.is_some() && is_checkable { Status::Checked } else { self.status }
     }
 
-    pub(super) fn before(&self, now: Timestamp) -> Before {
-        Before {
+    pub(super) fn before(&self, now: Timestamp) -> StatusBefore {
+        StatusBefore {
             status: self.status,
             is_checked: self.checked.is_some(),
             asks: self.asks.clone(),
@@ -40,8 +69,8 @@ impl Kept {
         }
     }
 
-    /// Whether there is nothing to write. Somebody who works is not new to anybody, however it goes on.
-    pub(super) fn is(&self, next: &Next) -> bool {
+    /// Whether there is nothing to write. An actor that goes on working is not news.
+    pub(super) fn is(&self, next: &StatusChange) -> bool {
         self.status == next.status
             && self.asks == next.asks
             && self.why == next.why
@@ -78,21 +107,32 @@ pub(super) const IN_ATTENTION: &str = concat!(
 const ASKING: &str =
     "select 1 from fleet_status where session = $1 and status = 'attention' and asks <> '' limit 1";
 
-pub(super) fn one(db: &mut dyn Db, session: &str, actor: &str) -> Result<Option<Kept>, DbError> {
-    db.first(ONE, &[session.into(), actor.into()], kept)
+const STATUS: Memorable = Memorable { name: "fleet status", tables: &["fleet_status"] };
+
+pub(super) fn one(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Option<StatusRow>, DbError> {
+    let read = |db: &mut (dyn Db + '_)| db.first(ONE, &[session.into(), actor.into()], kept);
+    Ok((*db.remembered(STATUS, [session, actor], read)?).clone())
 }
 
-/// Everybody whose client runs in that pane, or did.
-pub(super) fn in_pane(db: &mut dyn Db, pane: &Pane) -> Result<Vec<Kept>, DbError> {
+/// All actors whose client runs in a pane, or did.
+pub(super) fn in_pane(db: &mut dyn Db, pane: &Pane) -> Result<Vec<StatusRow>, DbError> {
     db.rows(IN_PANE, &[pane.id.as_str().into(), pane.socket.as_str().into()], kept)
 }
 
 /// Those whose status has not changed since then, the oldest first.
-pub(super) fn oldest(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<Vec<Kept>, DbError> {
+pub(super) fn oldest(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<Vec<StatusRow>, DbError> {
     db.rows(OLDEST, &[before.0.into(), limit.into()], kept)
 }
 
-pub(super) fn with_panes(db: &mut dyn Db, limit: i64) -> Result<Vec<Kept>, DbError> {
+pub(super) fn with_panes(db: &mut dyn Db, limit: i64) -> Result<Vec<StatusRow>, DbError> {
     db.rows(PANES, &[limit.into()], kept)
 }
 
@@ -101,16 +141,16 @@ pub(super) fn is_asking(db: &mut dyn Db, session: &str) -> Result<bool, DbError>
     Ok(db.first(ASKING, &[session.into()], |row| row.int(0))?.is_some())
 }
 
-/// Everybody of that session who waits for a person.
-pub(super) fn in_attention(db: &mut dyn Db, session: &str) -> Result<Vec<Kept>, DbError> {
+/// All actors of a session that wait for a person.
+pub(super) fn in_attention(db: &mut dyn Db, session: &str) -> Result<Vec<StatusRow>, DbError> {
     db.rows(IN_ATTENTION, &[session.into()], kept)
 }
 
-/// Where a pane is not known, what was known of it stays.
+/// An unknown pane keeps the old one.
 pub(super) fn put(
     db: &mut dyn Db,
     (session, actor): (&str, &str),
-    next: &Next,
+    next: &StatusChange,
     pane: Option<&Pane>,
     now: Timestamp,
 ) -> Result<(), DbError> {
@@ -186,7 +226,7 @@ pub(super) fn forget_subagents(db: &mut dyn Db, session: &str) -> Result<(), DbE
     Ok(())
 }
 
-/// Nobody of that session is in its pane any more.
+/// No actor of this session is in its pane any more.
 pub(super) fn leave_pane(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
     db.execute(
         "update fleet_status set pane = null, socket = null where session = $1 and pane is not null",
@@ -219,13 +259,13 @@ pub(super) fn servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
     db.rows("select socket from fleet_tmux order by socket limit 100", &[], |row| row.text(0))
 }
 
-fn kept(row: &dyn Row) -> Result<Kept, DbError> {
+fn kept(row: &dyn Row) -> Result<StatusRow, DbError> {
     let status = row.text(2)?;
     let pane = row.opt_text(8)?.zip(row.opt_text(9)?).map(|(socket, id)| Pane { socket, id });
-    Ok(Kept {
+    Ok(StatusRow {
         limit: Limit::named(&row.text(10)?)
             .zip(Some(row.opt_int(11)?))
-            .map(|(limit, until)| Hit { limit, until: until.map(Timestamp) }),
+            .map(|(limit, until)| LimitHit { limit, until: until.map(Timestamp) }),
         session: row.text(0)?,
         actor: row.text(1)?,
         status: Status::named(&status)

@@ -1,12 +1,12 @@
-//! The colours of a pane: after the strongest status of those whose client runs in it.
+//! The colours of a pane, by the strongest status in it.
 
-use substrate_core::{Cx, DbError, Effect, Look, Pane, Settings};
+use substrate_core::{Cx, DbError, Effect, FeatureError, Look, Pane, Settings};
 
-use super::ops::{self, Kept};
+use super::ops::{self, StatusRow};
 use super::status::Status;
 use crate::identity::book;
 
-/// Colours a pane as it should be now, or gives it back, if its server shows colours at all.
+/// Paints a pane, or restores it, if its server shows colours at all.
 pub(super) fn pane(cx: &mut Cx<'_>, pane: &Pane) -> Result<(), DbError> {
     if ops::is_on(cx.db, &pane.socket)? {
         let status = status_in(cx, pane)?;
@@ -16,65 +16,55 @@ pub(super) fn pane(cx: &mut Cx<'_>, pane: &Pane) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The strongest status in a pane; nothing when nobody is there any more.
+/// The strongest status in a pane, if an actor is still there.
 pub(super) fn status_in(cx: &mut Cx<'_>, pane: &Pane) -> Result<Option<Status>, DbError> {
     let mut strongest = None;
     for kept in ops::in_pane(cx.db, pane)? {
-        if is_there(cx, &kept)? {
+        if !is_over(cx, &kept)? {
             strongest = strongest.max(Some(kept.shown()));
         }
     }
     Ok(strongest)
 }
 
-fn is_there(cx: &mut Cx<'_>, kept: &Kept) -> Result<bool, DbError> {
-    let pulse = book::pulse(cx.db, cx.world, &kept.session, &kept.actor)?;
-    Ok(pulse.is_some_and(|pulse| !pulse.is_over))
-}
-
+/// A pane in which work goes on keeps its own background; the tab alone shows it.
 pub(super) fn look(settings: &Settings, status: Status) -> Look {
-    Look {
-        status: status.name().to_owned(),
-        rank: status.rank(),
-        pane: colour(settings.texts("fleet.pane_colours"), status),
-        tab: colour(settings.texts("fleet.tab_colours"), status),
-    }
+    let tab = settings.text(&format!("fleet.{}_colour", status.name())).to_owned();
+    let pane = if status == Status::Working { String::new() } else { tab.clone() };
+    Look { status: status.name().to_owned(), rank: status.rank(), pane, tab }
 }
 
-/// The colour that a list names for a status. What is no colour counts as none: tmux would read more into it.
-fn colour(list: &[String], status: Status) -> String {
-    let of = list
-        .iter()
-        .rev()
-        .find_map(|entry| entry.trim().strip_prefix(status.name())?.strip_prefix(':'));
-    let colour = of.unwrap_or_default().trim();
-    if is_colour(colour) { colour.to_owned() } else { String::new() }
+const DAY_MS: i64 = 86_400_000;
+
+/// Rows per step, so that no hook waits.
+const STEP: i64 = 500;
+
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let servers = ops::servers(cx.db)?;
+    let mut panes: Vec<Pane> = Vec::new();
+    for kept in ops::with_panes(cx.db, STEP)? {
+        let Some(pane) = kept.pane.clone() else { continue };
+        // Another agent may work there now. Then the pane is painted, otherwise it gets its own colours back.
+        if is_over(cx, &kept)? {
+            ops::leave_pane(cx.db, &kept.session)?;
+        }
+        if servers.contains(&pane.socket) && !panes.contains(&pane) {
+            panes.push(pane);
+        }
+    }
+    for pane in panes {
+        let look = status_in(cx, &pane)?.map(|status| look(cx.settings, status));
+        cx.effects.push(Effect::Paint { pane, look });
+    }
+    for kept in ops::oldest(cx.db, cx.now.plus_ms(-DAY_MS), STEP)? {
+        if is_over(cx, &kept)? {
+            ops::forget(cx.db, &kept.session, &kept.actor)?;
+        }
+    }
+    Ok(false)
 }
 
-/// `red`, `colour52`, `#3a1418`.
-fn is_colour(text: &str) -> bool {
-    match text.strip_prefix('#') {
-        Some(hex) => hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case::named(&["error:red"], "red")]
-    #[case::numbered(&["done:green", "error: colour52 "], "colour52")]
-    #[case::hex(&["error:#3a1418"], "#3a1418")]
-    #[case::the_last_counts(&["error:red", "error:blue"], "blue")]
-    #[case::not_listed(&["done:green"], "")]
-    #[case::a_command(&["error:#(touch /tmp/x)"], "")]
-    #[case::another_option(&["error:red,fg=blue"], "")]
-    #[case::a_format(&["error:#{pane_id}"], "")]
-    fn a_colour_is_a_colour_and_nothing_else(#[case] list: &[&str], #[case] expected: &str) {
-        let list: Vec<String> = list.iter().map(|entry| (*entry).to_owned()).collect();
-        assert_eq!(colour(&list, Status::Error), expected);
-    }
+fn is_over(cx: &mut Cx<'_>, kept: &StatusRow) -> Result<bool, DbError> {
+    let pulse = book::pulse(cx.db, cx.world, &kept.session, &kept.actor)?;
+    Ok(pulse.is_none_or(|pulse| pulse.is_over))
 }

@@ -2,11 +2,12 @@
 //!
 //! This runs at every event of every agent: one look-up by the primary key, and no write while an agent simply works.
 
+use serde_json::{Value, json};
 use substrate_core::redact::redacted;
 use substrate_core::text::one_line;
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome};
 
-use super::status::{self, IDLE_PROMPT, Next, Status};
+use super::status::{self, IDLE_PROMPT, Status, StatusChange};
 use super::{activity, limits, ops, paint};
 use crate::identity::book::MAIN;
 
@@ -18,7 +19,7 @@ pub(super) fn record(
     if !cx.settings.on("fleet.on") {
         return Ok(());
     }
-    // Nobody: the client's own helper, or an event without a session.
+    // The client's own helper and events without a session have no status.
     let (Some(session), Some(_)) = (&event.session, &cx.who) else { return Ok(()) };
     let session = session.as_str();
     if let (EventKind::TaskCompleted, Detail::Task { subject, .. }) = (event.kind, &event.detail) {
@@ -44,7 +45,7 @@ pub(super) fn record(
     if !moved && kept.as_ref().is_some_and(|kept| kept.is(&next)) {
         return Ok(());
     }
-    // The client does not say whose dialog it means; a request that is open says it better.
+    // The client does not say whose dialog it means. An open request says it better.
     if event.kind == EventKind::Notification && ops::is_asking(cx.db, session)? {
         return Ok(());
     }
@@ -69,7 +70,7 @@ fn client_left(cx: &mut Cx<'_>, event: &Event, session: &str) -> Result<(), DbEr
     paint::pane(cx, pane)
 }
 
-/// An agent that has finished does not need anybody because time passes, unless settings say so. A second terminal says
+/// Passing time alone does not make a finished agent need a person, unless settings say so. A second terminal says
 /// nothing about the turn in the first.
 fn is_nothing_new(cx: &Cx<'_>, event: &Event) -> bool {
     match &event.detail {
@@ -81,8 +82,8 @@ fn is_nothing_new(cx: &Cx<'_>, event: &Event) -> bool {
     }
 }
 
-/// A subagent that is done is gone; so is everybody with its session.
-fn ended(cx: &mut Cx<'_>, event: &Event, next: &Next, actor: &str) -> Result<(), DbError> {
+/// A subagent that is done is gone, and a session takes all its actors with it.
+fn ended(cx: &mut Cx<'_>, event: &Event, next: &StatusChange, actor: &str) -> Result<(), DbError> {
     let Some(session) = &event.session else { return Ok(()) };
     let is_done = next.status == Status::Done;
     match event.kind {
@@ -95,4 +96,13 @@ fn ended(cx: &mut Cx<'_>, event: &Event, next: &Next, actor: &str) -> Result<(),
         }
         _ => Ok(()),
     }
+}
+
+/// What the event made of its actor, for `hook --explain`.
+pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureError> {
+    let Some(session) = event.session.as_ref().filter(|_| cx.settings.on("fleet.on")) else {
+        return Ok(json!({"agentStatus": null}));
+    };
+    let kept = ops::one(cx.db, session.as_str(), event.actor.key())?;
+    Ok(json!({"agentStatus": kept.map(|kept| kept.shown().name())}))
 }

@@ -8,14 +8,14 @@ use substrate_core::text::one_line;
 use substrate_core::time::Ago;
 
 use super::status::Status;
-use super::view::{Line, View};
+use super::view::{FleetRow, View};
 
 /// The longest words of one line.
 const MAX_WORDS: usize = 72;
 
 pub(super) fn text(view: &View, now: Timestamp) -> String {
     let wide = view.lines.iter().map(|line| line.address().chars().count()).max().unwrap_or(0);
-    let part = |title: &str, wanted: &dyn Fn(&Line) -> bool| {
+    let part = |title: &str, wanted: &dyn Fn(&FleetRow) -> bool| {
         let lines: String = view
             .lines
             .iter()
@@ -31,12 +31,13 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
             format!("  {:<9}  {n} unread message{s} for you: `substrate inbox`\n", "mail")
         }
     };
-    let mut yours = part("Needs you", &Line::needs_you);
+    let mut yours = part("Needs you", &FleetRow::needs_you);
     if yours.is_empty() && !mail.is_empty() {
         yours = "Needs you\n".to_owned();
     }
-    let is =
-        |statuses: &'static [Option<Status>]| move |line: &Line| statuses.contains(&line.status);
+    let is = |statuses: &'static [Option<Status>]| {
+        move |line: &FleetRow| statuses.contains(&line.status)
+    };
     let parts = [
         format!("{yours}{mail}"),
         part("At work", &is(&[Some(Status::Working)])),
@@ -45,7 +46,7 @@ pub(super) fn text(view: &View, now: Timestamp) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        return "Nobody is there. An agent shows here from its first event on.\n".to_owned();
+        return "No agents yet. An agent appears here with its first event.\n".to_owned();
     }
     parts.join("\n")
 }
@@ -67,7 +68,7 @@ pub(super) fn fitted(text: &str, rows: usize, columns: usize) -> String {
     out
 }
 
-/// The beginning of a line that fits. Letters of the East, and pictures, take two columns.
+/// The longest prefix of a line that fits. East Asian letters and emoji take two columns.
 fn narrowed(line: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, c) in line.char_indices() {
@@ -79,7 +80,7 @@ fn narrowed(line: &str, columns: usize) -> &str {
     line
 }
 
-fn one(line: &Line, wide: usize, now: Timestamp) -> String {
+fn one(line: &FleetRow, wide: usize, now: Timestamp) -> String {
     let project = line.seat.project.rsplit('/').next().unwrap_or_default();
     let since = Ago(now.since(line.since)).to_string();
     let mut out = format!(
@@ -94,7 +95,7 @@ fn one(line: &Line, wide: usize, now: Timestamp) -> String {
     format!("{}\n", out.trim_end())
 }
 
-fn words(line: &Line, now: Timestamp) -> Vec<String> {
+fn words(line: &FleetRow, now: Timestamp) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(limit) = line.limit {
         out.push(limit.words(now));
@@ -114,16 +115,16 @@ fn words(line: &Line, now: Timestamp) -> Vec<String> {
         out.push(format!("(silent {})", Ago(silent)));
     }
     if line.seat.is_waiting {
-        // A held turn waits by itself; otherwise a waiter beside the session starts the next one.
+        // A held turn waits by itself. Otherwise a waiter beside the session starts the next turn.
         let words = if line.seat.has_stopped { "(mail wakes it)" } else { "(polling for mail)" };
         out.push(words.to_owned());
     }
     if let Some(resume) = &line.resume {
         out.push(format!("`{resume}`"));
     }
-    let counted = [(line.n_unread, "unread"), (line.n_held, "held")];
-    let counted: Vec<String> =
-        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let n_unread = (line.n_unread > 0).then(|| format!("{} unread", line.n_unread));
+    let n_held = (line.n_held > 0).then(|| format!("{} held", line.n_held));
+    let counted: Vec<String> = n_unread.into_iter().chain(n_held).collect();
     if !counted.is_empty() {
         out.push(format!("[{}]", counted.join(", ")));
     }
@@ -137,7 +138,7 @@ pub(super) fn json(view: &View) -> Value {
     })
 }
 
-pub(super) fn one_json(line: &Line) -> Value {
+pub(super) fn one_json(line: &FleetRow) -> Value {
     json!({
         "address": line.address(),
         "agent": line.seat.name,

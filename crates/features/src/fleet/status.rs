@@ -5,9 +5,9 @@ use substrate_core::text::one_line;
 use substrate_core::verdict::Verdict;
 use substrate_core::{Detail, Event, EventKind, StartSource, ToolCall};
 
-use super::limits::Hit;
+use super::limits::LimitHit;
 
-/// How somebody is. The later, the more it matters: of several the last one is shown.
+/// The status of an actor, from least to most important. Of several, the most important is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Status {
     Done,
@@ -37,7 +37,7 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Where it stands among the others, from 1.
+    /// Its rank among the others, from 1.
     pub(super) const fn rank(self) -> u8 {
         self as u8 + 1
     }
@@ -45,7 +45,7 @@ impl Status {
 
 /// What is known of an actor before an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct StatusBefore {
     /// As its events left it: never `Checked`.
     pub(super) status: Status,
     pub(super) is_checked: bool,
@@ -59,25 +59,25 @@ pub(super) struct Before {
 
 /// What it is from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct StatusChange {
     pub(super) status: Status,
     /// In a few words; empty while it works.
     pub(super) why: String,
     pub(super) asks: String,
     /// The limit that ended its turn.
-    pub(super) limit: Option<Hit>,
+    pub(super) limit: Option<LimitHit>,
 }
 
-/// The hooks of calls that run side by side come within so long of each other.
+/// Hooks of parallel calls arrive within this time of each other.
 const SIDE_BY_SIDE_MS: i64 = 1_000;
 
-/// How the reason of a turn that failed begins. Anything else that went wrong is a single call.
+/// The reason of a failed turn begins with this. Any other error is a single failed call.
 pub(super) const TURN_FAILED: &str = "the turn failed";
 
-/// How the reason begins where a person has stopped a turn.
+/// The reason of a turn that a person stopped begins with this.
 pub(super) const INTERRUPTED: &str = "interrupted by a person";
 
-/// Why somebody is done who has not done anything yet, by how the session began.
+/// Why an actor that has done nothing yet is done, by how its session began.
 pub(super) const READY: [&str; 3] =
     ["ready for a first prompt", "resumed, ready for a prompt", "cleared, ready for a prompt"];
 
@@ -111,14 +111,18 @@ pub(super) const fn matters(kind: EventKind) -> bool {
     )
 }
 
-/// What the event makes of its actor; `None`: it says nothing about it.
-pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) -> Option<Next> {
+/// What the event makes of its actor. `None` if it says nothing about it.
+pub(super) fn next(
+    before: Option<&StatusBefore>,
+    event: &Event,
+    verdict: &Verdict,
+) -> Option<StatusChange> {
     use EventKind as K;
     match (event.kind, &event.detail) {
-        // A prompt that was refused never reached anybody.
+        // A refused prompt never reached the agent.
         (K::UserPromptSubmit, _) if verdict.block.is_some() => None,
         (K::UserPromptSubmit | K::SubagentStart | K::ElicitationResult, _) => Some(working()),
-        // The client refused a call by itself. Where a person watches, that one may want to know.
+        // The client itself refused a call. A person who watches may want to know.
         (K::PermissionDenied, Detail::ToolFailed { call, error, .. })
             if event.attended != Some(false) =>
         {
@@ -132,7 +136,7 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
             _ => Some(working()),
         },
         (K::PostToolUseFailure, Detail::ToolFailed { call, error, interrupted, .. }) => {
-            // Whoever interrupts a call knows why it ended: nothing is wrong, and nothing is asked.
+            // A person who interrupts a call knows why it ended: nothing is wrong or asked.
             if *interrupted {
                 return Some(be(Status::Done, INTERRUPTED));
             }
@@ -144,9 +148,9 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
             let words = if words.is_empty() { String::new() } else { format!(": {words}") };
             Some(be(Status::Error, &format!("{TURN_FAILED}, {error}{words}")))
         }
-        // Where nobody watches, a call that needs a permission is refused, and the agent goes on.
+        // Unattended, a call that needs permission is refused and the agent goes on.
         (K::PermissionRequest, _) if event.attended == Some(false) => None,
-        (K::PermissionRequest, Detail::ToolBefore { call }) => Some(Next {
+        (K::PermissionRequest, Detail::ToolBefore { call }) => Some(StatusChange {
             asks: call_key(call),
             ..be(Status::Attention, &format!("asks for permission: {}", call_words(call)))
         }),
@@ -171,13 +175,13 @@ pub(super) fn next(before: Option<&Before>, event: &Event, verdict: &Verdict) ->
     }
 }
 
-/// A stop that is refused is none. One that waits for mail is over for whoever looks.
+/// A refused stop does not count. One that waits for mail counts as done.
 fn stopped(
-    before: Option<&Before>,
+    before: Option<&StatusBefore>,
     event: &Event,
     detail: &Detail,
     verdict: &Verdict,
-) -> Option<Next> {
+) -> Option<StatusChange> {
     if verdict.block.is_some() {
         return Some(working());
     }
@@ -205,20 +209,20 @@ const fn ready(source: StartSource) -> &'static str {
     }
 }
 
-/// The client asks for a person. It says so some time after the fact, and nothing new to whoever has looked already.
-fn notified(before: Option<&Before>, kind: &str, message: &str) -> Option<Next> {
+/// The client asks for a person. It says so with a delay, and it is not news to a person who has already looked.
+fn notified(before: Option<&StatusBefore>, kind: &str, message: &str) -> Option<StatusChange> {
     let asks = matches!(kind, "permission_prompt" | IDLE_PROMPT | "agent_needs_input")
         || (kind.starts_with("elicitation") && kind != "elicitation_response");
     let is_known =
         before.is_some_and(|before| before.is_checked || before.status == Status::Attention);
-    // A turn that has failed still waits for a person; that it failed is the better word.
+    // A failed turn also waits for a person, but "error" says more.
     let is_worse = before.is_some_and(|before| before.status == Status::Error);
     (asks && !is_known && !is_worse).then(|| be(Status::Attention, message))
 }
 
 /// Whether a dialog about another call than the event's is open. The client reports no end of a dialog but the end of
 /// its call; a call that begins later shows that it is over.
-fn is_still_asked(before: &Before, event: &Event) -> bool {
+fn is_still_asked(before: &StatusBefore, event: &Event) -> bool {
     if before.status != Status::Attention || before.asks.is_empty() {
         return false;
     }
@@ -227,7 +231,7 @@ fn is_still_asked(before: &Before, event: &Event) -> bool {
     !is_it && (event.kind == EventKind::PostToolUse || before.for_ms < SIDE_BY_SIDE_MS)
 }
 
-/// By what a call is known again: the request for a permission has no id, and its input may be completed later.
+/// The key of a call. A permission request has no id, and its input may be completed later.
 fn call_key(call: &ToolCall) -> String {
     let what = call.command.clone().unwrap_or_else(|| call.files.join(" "));
     let sum = substrate_core::ids::checksum(&what);
@@ -240,7 +244,7 @@ fn call_words(call: &ToolCall) -> String {
 }
 
 /// The same for a turn that a limit has ended. Some clients report such a turn like any other.
-pub(super) fn limited(next: Next, hit: Option<Hit>) -> Next {
+pub(super) fn limited(next: StatusChange, hit: Option<LimitHit>) -> StatusChange {
     if hit.is_none() || next.status == Status::Working {
         return next;
     }
@@ -248,15 +252,15 @@ pub(super) fn limited(next: Next, hit: Option<Hit>) -> Next {
         Status::Error => next.why,
         _ => said(&format!("{TURN_FAILED}: {}", next.why), MAX_WHY),
     };
-    Next { status: Status::Error, why, limit: hit, ..next }
+    StatusChange { status: Status::Error, why, limit: hit, ..next }
 }
 
-pub(super) fn working() -> Next {
-    Next { status: Status::Working, why: String::new(), asks: String::new(), limit: None }
+pub(super) fn working() -> StatusChange {
+    StatusChange { status: Status::Working, why: String::new(), asks: String::new(), limit: None }
 }
 
-pub(super) fn be(status: Status, why: &str) -> Next {
-    Next { status, why: said(why, MAX_WHY), asks: String::new(), limit: None }
+pub(super) fn be(status: Status, why: &str) -> StatusChange {
+    StatusChange { status, why: said(why, MAX_WHY), asks: String::new(), limit: None }
 }
 
 /// Text from outside as it is kept: one line, without secrets.

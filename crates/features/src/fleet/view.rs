@@ -3,26 +3,26 @@
 use substrate_core::text::shell_word;
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
-use super::limits::Hit;
-use super::ops::{self, Kept};
+use super::limits::LimitHit;
+use super::ops::{self, StatusRow};
 use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
-use crate::identity::roster::{self, Seat};
+use crate::identity::presence::{self, Seat};
 use crate::{efforts, journal, locks, mail};
 
-/// Somebody who works and says nothing for so long may hang.
+/// A working agent that is silent this long may hang.
 const SILENT_MS: i64 = 10 * 60_000;
 
-/// Whoever goes on after a call that failed does so within this time.
+/// An agent that goes on after a failed call does so within this time.
 const STUCK_MS: i64 = 30_000;
 
-/// For so long a client that vanished is shown.
+/// How long a client that vanished is shown.
 const GONE_MS: i64 = 60 * 60_000;
 
 /// One actor.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct FleetRow {
     pub(super) seat: Seat,
     /// Nothing: its client is gone.
     pub(super) status: Option<Status>,
@@ -30,20 +30,20 @@ pub(super) struct Line {
     pub(super) tool: Option<String>,
     pub(super) task: String,
     pub(super) since: Timestamp,
-    /// For how long it has said nothing, where that is long for somebody who works.
+    /// How long it has been silent, if that is long for a working agent.
     pub(super) silent_ms: Option<i64>,
     pub(super) n_unread: i64,
-    pub(super) n_held: i64,
+    pub(super) n_held: usize,
     pub(super) pane: Option<Pane>,
     /// The limit that ended its turn.
-    pub(super) limit: Option<Hit>,
+    pub(super) limit: Option<LimitHit>,
     /// What it works on.
     pub(super) effort: Option<Effort>,
     /// The command that opens it again, where its session is closed.
     pub(super) resume: Option<String>,
 }
 
-impl Line {
+impl FleetRow {
     /// `working`, or `gone`.
     pub(super) fn word(&self) -> &'static str {
         self.status.map_or("gone", Status::name)
@@ -79,15 +79,15 @@ impl Line {
 #[derive(Clone, Debug)]
 pub(super) struct View {
     /// Those who need a person first, then by how much there is to see.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<FleetRow>,
     /// Mail to the person.
     pub(super) n_unread: i64,
 }
 
-/// Everybody who is there, and those who vanished lately; with `all` also those who are long gone.
+/// All live actors and those that vanished recently; with `all` also those that are long gone.
 pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     let mut lines = Vec::new();
-    for seat in roster::roster(cx.db, cx.world, cx.now)? {
+    for seat in presence::roster(cx.db, cx.world, cx.now)? {
         let is_news = !seat.has_ended && cx.now.since(seat.last) <= GONE_MS;
         if seat.is_there || all || is_news {
             lines.push(line(cx, seat)?);
@@ -95,13 +95,13 @@ pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     }
     // The longest wait first.
     lines.sort_by(|a, b| {
-        let key = |line: &Line| (std::cmp::Reverse(line.status), line.since, line.address());
+        let key = |line: &FleetRow| (std::cmp::Reverse(line.status), line.since, line.address());
         key(a).cmp(&key(b))
     });
     Ok(View { lines, n_unread: mail::face::n_unread(cx.db, (book::USER, ""), cx.now)? })
 }
 
-fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
+fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
     let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
     let status = status(&seat, kept.as_ref(), cx.now);
     let is_working = status == Some(Status::Working);
@@ -118,7 +118,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
     };
     let resume = resume(cx, &seat);
     let effort = efforts::face::current(cx.db, &seat.session, &seat.actor)?;
-    Ok(Line {
+    Ok(FleetRow {
         status,
         why,
         tool,
@@ -126,7 +126,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<Line, DbError> {
         since: if status.is_none() { seat.last } else { since },
         silent_ms: (is_working && silent > SILENT_MS).then_some(silent),
         n_unread: mail::face::n_unread(cx.db, (seat.agent, &seat.sub), cx.now)?,
-        n_held: locks::face::n_held(cx.db, &seat.session, &seat.actor)?,
+        n_held: locks::leases::n_held(cx, &seat.session, &seat.actor)?,
         pane,
         limit,
         effort,
@@ -140,20 +140,22 @@ fn resume(cx: &Cx<'_>, seat: &Seat) -> Option<String> {
     if seat.is_there || seat.actor != book::MAIN {
         return None;
     }
-    let command = cx.world.resume_command(&seat.client, &seat.session)?;
+    let dialect = cx.world.dialects().iter().find(|dialect| dialect.client == seat.client)?;
+    let command = (dialect.resume)(&seat.session);
     Some(match seat.cwd.as_str() {
         "" => command,
         cwd => format!("cd {} && {command}", shell_word(cwd)),
     })
 }
 
-/// What is true: whoever is gone is nothing else. Of whoever was not written down we know whether its turn has ended.
-fn status(seat: &Seat, kept: Option<&Kept>, now: Timestamp) -> Option<Status> {
+/// A client that has exited is "gone", whatever it last reported. Without a row we only know whether the turn has
+/// ended.
+fn status(seat: &Seat, kept: Option<&StatusRow>, now: Timestamp) -> Option<Status> {
     if !seat.is_there {
         return None;
     }
-    // A call that fails is an everyday thing (`grep` that finds nothing), and the agent knows of it.
-    let goes_on = |kept: &Kept| {
+    // Calls fail all the time (`grep` finds nothing), and the agent knows.
+    let goes_on = |kept: &StatusRow| {
         kept.status == Status::Error
             && !kept.why.starts_with(TURN_FAILED)
             && !seat.has_stopped

@@ -1,28 +1,36 @@
-//! Rules about what agents may do: conditions in CEL over the event, a small pack against destructive commands, and
-//! whatever the user and the project add.
+//! Rules that refuse, ask about, or comment on what agents do.
 //!
-//! A rule that can't be judged is reported and lets the agent go on, unless it is set to fail closed. A command line is read
-//! as a shell reads it (`crate::shell`), never searched as text.
+//! A rule is a condition in CEL over an event, an action, a reason and a next step. Built-in packs stop destructive
+//! commands. The user, the project and a skill may add rules of their own.
+//!
+//! ```toml
+//! [[guards.rules]]
+//! name = "no-npm"
+//! when = 'runs("npm")'
+//! action = "deny"            # or ask, warn, inject
+//! reason = "This project uses pnpm."
+//! next = "Use `pnpm`."
+//! ```
+//!
+//! Invariants:
+//!
+//! * Command lines are read as a shell reads them (`crate::shell`), never searched as text.
+//! * A project adds rules. It can't remove, weaken or speak for the user's (`a_project_adds_rules_and_takes_none_away`).
+//! * Judging is bounded. Work is paid for before it is done (`cel/budget.rs`), and built-in rules are judged first.
+//! * A rule that can't be judged is reported and lets the agent go on, unless it fails closed.
+//! * A denial names its rule, its reason and a next step that itself passes.
+//!
+//! Layout: `rule` is one rule as written, `rule_set` the compiled rules in force, `cel` their conditions, `dangers` what
+//! makes a command dangerous, `policy` the wishes, `prove` the checks behind `substrate guard …` (`verbs`).
 
-mod budget;
-mod condition;
-mod cost;
-mod explain;
-mod functions;
-mod memory;
-mod own_files;
-mod paths;
+mod cel;
+mod dangers;
+mod ops;
 mod policy;
 mod prove;
 mod rule;
-mod scene;
-mod schema;
-mod set;
-mod sizes;
-mod sql;
-mod vals;
-mod verbs_look;
-mod verbs_try;
+mod rule_set;
+mod verbs;
 
 #[cfg(test)]
 mod tests;
@@ -32,14 +40,14 @@ use substrate_core::{Feature, Verb};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "guards",
-    about: "Keeps agents from destructive commands, and from whatever your own rules say.",
-    migrations: schema::MIGRATIONS,
+    about: "Keeps agents from destructive commands, and enforces your own rules.",
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "guards.on",
             kind: Kind::Bool,
             default: "true",
-            about: "Whether rules are looked at.",
+            about: "Judge what agents do by rules.",
             project: ProjectMay::TurnOn,
             profiles: &[],
         },
@@ -63,7 +71,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "guards.allow",
             kind: Kind::Texts,
             default: "[]",
-            about: "Built-in rules that are switched off, by name, e.g. `[\"git-reset-hard\"]`.",
+            about: "Built-in rules to switch off, by name, e.g. `[\"git-reset-hard\"]`.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -78,14 +86,14 @@ pub(crate) const FEATURE: Feature = Feature {
     ],
     gather: Some(policy::gather),
     consider: Some(policy::consider),
-    explain: Some(explain::explain),
-    tick: Some(memory::tick),
+    explain: Some(policy::explain),
+    tick: Some(ops::tick),
     verbs: &[
-        Verb::of::<verbs_look::List>(),
-        Verb::of::<verbs_look::Check>(),
-        Verb::of::<verbs_try::Test>(),
-        Verb::of::<verbs_try::Explain>(),
-        Verb::of::<verbs_try::Backtest>(),
+        Verb::of::<verbs::inspect::List>(),
+        Verb::of::<verbs::inspect::Check>(),
+        Verb::of::<verbs::trial::Test>(),
+        Verb::of::<verbs::trial::Explain>(),
+        Verb::of::<verbs::trial::Backtest>(),
     ],
     ..Feature::NOTHING
 };

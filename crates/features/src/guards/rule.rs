@@ -1,4 +1,4 @@
-//! One rule as it is written, and what must be true of it before anybody looks at its condition.
+//! One rule as it is written, and what must hold before its condition is compiled.
 
 use serde::Deserialize;
 use substrate_core::text::one_line;
@@ -6,10 +6,10 @@ use substrate_core::{Actor, Event, EventKind, ToolClass};
 
 use crate::shell::Line;
 
-/// Characters of a condition; so that what it may cost is bounded.
+/// The most characters of a condition.
 const MAX_WHEN: usize = 2_000;
 
-/// Characters of what a rule says.
+/// The most characters of a rule's reason or next step.
 const MAX_WORDS: usize = 600;
 const MAX_NAME: usize = 64;
 
@@ -30,10 +30,10 @@ pub(super) struct Rule {
     /// The tool's own name, or its class: `shell`, `edit`, `read`, `agent`, `todo`, `skill`.
     #[serde(default)]
     pub(super) tool: String,
-    /// Only lines that run one of these programs (`mkfs*` is a beginning): a filter that costs nothing.
+    /// Only lines that run one of these programs (`mkfs*` is a prefix). A filter that costs nothing.
     #[serde(default)]
     pub(super) programs: Vec<String>,
-    /// Only events that have this: another filter that costs nothing.
+    /// Only events that have this. A filter that costs nothing.
     #[serde(default)]
     pub(super) needs: Option<Needs>,
     /// `main`, `subagent`, or a type of subagents.
@@ -42,13 +42,13 @@ pub(super) struct Rule {
     /// Only the first time in a session.
     #[serde(default)]
     pub(super) once: bool,
-    /// Higher ones are told first.
+    /// Higher ones come first.
     #[serde(default)]
     pub(super) priority: i64,
     /// What happens when the condition can't be judged.
     #[serde(default)]
     pub(super) fails: Fails,
-    /// What a denial becomes when the very same call comes again soon.
+    /// What a denial becomes when the same call comes again soon.
     #[serde(default)]
     pub(super) again: Again,
     /// Commands that it must fire at.
@@ -79,7 +79,7 @@ pub(super) enum Needs {
     Functions,
     /// A line that was not read to its end.
     Unread,
-    /// A name of our own files, or of the client's settings.
+    /// The name of one of our own files, or of the client's settings.
     Own,
 }
 
@@ -114,7 +114,7 @@ impl Action {
         }
     }
 
-    /// Whether anything comes of it at that event.
+    /// Whether the action has an effect at an event.
     fn works_at(self, kind: EventKind) -> bool {
         use EventKind as K;
         let is_told = matches!(
@@ -142,7 +142,7 @@ pub(super) fn is_looked_at(kind: EventKind) -> bool {
 }
 
 impl Rule {
-    /// A rule that looks at every command: what lines without a rule of their own are tried with.
+    /// A rule that looks at every command, to try lines that have no rule of their own.
     pub(super) fn default_for_shell() -> Self {
         Self { event: before_a_tool(), tool: "shell".to_owned(), ..Self::default() }
     }
@@ -165,14 +165,14 @@ impl Rule {
             return says("`reason` is empty: say why");
         }
         if self.action == Action::Deny && self.next.trim().is_empty() {
-            return says("`next` is missing: whoever is refused must read what to do instead");
+            return says("`next` is missing: say what to do instead");
         }
         if self.kind() == EventKind::Unknown {
             return Some(format!("`event`: there is no event `{}`", one_line(&self.event, 40)));
         }
         if !self.action.works_at(self.kind()) {
             return Some(format!(
-                "`action`: nothing comes of `{}` at {}",
+                "`action`: `{}` has no effect at {}",
                 self.action.name(),
                 self.kind().name()
             ));
@@ -183,7 +183,7 @@ impl Rule {
         None
     }
 
-    /// Whether an event of its kind is one that it looks at, before its condition is.
+    /// Whether it looks at this event, before its condition is judged.
     pub(super) fn looks_at(&self, event: &Event) -> bool {
         self.fits_tool(event) && self.fits_actor(&event.actor)
     }
@@ -223,13 +223,13 @@ impl Rule {
         }
     }
 
-    /// Its words for a model, from outside and so each one line.
+    /// Its words for a model. They come from outside, so each is one line.
     pub(super) fn words(&self) -> (String, String) {
         (one_line(&self.reason, MAX_WORDS), one_line(&self.next, MAX_WORDS))
     }
 }
 
-fn class_name(class: ToolClass) -> &'static str {
+pub(super) fn class_name(class: ToolClass) -> &'static str {
     match class {
         ToolClass::Edit => "edit",
         ToolClass::Read => "read",

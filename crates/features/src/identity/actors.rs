@@ -1,31 +1,42 @@
 //! The SQL of subagents and of shell calls.
 
-use substrate_core::{Db, DbError, Row, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Row, SafeId, Timestamp};
 
-/// How long a call may run before it counts as lost: the client reports no end when somebody pressed Esc.
+/// How long a call may run before it counts as lost. The client reports no end when a person presses Esc.
 const OPEN_MS: i64 = 60 * 60_000;
 
-/// How long a command may go on in the background after its call has ended.
+/// How long a command may keep running in the background after its call has ended.
 const BACKGROUND_MS: i64 = 10 * 60_000;
 
 /// One subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sub {
+pub(super) struct Subagent {
     pub(super) name: String,
     pub(super) last: Timestamp,
     pub(super) has_ended: bool,
 }
 
-pub(super) fn one(db: &mut dyn Db, session: &SafeId, actor: &str) -> Result<Option<Sub>, DbError> {
+const SUBAGENT: Memorable = Memorable { name: "identity subagent", tables: &["agent_actors"] };
+
+pub(super) fn one(
+    db: &mut dyn Db,
+    session: &SafeId,
+    actor: &str,
+) -> Result<Option<Subagent>, DbError> {
+    let key = [session.as_str(), actor];
+    Ok((*db.remembered(SUBAGENT, key, |db| read_one(db, key))?).clone())
+}
+
+fn read_one(db: &mut dyn Db, [session, actor]: [&str; 2]) -> Result<Option<Subagent>, DbError> {
     db.first(
         "select name, last_ms, ended_ms from agent_actors where session = $1 and actor = $2",
-        &[session.as_str().into(), actor.into()],
+        &[session.into(), actor.into()],
         sub,
     )
 }
 
-/// The agent's subagents, the one heard of last first.
-pub(super) fn of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Sub>, DbError> {
+/// The agent's subagents, most recently heard of first.
+pub(super) fn of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Subagent>, DbError> {
     db.rows(
         "select name, last_ms, ended_ms from agent_actors where agent = $1 order by last_ms desc, ordinal desc limit 200",
         &[agent.into()],
@@ -33,15 +44,15 @@ pub(super) fn of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Sub>, DbError>
     )
 }
 
-fn sub(row: &dyn Row) -> Result<Sub, DbError> {
-    Ok(Sub {
+fn sub(row: &dyn Row) -> Result<Subagent, DbError> {
+    Ok(Subagent {
         name: row.text(0)?,
         last: Timestamp(row.int(1)?),
         has_ended: row.opt_int(2)?.is_some(),
     })
 }
 
-/// Makes a subagent; its name is its kind and the next number of that kind within the agent.
+/// Adds a subagent. Its name is its kind and the next number of that kind within the agent.
 pub(super) fn add(
     db: &mut dyn Db,
     session: &SafeId,
@@ -73,7 +84,7 @@ pub(super) fn add(
     Ok(name)
 }
 
-/// The subagent was heard of, and so has not ended.
+/// Notes a sign of life of the subagent, which also revokes its end.
 pub(super) fn renew(
     db: &mut dyn Db,
     session: &SafeId,
@@ -87,7 +98,7 @@ pub(super) fn renew(
     Ok(())
 }
 
-/// The subagent has ended, and its calls with it.
+/// Ends the subagent and its calls.
 pub(super) fn end(
     db: &mut dyn Db,
     session: &SafeId,
@@ -102,7 +113,7 @@ pub(super) fn end(
     end_calls(db, session, actor, now)
 }
 
-/// The calls of an actor are over; commands may go on in the background.
+/// Ends the calls of an actor. Commands may keep running in the background.
 pub(super) fn end_calls(
     db: &mut dyn Db,
     session: &SafeId,
@@ -117,7 +128,7 @@ pub(super) fn end_calls(
     Ok(())
 }
 
-/// All subagents of a session have ended, and every call.
+/// Ends all subagents and calls of a session.
 pub(super) fn end_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
     let params = [session.as_str().into(), now.0.into()];
     db.execute(
@@ -131,9 +142,9 @@ pub(super) fn end_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// A shell call that may be running.
+/// A shell call that may still be running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct ShellCall {
     /// The subagent's own name for mail; empty for the main thread.
     pub(super) sub: String,
     /// What `shells::mark` made of its command.
@@ -141,19 +152,19 @@ pub(super) struct Call {
     pub(super) is_open: bool,
 }
 
-/// A shell call that begins.
-pub(super) struct NewCall<'a> {
+/// A shell call that is about to begin.
+pub(super) struct NewShellCall<'a> {
     pub(super) use_id: &'a str,
     pub(super) actor: &'a str,
     pub(super) mark: &'a str,
-    /// It goes on after its call has ended.
+    /// It keeps running after its call has ended.
     pub(super) is_background: bool,
 }
 
 pub(super) fn begin_call(
     db: &mut dyn Db,
     session: &SafeId,
-    new: &NewCall<'_>,
+    new: &NewShellCall<'_>,
     now: Timestamp,
 ) -> Result<(), DbError> {
     db.execute(
@@ -174,7 +185,7 @@ pub(super) fn begin_call(
     Ok(())
 }
 
-/// The call is over; its command perhaps goes on in the background.
+/// Ends the call. If `goes_on`, its command keeps running in the background.
 pub(super) fn end_call(
     db: &mut dyn Db,
     session: &SafeId,
@@ -195,7 +206,7 @@ pub(super) fn running_calls(
     db: &mut dyn Db,
     session: &SafeId,
     now: Timestamp,
-) -> Result<Vec<Call>, DbError> {
+) -> Result<Vec<ShellCall>, DbError> {
     db.rows(
         "select coalesce(a.name, ''), c.command, c.ended_ms from shell_calls c
          left join agent_actors a on a.session = c.session and a.actor = c.actor
@@ -203,12 +214,12 @@ pub(super) fn running_calls(
          order by c.began_ms desc limit 500",
         &[session.as_str().into(), now.plus_ms(-OPEN_MS).0.into(), now.plus_ms(-BACKGROUND_MS).0.into()],
         |row| {
-            Ok(Call { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
+            Ok(ShellCall { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
         },
     )
 }
 
-/// Forgets calls that began before then, at most `limit`. How many were forgotten.
+/// Forgets at most `limit` calls that began before then, and counts them.
 pub(super) fn forget_calls(
     db: &mut dyn Db,
     before: Timestamp,

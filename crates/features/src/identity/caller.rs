@@ -1,14 +1,14 @@
-//! Whose command it is. Nothing is made here.
+//! Who runs a command. This never creates an agent or a session.
 //!
-//! Processes decide: a command below a client that hooks spoke of is that client's agent, or one of its subagents. Flags and
-//! variables only choose among what is its own. Where no such client is above it the command is the user's, who may act for
-//! any agent; variables can say that it runs inside a client all the same.
+//! Processes decide. A command that runs below a known client belongs to that client's agent or one of its subagents;
+//! flags and variables only choose among these. Any other command is the user's, who may act for any agent, unless its
+//! variables say that it runs inside a client.
 
 use substrate_core::{Caller, Cx, Db, DbError, FeatureError, SafeId, Standing, Who};
 
 use super::book::{self, Address, Lookup};
-use super::processes::{self, Above};
-use super::shells::Runs;
+use super::processes::{self, ClientAbove};
+use super::shells::ShellOwner;
 use super::{ops, shells};
 
 pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureError> {
@@ -18,12 +18,12 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
     };
     match above {
         Some(above) => below(cx, caller, &above),
-        None => by_its_word(cx, caller),
+        None => by_variables(cx, caller),
     }
 }
 
-/// The agent of the latest session that runs in a client, and has one.
-pub(super) fn own(db: &mut dyn Db, above: &Above) -> Result<Option<Who>, DbError> {
+/// The agent of the latest session in a client that has one.
+pub(super) fn own(db: &mut dyn Db, above: &ClientAbove) -> Result<Option<Who>, DbError> {
     for session in processes::sessions(db, above.client)? {
         if let Some(who) = by_session(db, &session)? {
             return Ok(Some(who));
@@ -32,8 +32,12 @@ pub(super) fn own(db: &mut dyn Db, above: &Above) -> Result<Option<Who>, DbError
     Ok(None)
 }
 
-/// A command below a client.
-fn below(cx: &mut Cx<'_>, caller: &Caller, above: &Above) -> Result<Option<Who>, FeatureError> {
+/// A command that runs below a known client.
+fn below(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    above: &ClientAbove,
+) -> Result<Option<Who>, FeatureError> {
     let own = own(cx.db, above)?;
     cx.standing = Standing::Below(own.as_ref().map(|who| who.name.clone()));
     let wanted = wanted(caller);
@@ -50,7 +54,7 @@ fn below(cx: &mut Cx<'_>, caller: &Caller, above: &Above) -> Result<Option<Who>,
         }
     };
     let Some(who) = who else {
-        // A session that nobody knows yet: nobody can be chosen for it from here.
+        // The session is still unknown, and a command can't choose an agent for it.
         return match wanted.filter(|_| caller.agent_typed) {
             Some(wanted) => Err(refused(None, wanted, "--agent")),
             None => Ok(None),
@@ -73,13 +77,12 @@ fn refused(own: Option<&Who>, other: &str, flag: &str) -> FeatureError {
     FeatureError::Refused {
         message: format!("this command runs inside {inside} and can't act for {other}"),
         hint: format!(
-            "leave `{flag}` out; only the user acts for others, in a terminal of their own outside the client"
+            "leave out `{flag}`; only the user can act for others, in a terminal outside the client"
         ),
     }
 }
 
-/// The session's agent, or that one of its subagents whose shell runs the command. A name chooses among them where the shell
-/// does not say.
+/// The session's agent, or the subagent whose shell runs the command. If the shell leaves it open, a name decides.
 fn as_its_actor(
     cx: &mut Cx<'_>,
     caller: &Caller,
@@ -91,10 +94,10 @@ fn as_its_actor(
     let named = named.map(|named| named.sub.as_str());
     let runs = shells::actor(cx, session, shells)?;
     match (&runs, named) {
-        (Runs::One(sub), Some(named)) if sub.is_empty() || sub == named => {
+        (ShellOwner::One(sub), Some(named)) if sub.is_empty() || sub == named => {
             Ok(Who { sub: named.to_owned(), ..who })
         }
-        (Runs::One(sub), Some(named)) if caller.agent_typed && !named.is_empty() => {
+        (ShellOwner::One(sub), Some(named)) if caller.agent_typed && !named.is_empty() => {
             let is = Who { sub: sub.clone(), ..who.clone() };
             let other = Who { sub: named.to_owned(), ..who }.address();
             Err(FeatureError::Refused {
@@ -102,16 +105,16 @@ fn as_its_actor(
                     "this command runs in {}'s shell and can't act for {other}",
                     is.address()
                 ),
-                hint: "leave `--agent` out".to_owned(),
+                hint: "leave out `--agent`".to_owned(),
             })
         }
-        (Runs::One(sub), _) => Ok(Who { sub: sub.clone(), ..who }),
-        (Runs::Several(subs), Some(named))
+        (ShellOwner::One(sub), _) => Ok(Who { sub: sub.clone(), ..who }),
+        (ShellOwner::Several(subs), Some(named))
             if subs.iter().any(|sub| sub == named) && (caller.agent_typed || !named.is_empty()) =>
         {
             Ok(Who { sub: named.to_owned(), ..who })
         }
-        (Runs::Several(subs), _) => Err(FeatureError::Other(ambiguous(&who, subs))),
+        (ShellOwner::Several(subs), _) => Err(FeatureError::Other(ambiguous(&who, subs))),
     }
 }
 
@@ -120,8 +123,8 @@ fn wanted(caller: &Caller) -> Option<&str> {
     caller.agent.as_deref().map(str::trim).filter(|agent| !agent.is_empty())
 }
 
-/// A command with no known client above it: the user's, unless its variables say that it runs inside a client.
-fn by_its_word(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureError> {
+/// A command without a known client above it: the user's, unless its variables say that it runs inside a client.
+fn by_variables(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureError> {
     cx.standing = if caller.inside_client { Standing::Says } else { Standing::User };
     let session = caller.session_id();
     let of_session = match &session {
@@ -129,7 +132,7 @@ fn by_its_word(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureE
         None => None,
     };
     let wanted = wanted(caller);
-    // An inherited name says nothing of a session that we don't know: it may be its parent's.
+    // An inherited name says nothing about an unknown session: it may be that of its parent.
     let is_hearsay = caller.inside_client && !caller.agent_typed && of_session.is_none();
     let wanted = wanted.filter(|_| !(is_hearsay && session.is_some()));
     let named = match wanted {
@@ -142,7 +145,7 @@ fn by_its_word(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureE
             Ok(Some(Who { sub: named.sub, ..who }))
         }
         (Some(who), Some(named)) if named.agent != who.agent && !caller.inside_client => {
-            // Outside a client a name was typed, or set by a person: it wins over the session.
+            // Outside a client a person typed or set the name, so it wins over the session.
             Ok(Some(without_session(named)))
         }
         (Some(who), named) if caller.inside_client && caller.agent_typed && wanted.is_some() => {
@@ -158,7 +161,7 @@ fn by_its_word(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, FeatureE
         }
         (Some(who), _) => Ok(Some(who)),
         (None, Some(named)) => Ok(Some(without_session(named))),
-        // A name or a session that nobody has is a mistake, and no reason to act as the person.
+        // An unknown name or session is a mistake. It must not make the caller the person.
         (None, None) if !caller.inside_client && session.is_none() && wanted.is_none() => {
             let name = book::name_of(cx.db, book::USER)?;
             Ok(Some(without_session(Address { agent: book::USER, name, sub: String::new() })))
@@ -178,7 +181,7 @@ fn by_session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Who>, DbError>
     }))
 }
 
-/// The agent or subagent of that name. Inside a client nobody is the person, and nobody ever is Substrate itself.
+/// The agent or subagent of that name. Substrate is never a caller, and inside a client the person isn't either.
 fn by_name(cx: &mut Cx<'_>, name: &str, inside_client: bool) -> Result<Option<Address>, DbError> {
     let address = match book::find(cx.db, name)? {
         Lookup::Found(address) | Lookup::Ended(address) => address,
@@ -199,7 +202,7 @@ fn ambiguous(who: &Who, subs: &[String]) -> String {
         subs.iter().map(|sub| Who { sub: sub.clone(), ..who.clone() }.address()).collect();
     let named = addresses.iter().find(|address| address.contains('/'));
     format!(
-        "{} run this very command right now: add `--agent {}` (or whichever you are), or a comment such as `# mine` at its end",
+        "{} are running the same command right now: add `--agent {}` (or whichever you are), or a comment such as `# mine` at its end",
         addresses.join(" and "),
         named.unwrap_or(&who.name),
     )

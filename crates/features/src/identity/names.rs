@@ -2,22 +2,20 @@
 
 use substrate_core::ids::checksum;
 
-use super::words::{ADJECTIVES, ANIMALS};
-
-/// How many pairs of words are tried before a number is added.
+/// Pairs of words that are tried before a number is added.
 const N_PAIRS: usize = 64;
 
 /// The longest name of an agent.
 const MAX_LEN: usize = 40;
 
-/// The longest first part of a subagent's name.
+/// The longest kind in a subagent's name.
 const MAX_KIND: usize = 24;
 
-/// What a name must be, in words.
+/// The rule for names, for error messages.
 pub(super) const RULE: &str =
-    "a name begins with a letter and has up to 40 letters, digits, `_` and `-`";
+    "a name starts with a letter and has at most 40 letters, digits, `_` and `-`";
 
-/// Whether somebody may be called so: `[A-Za-z][A-Za-z0-9_-]{0,39}`, and not as the two who are always there.
+/// Whether an agent may have this name: `[A-Za-z][A-Za-z0-9_-]{0,39}`, except `user` and `substrate`.
 pub(super) fn is_valid(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     name.len() <= MAX_LEN
@@ -31,7 +29,7 @@ pub(super) fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// The names for the agent of a session, best first; they never end.
+/// Endless candidates for the name of a session's agent, best first.
 pub(super) fn candidates(session: &str) -> impl Iterator<Item = String> + '_ {
     let numbered = (2_u64..).map(move |n| format!("{}{n}", pair(session, 0)));
     (0..N_PAIRS).map(move |n_tried| pair(session, n_tried)).chain(numbered)
@@ -45,7 +43,7 @@ fn pair(session: &str, n_tried: usize) -> String {
     format!("{}{}", ADJECTIVES[byte(0) % ADJECTIVES.len()], ANIMALS[byte(2) % ANIMALS.len()])
 }
 
-/// The first part of a subagent's name: what the client calls its kind, made harmless.
+/// The first part of a subagent's name: the client's word for its kind, reduced to safe characters.
 pub(super) fn kind(kind: &str) -> String {
     let mut out = String::new();
     for c in kind.chars() {
@@ -61,6 +59,48 @@ pub(super) fn kind(kind: &str) -> String {
     let out = out.trim_end_matches('-');
     if out.is_empty() { "subagent".to_owned() } else { out.to_owned() }
 }
+
+/// The first words of names: friendly, and easy to tell apart.
+#[rustfmt::skip]
+const ADJECTIVES: [&str; 128] = [
+    "Able", "Agile", "Amber", "Ample", "Ancient", "Arctic", "Ardent", "Autumn",
+    "Azure", "Balmy", "Blithe", "Bold", "Brave", "Breezy", "Bright", "Brisk",
+    "Bronze", "Busy", "Calm", "Candid", "Careful", "Cheery", "Chief", "Civic",
+    "Classic", "Clean", "Clear", "Clever", "Cobalt", "Cool", "Copper", "Coral",
+    "Cosmic", "Cosy", "Crimson", "Crisp", "Curious", "Daring", "Dawn", "Dear",
+    "Deft", "Devoted", "Early", "Earnest", "Easy", "Eager", "Elegant", "Epic",
+    "Fair", "Famous", "Fancy", "Fearless", "Festive", "Fine", "Firm", "Fleet",
+    "Fond", "Frank", "Free", "Fresh", "Frosty", "Gentle", "Giant", "Gifted",
+    "Glad", "Gleaming", "Golden", "Good", "Graceful", "Grand", "Great", "Green",
+    "Handy", "Happy", "Hardy", "Hearty", "Helpful", "Honest", "Humble", "Indigo",
+    "Ivory", "Jade", "Jolly", "Joyful", "Just", "Keen", "Kind", "Lively",
+    "Loyal", "Lucid", "Lucky", "Lunar", "Lush", "Magic", "Mellow", "Merry",
+    "Mighty", "Mild", "Misty", "Modest", "Neat", "Nimble", "Noble", "Olive",
+    "Patient", "Peaceful", "Placid", "Plucky", "Polite", "Proud", "Quick", "Quiet",
+    "Rapid", "Rosy", "Royal", "Rustic", "Sage", "Scarlet", "Serene", "Silver",
+    "Snowy", "Solar", "Steady", "Sunny", "Swift", "Teal", "Tidy", "Vivid",
+];
+
+/// The second words of names.
+#[rustfmt::skip]
+const ANIMALS: [&str; 128] = [
+    "Badger", "Bat", "Bear", "Beaver", "Bee", "Bison", "Bobcat", "Buffalo",
+    "Bull", "Bunny", "Camel", "Canary", "Caribou", "Cat", "Catfish", "Cheetah",
+    "Chipmunk", "Cobra", "Colt", "Condor", "Cougar", "Coyote", "Crab", "Crane",
+    "Cricket", "Crow", "Deer", "Dingo", "Dolphin", "Donkey", "Dove", "Dragonfly",
+    "Duck", "Eagle", "Eel", "Egret", "Elephant", "Elk", "Emu", "Ermine",
+    "Falcon", "Ferret", "Finch", "Firefly", "Flamingo", "Fox", "Frog", "Gazelle",
+    "Gecko", "Gibbon", "Giraffe", "Goat", "Goldfish", "Goose", "Gopher", "Grouse",
+    "Gull", "Hamster", "Hare", "Hawk", "Hedgehog", "Heron", "Hippo", "Horse",
+    "Hound", "Ibex", "Ibis", "Iguana", "Impala", "Jackal", "Jaguar", "Jay",
+    "Kestrel", "Kingfisher", "Kiwi", "Koala", "Ladybird", "Lark", "Lemming", "Lemur",
+    "Leopard", "Lion", "Lizard", "Llama", "Lobster", "Lynx", "Macaw", "Magpie",
+    "Mammoth", "Manatee", "Marmot", "Marten", "Meerkat", "Mole", "Mongoose", "Moose",
+    "Moth", "Mouse", "Narwhal", "Newt", "Ocelot", "Octopus", "Okapi", "Oriole",
+    "Osprey", "Ostrich", "Otter", "Owl", "Ox", "Panda", "Panther", "Parrot",
+    "Peacock", "Pelican", "Penguin", "Pheasant", "Pigeon", "Pony", "Puffin", "Puma",
+    "Quail", "Rabbit", "Raccoon", "Raven", "Robin", "Salmon", "Seal", "Walrus",
+];
 
 #[cfg(test)]
 mod tests {
@@ -80,7 +120,7 @@ mod tests {
     #[case::path("../../etc", false)]
     #[case::break_inside("a\nb", false)]
     #[case::escape("a\u{1b}[31m", false)]
-    #[case::letters_of_others("Löwe", false)]
+    #[case::not_ascii("Löwe", false)]
     #[case::person("User", false)]
     #[case::person_in_capitals("USER", false)]
     #[case::ourselves("substrate", false)]
@@ -96,16 +136,16 @@ mod tests {
     #[case::path("../../etc/passwd", "etc-passwd")]
     #[case::escape("\u{1b}[31mred\n# heading", "31mred-heading")]
     #[case::nothing_left("///", "subagent")]
-    #[case::no_letter_of_ours("審査", "subagent")]
+    #[case::not_ascii("審査", "subagent")]
     #[case::blank(" ", "subagent")]
     #[case::long("abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwx")]
     #[case::dash_at_the_end("abcdefghijklmnopqrstuvw-xyz", "abcdefghijklmnopqrstuvw")]
-    fn a_kind_becomes_harmless(#[case] text: &str, #[case] expected: &str) {
+    fn a_kind_is_reduced_to_safe_characters(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(kind(text), expected);
     }
 
     #[test]
-    fn every_name_that_can_be_made_is_valid_and_no_two_pairs_read_the_same() {
+    fn every_generated_name_is_valid_and_unique() {
         let mut all: Vec<String> = ADJECTIVES
             .iter()
             .flat_map(|how| ANIMALS.iter().map(move |who| format!("{how}{who}").to_lowercase()))

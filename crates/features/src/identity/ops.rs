@@ -1,30 +1,38 @@
 //! The SQL of agents and their sessions.
 
-use substrate_core::{Db, DbError, Param, Row, SafeId, Timestamp, World};
+use substrate_core::{Db, DbError, Memorable, Param, Row, SafeId, Timestamp, World};
 
-use super::presence::{self, Present, Process, Status};
+use super::presence::{self, Process, SessionPresence, Status};
 use super::{names, processes};
 
-/// What is known of a session, as every event of it needs it.
+/// What every event needs to know about its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownSession {
     pub(super) agent: i64,
     pub(super) name: String,
     pub(super) last: Timestamp,
     pub(super) has_stopped: bool,
     pub(super) has_ended: bool,
     pub(super) pid: Option<i64>,
-    /// When its latest turn began, if it was seen to begin.
+    /// When its latest turn began, if that was seen.
     pub(super) turn: Option<Timestamp>,
 }
 
-pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Known>, DbError> {
+const SESSION: Memorable =
+    Memorable { name: "identity session", tables: &["agent_sessions", "agents"] };
+
+pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<KnownSession>, DbError> {
+    let known = db.remembered(SESSION, [session.as_str(), ""], |db| read_session(db, session))?;
+    Ok((*known).clone())
+}
+
+fn read_session(db: &mut dyn Db, session: &SafeId) -> Result<Option<KnownSession>, DbError> {
     db.first(
         "select s.agent, a.name, s.last_ms, s.stopped_ms, s.ended_ms, s.client_pid, s.turn_ms
          from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
         &[session.as_str().into()],
         |row| {
-            Ok(Known {
+            Ok(KnownSession {
                 agent: row.int(0)?,
                 name: row.text(1)?,
                 last: Timestamp(row.int(2)?),
@@ -37,7 +45,7 @@ pub(super) fn session(db: &mut dyn Db, session: &SafeId) -> Result<Option<Known>
     )
 }
 
-/// A session about to be made.
+/// A session that is about to be added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewSession<'a> {
     pub(super) session: &'a SafeId,
@@ -72,14 +80,14 @@ pub(super) fn add_session(
     processes::note(db, new.session, new.process, now)
 }
 
-/// The session was heard of.
+/// Notes a sign of life of the session.
 pub(super) fn renew(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
     let params = [session.as_str().into(), now.0.into()];
     db.execute("update agent_sessions set last_ms = $2 where session = $1", &params)?;
     Ok(())
 }
 
-/// Where the session runs now. What is not known leaves what was known before.
+/// Notes where the session runs now. Unknown values keep the old ones.
 pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update agent_sessions set client_pid = $2, client_began = $3,
@@ -98,7 +106,7 @@ pub(super) fn moved(db: &mut dyn Db, new: &NewSession<'_>, now: Timestamp) -> Re
     processes::note(db, new.session, new.process, now)
 }
 
-/// The process that the session runs in from now on.
+/// Moves the session to another process.
 pub(super) fn moved_to(db: &mut dyn Db, session: &SafeId, process: Process) -> Result<(), DbError> {
     db.execute(
         "update agent_sessions set client_pid = $2, client_began = $3 where session = $1",
@@ -107,7 +115,7 @@ pub(super) fn moved_to(db: &mut dyn Db, session: &SafeId, process: Process) -> R
     Ok(())
 }
 
-/// The session is another agent from now on.
+/// Gives the session another agent.
 pub(super) fn set_agent(db: &mut dyn Db, session: &SafeId, agent: i64) -> Result<(), DbError> {
     db.execute(
         "update agent_sessions set agent = $2 where session = $1",
@@ -116,14 +124,14 @@ pub(super) fn set_agent(db: &mut dyn Db, session: &SafeId, agent: i64) -> Result
     Ok(())
 }
 
-/// The main thread's turn has ended.
+/// Ends the main thread's turn.
 pub(super) fn set_stopped(db: &mut dyn Db, session: &SafeId, at: Timestamp) -> Result<(), DbError> {
     let params = [session.as_str().into(), at.0.into()];
     db.execute("update agent_sessions set stopped_ms = $2 where session = $1", &params)?;
     Ok(())
 }
 
-/// The main thread is in a turn that was not known before.
+/// Begins a turn of the main thread.
 pub(super) fn begin_turn(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
     let params = [session.as_str().into(), now.0.into()];
     db.execute(
@@ -133,7 +141,7 @@ pub(super) fn begin_turn(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> R
     Ok(())
 }
 
-/// The session has ended, and why, or goes on (`None`).
+/// Ends the session with a reason, or revokes its end (`None`).
 pub(super) fn set_ended(
     db: &mut dyn Db,
     session: &SafeId,
@@ -148,7 +156,7 @@ pub(super) fn set_ended(
 }
 
 /// The newest other session of a client's process.
-pub(super) struct Sibling {
+pub(super) struct PriorSession {
     pub(super) agent: i64,
     pub(super) name: String,
     pub(super) began: Option<i64>,
@@ -156,14 +164,18 @@ pub(super) struct Sibling {
     pub(super) why: Option<String>,
 }
 
-pub(super) fn sibling(db: &mut dyn Db, client: &str, pid: i64) -> Result<Option<Sibling>, DbError> {
+pub(super) fn sibling(
+    db: &mut dyn Db,
+    client: &str,
+    pid: i64,
+) -> Result<Option<PriorSession>, DbError> {
     db.first(
         "select s.agent, a.name, s.client_began, s.ended_ms, s.ended_why
          from agent_sessions s join agents a on a.id = s.agent
          where s.client_pid = $1 and s.client = $2 order by s.last_ms desc, s.started_ms desc limit 1",
         &[pid.into(), client.into()],
         |row| {
-            Ok(Sibling {
+            Ok(PriorSession {
                 agent: row.int(0)?,
                 name: row.text(1)?,
                 began: row.opt_int(2)?,
@@ -174,7 +186,7 @@ pub(super) fn sibling(db: &mut dyn Db, client: &str, pid: i64) -> Result<Option<
     )
 }
 
-/// Whether somebody is that agent in another session right now.
+/// Whether the agent is live in another session.
 pub(super) fn is_live_elsewhere(
     db: &mut dyn Db,
     world: &dyn World,
@@ -184,9 +196,9 @@ pub(super) fn is_live_elsewhere(
     process: Process,
 ) -> Result<bool, DbError> {
     let sessions = presence::of_agent(db, world, now, agent)?;
-    // What the same process did before is no other life.
-    let is_same = |one: &Present| process.pid.is_some() && one.process == process;
-    let is_other = |one: &Present| {
+    // An earlier session of the same process is not another one.
+    let is_same = |one: &SessionPresence| process.pid.is_some() && one.process == process;
+    let is_other = |one: &SessionPresence| {
         except.is_none_or(|session| session.as_str() != one.session) && !is_same(one)
     };
     Ok(sessions
@@ -194,7 +206,7 @@ pub(super) fn is_live_elsewhere(
         .any(|one| is_other(one) && (one.status != Status::Offline || one.is_running)))
 }
 
-/// The id of a new agent, or `None` when somebody has that name.
+/// Adds an agent and returns its id, or `None` if the name is taken.
 pub(super) fn add_agent(
     db: &mut dyn Db,
     name: &str,
@@ -209,7 +221,7 @@ pub(super) fn add_agent(
     )
 }
 
-/// Gives the agent another name; `false` when somebody else has it.
+/// Renames the agent. `false` if the name is taken.
 pub(super) fn rename(db: &mut dyn Db, agent: i64, name: &str) -> Result<bool, DbError> {
     let key = names::key(name);
     let params: [Param<'_>; 3] = [agent.into(), name.into(), key.as_str().into()];
@@ -221,7 +233,7 @@ pub(super) fn rename(db: &mut dyn Db, agent: i64, name: &str) -> Result<bool, Db
     Ok(n > 0)
 }
 
-/// Forgets the agent's sessions and frees its name. What it wrote keeps its sender.
+/// Deletes the agent and frees its name. Its messages keep their sender.
 pub(super) fn delete_agent(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update agents set deleted_ms = $2, name_key = name_key || '#' || id where id = $1",
@@ -230,8 +242,8 @@ pub(super) fn delete_agent(db: &mut dyn Db, agent: i64, now: Timestamp) -> Resul
     Ok(())
 }
 
-/// What an identity file says.
-pub(super) struct Kept {
+/// The content of an identity file.
+pub(super) struct IdentityFile {
     pub(super) session: String,
     pub(super) agent: i64,
     pub(super) name: String,
@@ -240,7 +252,7 @@ pub(super) struct Kept {
     pub(super) started: Timestamp,
 }
 
-pub(super) fn kept(db: &mut dyn Db, session: &SafeId) -> Result<Option<Kept>, DbError> {
+pub(super) fn kept(db: &mut dyn Db, session: &SafeId) -> Result<Option<IdentityFile>, DbError> {
     db.first(
         "select s.session, s.agent, a.name, s.project, s.client, s.started_ms
          from agent_sessions s join agents a on a.id = s.agent where s.session = $1",
@@ -250,7 +262,7 @@ pub(super) fn kept(db: &mut dyn Db, session: &SafeId) -> Result<Option<Kept>, Db
 }
 
 /// The files of all sessions of an agent, newest first.
-pub(super) fn kept_of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Kept>, DbError> {
+pub(super) fn kept_of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<IdentityFile>, DbError> {
     db.rows(
         "select s.session, s.agent, a.name, s.project, s.client, s.started_ms
          from agent_sessions s join agents a on a.id = s.agent where s.agent = $1 order by s.last_ms desc",
@@ -259,8 +271,8 @@ pub(super) fn kept_of_agent(db: &mut dyn Db, agent: i64) -> Result<Vec<Kept>, Db
     )
 }
 
-fn one_kept(row: &dyn Row) -> Result<Kept, DbError> {
-    Ok(Kept {
+fn one_kept(row: &dyn Row) -> Result<IdentityFile, DbError> {
+    Ok(IdentityFile {
         session: row.text(0)?,
         agent: row.int(1)?,
         name: row.text(2)?,
@@ -292,8 +304,8 @@ pub(super) fn forget(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// An agent as lists show it, whether or not it ever had a session.
-pub(super) struct Listed {
+/// An agent, whether or not it ever had a session.
+pub(super) struct KnownAgent {
     pub(super) agent: i64,
     pub(super) name: String,
     pub(super) project: String,
@@ -301,13 +313,13 @@ pub(super) struct Listed {
 }
 
 /// The newest agents, at most 1,000, by name.
-pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<Listed>, DbError> {
+pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<KnownAgent>, DbError> {
     let mut rows = db.rows(
         "select a.id, a.name, a.project, (select max(s.last_ms) from agent_sessions s where s.agent = a.id)
          from agents a where a.deleted_ms is null and a.id > 2 order by a.id desc limit 1000",
         &[],
         |row| {
-            Ok(Listed {
+            Ok(KnownAgent {
                 agent: row.int(0)?,
                 name: row.text(1)?,
                 project: row.text(2)?,

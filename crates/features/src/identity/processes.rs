@@ -1,7 +1,7 @@
-//! The client processes that hooks spoke of: which of them is above a caller, and which have a session open.
+//! The client processes that hooks reported: which one is above a caller, and which have a session open.
 //!
-//! Mostly one process has a session open. `--resume` in a second terminal opens the same session once more, without a word to
-//! the first. A process that has left a session is still remembered: what runs below it is not the user's.
+//! Usually one process has a session open. `--resume` in a second terminal opens it again, without telling the first. A
+//! process that left a session stays known, because what runs below it is not the user's.
 
 use substrate_core::{Cx, Db, DbError, Lineage, ProcessId, SafeId, Timestamp, World};
 
@@ -12,28 +12,28 @@ const MAX_SESSIONS: i64 = 50;
 
 /// The client that a caller runs below.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Above {
+pub(super) struct ClientAbove {
     pub(super) client: ProcessId,
-    /// The command lines between the client and the caller: one of them is the shell that the client started.
+    /// The command lines between the client and the caller. One of them is the shell that the client started.
     pub(super) shells: Vec<String>,
 }
 
-/// The nearest client above the caller that hooks spoke of. A caller that was detached has none: then the client that its
-/// environment names counts, if that one was there when the caller began.
-pub(super) fn above(db: &mut dyn Db, lineage: &Lineage) -> Result<Option<Above>, DbError> {
+/// The nearest known client above the caller. For a detached caller it is the client that its environment names, if that
+/// one was running when the caller began.
+pub(super) fn above(db: &mut dyn Db, lineage: &Lineage) -> Result<Option<ClientAbove>, DbError> {
     for (at, ancestor) in lineage.processes.iter().enumerate() {
         if is_known(db, ancestor.id)? {
-            return Ok(Some(Above { client: ancestor.id, shells: shells(lineage, at) }));
+            return Ok(Some(ClientAbove { client: ancestor.id, shells: shells(lineage, at) }));
         }
     }
     let (Some(pid), Some(caller)) = (lineage.named_client, lineage.processes.first()) else {
         return Ok(None);
     };
     let client = latest(db, pid, caller.id.began)?;
-    Ok(client.map(|client| Above { client, shells: detached_shells(lineage) }))
+    Ok(client.map(|client| ClientAbove { client, shells: detached_shells(lineage) }))
 }
 
-/// The command lines above the caller, as far as the client that its environment names, if that is one of them.
+/// The command lines above the caller, up to the client that its environment names.
 pub(super) fn detached_shells(lineage: &Lineage) -> Vec<String> {
     let is_end = |pid: u32| pid <= 1 || Some(pid) == lineage.named_client;
     let end = lineage.processes.iter().position(|one| is_end(one.id.pid));
@@ -45,7 +45,7 @@ fn shells(lineage: &Lineage, end: usize) -> Vec<String> {
     between.map(|one| one.line.clone()).filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// A session is open in that process.
+/// Notes that the process has the session open.
 pub(super) fn note(
     db: &mut dyn Db,
     session: &SafeId,
@@ -61,7 +61,7 @@ pub(super) fn note(
     Ok(())
 }
 
-/// That process has left the session.
+/// Notes that the process has left the session.
 pub(super) fn leave(
     db: &mut dyn Db,
     session: &SafeId,
@@ -75,7 +75,7 @@ pub(super) fn leave(
     Ok(())
 }
 
-/// A process has one session open at a time: with this one it has left all others.
+/// Notes that the process has left all other sessions. It has one open at a time.
 pub(super) fn leave_others(
     db: &mut dyn Db,
     session: &SafeId,
@@ -89,7 +89,7 @@ pub(super) fn leave_others(
     Ok(())
 }
 
-/// Every process has left the session.
+/// Notes that every process has left the session.
 pub(super) fn leave_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update client_processes set left_ms = $2 where session = $1 and left_ms is null",
@@ -98,7 +98,7 @@ pub(super) fn leave_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Re
     Ok(())
 }
 
-/// Whether that very process has the session open.
+/// Whether the process has the session open.
 pub(super) fn has_open(
     db: &mut dyn Db,
     session: &SafeId,
@@ -113,7 +113,7 @@ pub(super) fn has_open(
     Ok(found.is_some())
 }
 
-/// A process that lives and has the session open, other than that one.
+/// A running process other than `except` that has the session open.
 pub(super) fn living(
     db: &mut dyn Db,
     world: &dyn World,
@@ -139,7 +139,7 @@ fn is_known(db: &mut dyn Db, id: ProcessId) -> Result<bool, DbError> {
     Ok(found.is_some())
 }
 
-/// The latest client of that number that began no later than that.
+/// The latest client with that pid that began no later than `by`.
 fn latest(db: &mut dyn Db, pid: u32, by: i64) -> Result<Option<ProcessId>, DbError> {
     let began = db.first(
         "select began from client_processes where pid = $1 and began <= $2 order by began desc limit 1",
@@ -149,7 +149,7 @@ fn latest(db: &mut dyn Db, pid: u32, by: i64) -> Result<Option<ProcessId>, DbErr
     Ok(began.map(|began| ProcessId { pid, began }))
 }
 
-/// The sessions that run, or ran, in a client, the latest first.
+/// The sessions of a client, open or not, latest first.
 pub(super) fn sessions(db: &mut dyn Db, client: ProcessId) -> Result<Vec<SafeId>, DbError> {
     let found = db.rows(
         "select session from client_processes where pid = $1 and began = $2
@@ -160,7 +160,7 @@ pub(super) fn sessions(db: &mut dyn Db, client: ProcessId) -> Result<Vec<SafeId>
     Ok(found.iter().filter_map(|session| SafeId::new(session)).collect())
 }
 
-/// Forgets clients that are gone and were last heard of before that.
+/// Forgets clients that are gone and were last heard of before then.
 pub(super) fn forget(cx: &mut Cx<'_>, before: Timestamp, limit: i64) -> Result<(), DbError> {
     let old = cx.db.rows(
         "select pid, began from client_processes where seen_ms < $1 order by seen_ms limit $2",

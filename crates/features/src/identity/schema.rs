@@ -13,7 +13,7 @@ const TURNS: Migration = Migration {
           create index client_processes_open on client_processes (session) where left_ms is null;",
 };
 
-/// A session may run in two processes at once, and a process in several sessions one after the other.
+/// A session may run in two processes at once, and a process may run several sessions one after another.
 const PROCESSES: Migration = Migration {
     about: "the client processes that sessions run in",
     sql: "create table client_processes (
@@ -28,7 +28,7 @@ const PROCESSES: Migration = Migration {
             where client_pid is not null and client_began is not null;",
 };
 
-/// A shell's command may have a secret in it.
+/// A shell command may contain a secret.
 const MARKS: Migration = Migration {
     about: "commands of shells are kept as marks, not as texts",
     sql: "update shell_calls set command = '';",

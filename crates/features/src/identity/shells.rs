@@ -1,33 +1,43 @@
-//! Which actor of a session runs a command: a subagent's shell has the environment of its parent's, so the command
-//! lines above the command are compared with the shell calls that are open.
+//! Which actor of a session runs a command. The shell of a subagent has the same environment as its parent's, so the
+//! command lines above the command are compared with the open shell calls.
 
+use substrate_core::dialect::ShellWrapper;
 use substrate_core::{Cx, DbError, SafeId};
 
-use super::actors::{self, Call};
+use super::actors::{self, ShellCall};
 
 /// How much of a command is kept.
 pub(super) const MAX_COMMAND: usize = 4_096;
 
-/// Who runs it. The empty name is the main thread.
+/// Who runs a command. The empty name is the main thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Runs {
+pub(super) enum ShellOwner {
     One(String),
-    /// Different actors run the very same command.
+    /// Several actors run the same command.
     Several(Vec<String>),
 }
 
-pub(super) fn actor(cx: &mut Cx<'_>, session: &SafeId, shells: &[String]) -> Result<Runs, DbError> {
+pub(super) fn actor(
+    cx: &mut Cx<'_>,
+    session: &SafeId,
+    shells: &[String],
+) -> Result<ShellOwner, DbError> {
     let calls = actors::running_calls(cx.db, session, cx.now)?;
     if calls.is_empty() {
-        return Ok(Runs::One(String::new()));
+        return Ok(ShellOwner::One(String::new()));
     }
-    Ok(among(&calls, shells))
+    let wrappers = cx.world.dialects().iter().filter_map(|dialect| dialect.shell_wrapper);
+    Ok(among(&calls, shells, &wrappers.collect::<Vec<_>>()))
 }
 
-/// Decides between the calls that may be running.
-fn among(calls: &[Call], shells: &[String]) -> Runs {
+/// Finds the owners of the calls that match the command lines.
+pub(super) fn among(
+    calls: &[ShellCall],
+    shells: &[String],
+    wrappers: &[ShellWrapper],
+) -> ShellOwner {
     let mut found: Vec<String> = Vec::new();
-    let lines: Vec<Line> = shells.iter().map(|line| Line::read(line)).collect();
+    let lines: Vec<Line> = shells.iter().map(|line| Line::read(line, wrappers)).collect();
     // Where the client's own wrapper is seen, it says exactly what the call's command is.
     let is_exact = lines.iter().any(|line| line.inside.is_some());
     for call in calls {
@@ -42,46 +52,42 @@ fn among(calls: &[Call], shells: &[String]) -> Runs {
         }
     }
     match found.len() {
-        0 => Runs::One(String::new()),
-        1 => Runs::One(found.remove(0)),
-        // Without command lines it is a guess, and several guesses are none.
-        _ if shells.is_empty() => Runs::One(String::new()),
+        0 => ShellOwner::One(String::new()),
+        1 => ShellOwner::One(found.remove(0)),
+        // Without command lines this is only a guess, and several guesses are useless.
+        _ if shells.is_empty() => ShellOwner::One(String::new()),
         _ => {
             found.sort();
-            Runs::Several(found)
+            ShellOwner::Several(found)
         }
     }
 }
 
-/// Whether a command may be one of ours.
+/// Whether a command may run Substrate.
 pub(super) fn mentions_us(command: &str) -> bool {
     command.contains("substrate")
 }
 
-/// Whether a command is likely to outlive its call.
-pub(super) fn is_background(command: &str, input: &str) -> bool {
-    let asked = serde_json::from_str::<serde_json::Value>(input)
-        .ok()
-        .and_then(|input| input.get("run_in_background")?.as_bool())
-        .unwrap_or(false);
+/// Whether a command is likely to outlive its call, by its own words.
+pub(super) fn is_background(command: &str) -> bool {
     let bytes = command.as_bytes();
     let at = |i: Option<usize>| i.and_then(|i| bytes.get(i)).copied().unwrap_or(b' ');
     let lone = |i: usize| {
         !matches!(at(i.checked_sub(1)), b'&' | b'>' | b'<' | b'|')
             && !matches!(at(Some(i + 1)), b'&' | b'>')
     };
-    asked || command.bytes().enumerate().any(|(i, byte)| byte == b'&' && lone(i))
+    command.bytes().enumerate().any(|(i, byte)| byte == b'&' && lone(i))
 }
 
-/// What is kept of a command to know it again: never its text, in which there may be anything. The length and a sum of its
-/// plain form, and whether it names us.
+/// What is stored to recognise a command: the length and a checksum of its plain form, and whether it names Substrate.
+/// Never its text, which may contain secrets.
 pub(super) fn mark(command: &str) -> String {
     let text = plain(command);
     let is_cut = command.len() + 4 > MAX_COMMAND;
     format!("{} {:x} {is_cut} {}", text.len(), sum(text.as_bytes()), mentions_us(command))
 }
 
-/// A command, as its mark says.
+/// A stored mark.
 struct Command {
     len: usize,
     sum: u64,
@@ -106,7 +112,7 @@ impl Command {
         text.as_bytes().get(..self.len).is_some_and(|start| sum(start) == self.sum)
     }
 
-    /// Whether it is anywhere in the text: the sum moves along, a byte at a time.
+    /// Whether the command occurs anywhere in the text: a rolling checksum, byte by byte.
     fn is_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let Some(first) = bytes.get(..self.len) else { return false };
@@ -132,16 +138,16 @@ fn sum(bytes: &[u8]) -> u64 {
 /// A process's command line.
 struct Line {
     text: String,
-    /// What the client's wrapper runs, if it is one: `… && eval '<command>' < /dev/null && pwd -P >| <file>`.
+    /// What a client's wrapper runs, if it is one.
     inside: Option<String>,
 }
 
 impl Line {
-    fn read(line: &str) -> Self {
+    fn read(line: &str, wrappers: &[ShellWrapper]) -> Self {
         let text = plain(line);
-        let inside = text.find("&&eval").and_then(|from| {
-            let rest = &text[from + "&&eval".len()..];
-            rest.rfind("&&pwd-P>|").map(|to| rest[..to].to_owned())
+        let inside = wrappers.iter().find_map(|wrapper| {
+            let (_, rest) = text.split_once(wrapper.before)?;
+            rest.rsplit_once(wrapper.after).map(|(inside, _)| inside.to_owned())
         });
         Self { text, inside }
     }
@@ -164,6 +170,3 @@ fn plain(text: &str) -> String {
     let drops = |c: &char| !(c.is_whitespace() || c.is_control() || matches!(c, '\'' | '"' | '\\'));
     text.chars().filter(drops).collect::<String>().replace("</dev/null", "")
 }
-
-#[cfg(test)]
-mod tests;

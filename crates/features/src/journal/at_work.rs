@@ -1,42 +1,43 @@
-//! Who was at work at a moment, and on what, for features that must not blame the wrong one.
+//! Which actors were at work at a moment, and on what, for features that must not blame the wrong one.
 
 use std::collections::HashMap;
 
 use substrate_core::{Activity, Db, DbError, EventKind, Timestamp};
 
-/// How far back a session's rows are searched, from its newest one.
+/// How many rows back from its newest a session is searched.
 const MAX_ROWS: i64 = 2_000;
 
-/// How many calls of an actor are looked at.
+/// How many of an actor's calls are looked at.
 const MAX_CALLS: i64 = 100;
 
-/// Actors that are looked at who named something.
+/// How many actors that named a text are returned.
 const MAX_NAMED: i64 = 16;
 
-/// A file's stamp may be as much behind the clock.
+/// How far a file's timestamp may lag behind the clock.
 const COARSE_MS: i64 = 20;
 
-/// What an actor did: before a call, after it, or something between turns.
-struct Step {
+/// A row about an actor: before a call, after it, or between turns.
+struct Trace {
     at: i64,
     event: String,
     use_id: Option<String>,
     is_denied: bool,
-    /// What a call was given.
+    /// The input of a call.
     input: Option<String>,
 }
 
-/// A call that was running at some moment.
+/// A call that was running at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Running {
-    /// What it was given, as far as the journal keeps that.
+    /// Its input, as far as the journal keeps it.
     pub(crate) input: String,
-    /// It has ended since.
+    /// It has ended since then.
     pub(crate) is_over: bool,
 }
 
-/// The calls of that actor that were running at that moment, other than those with these ids. A call that was broken off
-/// has no end of its own; it is over when the actor's next turn begins, or this one ends.
+/// An actor's calls that were running at that moment, except those with these ids.
+///
+/// A call that was broken off has no end of its own. It is over when the turn ends or the actor's next one begins.
 pub(crate) fn running_at(
     db: &mut dyn Db,
     session: &str,
@@ -61,7 +62,7 @@ pub(crate) fn running_at(
             (2 * MAX_CALLS).into(),
         ],
         |row| {
-            Ok(Step {
+            Ok(Trace {
                 at: row.int(0)?,
                 event: row.text(1)?,
                 use_id: row.opt_text(2)?,
@@ -73,7 +74,7 @@ pub(crate) fn running_at(
     Ok(open_calls(steps, at.0, except))
 }
 
-/// Actors that lately made a call whose input has that text in it, other than these two; at most a few.
+/// Actors other than these two that lately made a call whose input contains the text; at most a few.
 pub(crate) fn who_named(
     db: &mut dyn Db,
     text: &str,
@@ -98,8 +99,8 @@ pub(crate) fn who_named(
     )
 }
 
-/// The steps are the newest first.
-fn open_calls(steps: Vec<Step>, at: i64, except: &[String]) -> Vec<Running> {
+/// Takes the rows newest first.
+fn open_calls(steps: Vec<Trace>, at: i64, except: &[String]) -> Vec<Running> {
     let mut out = Vec::new();
     let mut ends: HashMap<Option<String>, i64> = HashMap::new();
     let mut all_over: Option<i64> = None;
@@ -135,7 +136,7 @@ mod tests {
     use rstest::rstest;
 
     /// `Pre a 100`: before the call `a`, at 100.
-    fn step(text: &str) -> Step {
+    fn step(text: &str) -> Trace {
         let words: Vec<&str> = text.split(' ').collect();
         let event = match words[0] {
             "Pre" | "Denied" => "PreToolUse",
@@ -143,7 +144,7 @@ mod tests {
             "Failed" => "PostToolUseFailure",
             other => other,
         };
-        Step {
+        Trace {
             at: words[2].parse().unwrap(),
             event: event.to_owned(),
             use_id: Some(words[1].to_owned()),
@@ -166,8 +167,8 @@ mod tests {
     #[case::broken_off_later(&["Pre a 100", "UserPromptSubmit - 600"], 500, true)]
     #[case::coarse_clock(&["Pre a 510", "Post a 900"], 500, true)]
     #[case::nothing(&[], 500, false)]
-    fn somebody_is_in_a_call(#[case] steps: &[&str], #[case] at: i64, #[case] expected: bool) {
-        let steps: Vec<Step> = steps.iter().rev().map(|text| step(text)).collect();
+    fn a_call_was_running(#[case] steps: &[&str], #[case] at: i64, #[case] expected: bool) {
+        let steps: Vec<Trace> = steps.iter().rev().map(|text| step(text)).collect();
         assert_eq!(!open_calls(steps, at, &["agent".to_owned()]).is_empty(), expected);
     }
 }

@@ -4,10 +4,10 @@ use substrate_core::{Db, DbError, Timestamp};
 
 use super::ops;
 
-/// So many of the newest rows are looked at, at the most.
+/// At most this many of the newest rows are read.
 const MAX_ROWS: i64 = 100_000;
 
-/// A tool call that was about to happen, as it was recorded: without secrets, and cut.
+/// A tool call as it was recorded before it ran, without secrets and cut.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedCall {
     pub(crate) tool: String,
@@ -17,7 +17,7 @@ pub(crate) struct RecordedCall {
     pub(crate) input: String,
 }
 
-/// Shows the tool calls since that moment to `each`, newest first.
+/// Passes the tool calls since that moment to `each`, newest first.
 pub(crate) fn calls(
     db: &mut dyn Db,
     since: Timestamp,
@@ -41,7 +41,7 @@ pub(crate) fn calls(
     )
 }
 
-/// What went wrong in a feature since that moment: each message once, with how often, the newest first.
+/// A feature's failures since that moment: each message once, with its count, newest first.
 pub(crate) fn failures(
     db: &mut dyn Db,
     feature: &str,
@@ -70,10 +70,10 @@ pub(crate) fn failures(
     Ok(out)
 }
 
-/// How many entries are looked through for an actor that has been silent while others of its session were not.
+/// How many rows back an actor is searched that was silent while others in its session were not.
 const FAR: i64 = 2_000;
 
-/// The tool of an actor's latest call, if its latest event was about one.
+/// The tool of an actor's latest event, if that was about a tool call.
 pub(crate) fn latest_tool(
     db: &mut dyn Db,
     session: &str,
@@ -91,7 +91,7 @@ pub(crate) fn latest_tool(
     Ok(found.flatten())
 }
 
-/// Whether an actor used a tool since its turn began. A subagent has one turn.
+/// Whether an actor has used a tool since its turn began. A subagent has one turn.
 pub(crate) fn has_used_tools(db: &mut dyn Db, session: &str, actor: &str) -> Result<bool, DbError> {
     let latest = db.first(
         "select tool from journal

@@ -1,4 +1,4 @@
-//! What the journal knows about the health of the hooks, for `substrate doctor`. It only looks.
+//! The health of the hooks as the journal knows it, for `substrate doctor`. Read-only.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::record::LATE;
 use super::verbs::percentile;
 use crate::identity::book;
 
-/// So many of the newest rows are looked at, at the most.
+/// At most this many of the newest rows are read.
 const MAX_ROWS: i64 = 200_000;
 
-/// The hooks since a moment.
+/// How the hooks have done since a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     pub n_events: usize,
@@ -20,55 +20,55 @@ pub struct Health {
     pub p99_us: i64,
     /// The latest events.
     pub recent: Recent,
-    /// Events that were processed without the daemon.
+    /// Events that came too late for their callers.
     pub n_late: usize,
-    /// Payloads that were no event.
+    /// Payloads that were not events.
     pub n_malformed: usize,
-    /// Events with fields that are new to us.
+    /// Events with fields that Substrate does not know.
     pub n_with_unknown_fields: usize,
     pub failures: Vec<FailedFeature>,
     /// The latest sessions, newest first.
     pub sessions: Vec<SessionHealth>,
 }
 
-/// How fast the hooks were just now.
+/// How fast the hooks were lately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recent {
     pub n_events: usize,
     pub p99_us: i64,
 }
 
-/// Since when.
+/// The two spans that are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Since {
     pub all: Timestamp,
     pub recent: Timestamp,
 }
 
-/// A feature that could not answer.
+/// A feature that failed to answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FailedFeature {
     pub feature: String,
     pub n: usize,
-    /// The newest entry, and what it says.
+    /// The newest row, and its message.
     pub last_id: i64,
     pub last_at: Timestamp,
     pub message: String,
 }
 
-/// What was seen of one session.
+/// What the journal saw of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionHealth {
     pub session: String,
-    /// The name of its agent, if it has one.
+    /// Its agent's name, if it has one.
     pub agent: Option<String>,
     pub cwd: String,
     pub first_at: Timestamp,
     pub last_at: Timestamp,
     pub last_event: String,
-    /// Whether its beginning was seen. `None`: that was too long ago to know.
+    /// Whether its start was seen. `None` if that was too long ago to know.
     pub has_start: Option<bool>,
-    /// By name; since the moment that was asked for.
+    /// Events by name, since the requested moment.
     pub events: BTreeMap<String, Seen>,
 }
 
@@ -76,22 +76,22 @@ pub struct SessionHealth {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub n: usize,
-    /// Those of them that were refused, so that nothing had to follow.
+    /// How many were refused, so that no further event had to follow.
     pub n_refused: usize,
 }
 
-/// The hooks since then, and at most `max_sessions` sessions.
+/// The health since then, with at most `max_sessions` sessions.
 pub fn health(db: &mut dyn Db, since: Since, max_sessions: usize) -> Result<Health, DbError> {
     let after = ops::id_before(db, since.all)?;
-    let mut counted = Counted::default();
-    // Newest first: the first row of a session or a failing feature is its last.
+    let mut counted = HealthCount::default();
+    // Newest first, so the first row of a session or of a failing feature is its latest.
     db.query(
         "select id, at_ms, event, session, verdict, spent_us, host, why, failures, n_unknown_fields
          from journal where id > $1 order by id desc limit $2",
         &[after.into(), MAX_ROWS.into()],
         &mut |row| {
             counted.add(
-                Line {
+                HealthRow {
                     id: row.int(0)?,
                     at: Timestamp(row.int(1)?),
                     event: row.text(2)?,
@@ -116,8 +116,8 @@ pub fn health(db: &mut dyn Db, since: Since, max_sessions: usize) -> Result<Heal
     Ok(health)
 }
 
-/// One row, as far as it matters here.
-struct Line {
+/// The columns of a row that matter here.
+struct HealthRow {
     id: i64,
     at: Timestamp,
     event: String,
@@ -130,44 +130,44 @@ struct Line {
 }
 
 #[derive(Default)]
-struct Counted {
+struct HealthCount {
     spent_us: Vec<i64>,
     recent_us: Vec<i64>,
     health: Health,
 }
 
-impl Counted {
-    fn add(&mut self, line: Line, recent: Timestamp, max_sessions: usize) {
+impl HealthCount {
+    fn add(&mut self, row: HealthRow, recent: Timestamp, max_sessions: usize) {
         let health = &mut self.health;
-        self.spent_us.push(line.spent_us);
-        if line.at >= recent {
-            self.recent_us.push(line.spent_us);
+        self.spent_us.push(row.spent_us);
+        if row.at >= recent {
+            self.recent_us.push(row.spent_us);
         }
-        health.n_late += usize::from(line.late);
-        health.n_malformed += usize::from(line.event == "Malformed");
-        health.n_with_unknown_fields += usize::from(line.has_unknown_fields);
-        if let Some(json) = &line.failures {
-            count_failures(&mut health.failures, json, &line);
+        health.n_late += usize::from(row.late);
+        health.n_malformed += usize::from(row.event == "Malformed");
+        health.n_with_unknown_fields += usize::from(row.has_unknown_fields);
+        if let Some(json) = &row.failures {
+            count_failures(&mut health.failures, json, &row);
         }
-        let Some(name) = line.session else { return };
+        let Some(name) = row.session else { return };
         let sessions = &mut health.sessions;
         let place = sessions.iter().position(|known| known.session == name);
         let place = place.or_else(|| {
             (sessions.len() < max_sessions).then(|| {
                 sessions.push(SessionHealth {
                     session: name,
-                    first_at: line.at,
-                    last_at: line.at,
-                    last_event: line.event.clone(),
+                    first_at: row.at,
+                    last_at: row.at,
+                    last_event: row.event.clone(),
                     ..SessionHealth::default()
                 });
                 sessions.len() - 1
             })
         });
         if let Some(session) = place.and_then(|place| sessions.get_mut(place)) {
-            let seen = session.events.entry(line.event).or_default();
+            let seen = session.events.entry(row.event).or_default();
             seen.n += 1;
-            seen.n_refused += usize::from(line.is_refused);
+            seen.n_refused += usize::from(row.is_refused);
         }
     }
 
@@ -186,7 +186,7 @@ impl Counted {
     }
 }
 
-fn count_failures(failures: &mut Vec<FailedFeature>, json: &str, line: &Line) {
+fn count_failures(failures: &mut Vec<FailedFeature>, json: &str, row: &HealthRow) {
     let told: Vec<serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
     for failure in told {
         let feature = failure["feature"].as_str().unwrap_or("unknown");
@@ -195,15 +195,15 @@ fn count_failures(failures: &mut Vec<FailedFeature>, json: &str, line: &Line) {
             None => failures.push(FailedFeature {
                 feature: feature.to_owned(),
                 n: 1,
-                last_id: line.id,
-                last_at: line.at,
+                last_id: row.id,
+                last_at: row.at,
                 message: failure["message"].as_str().unwrap_or_default().to_owned(),
             }),
         }
     }
 }
 
-/// Adds what the rows since the moment can't tell: where the session is, and how it began.
+/// Adds what the rows since then can't tell: the session's folder, and how it began.
 fn complete(db: &mut dyn Db, session: &mut SessionHealth, since: Timestamp) -> Result<(), DbError> {
     let known = db.first(
         "select known.cwd, known.first_ms, first.event

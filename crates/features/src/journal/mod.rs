@@ -1,5 +1,22 @@
-//! The append-only record of events, wishes, verdicts and their cost. Always on; bounded by age and size; secrets are
-//! taken out before anything is stored.
+//! The journal: an append-only record of every event, what features wished, what was answered, and what it cost.
+//!
+//! It is always on. `substrate journal` reads it, other features ask it what an actor did, and `doctor` judges the hooks'
+//! health by it. With `journal.project_logs`, a project also gets log files of its own.
+//!
+//! # Invariants
+//!
+//! * Each event is one row, written in the event's own transaction. Rows never change.
+//! * Secrets are taken out before anything is stored.
+//! * The journal is bounded by age and size. Old rows go in small batches, so no hook waits.
+//! * Only the primary key is indexed. A time is found by bisection, because ids grow with time.
+//!
+//! # Example
+//!
+//! ```text
+//! $ substrate journal list --verdict deny --since 2h
+//! $ substrate journal show 4711
+//! $ substrate journal stats
+//! ```
 
 mod at_work;
 pub(crate) mod face;
@@ -9,7 +26,6 @@ pub mod project_logs;
 mod record;
 mod render;
 mod schema;
-mod tick;
 mod verbs;
 
 #[cfg(test)]
@@ -23,15 +39,14 @@ pub use health::{FailedFeature, Health, Recent, Seen, SessionHealth, Since, heal
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "journal",
-    about: "Records every event, what features wished, what was answered, and what it cost.",
+    about: "Records every event, what features wished, what was answered, and what it cost",
     migrations: schema::MIGRATIONS,
-    // Where the session logs are; `project_logs/words.rs` lets nothing of others into the tag.
     keys: &[
         Key {
             name: "journal.max_age",
             kind: Kind::Span,
             default: "\"14d\"",
-            about: "Older entries are removed.",
+            about: "Remove entries older than this.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -39,7 +54,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "journal.max_size",
             kind: Kind::Size,
             default: "\"512MB\"",
-            about: "The oldest entries are removed when the database and its log grow beyond this.",
+            about: "Remove the oldest entries when the database and its log grow beyond this.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -47,7 +62,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "journal.max_text",
             kind: Kind::Size,
             default: "\"4KB\"",
-            about: "How much of each tool input, result and message is kept, after secrets were taken out.",
+            about: "How much of each tool input, result and message to keep, after secrets are taken out.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -57,7 +72,7 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(project_logs::gather),
     consider: Some(project_logs::consider),
     record: Some(record::record),
-    tick: Some(tick::tick),
+    tick: Some(record::tick),
     verbs: &[
         Verb::of::<verbs::List>(),
         Verb::of::<verbs::Tail>(),

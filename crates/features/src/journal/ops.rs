@@ -1,12 +1,12 @@
-//! The journal's SQL: the only code that touches its tables.
+//! The journal's SQL. No other code touches its tables.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 use substrate_core::{Db, DbError, Param, Row, Timestamp};
 
-/// A row about to be written.
-pub(super) struct Entry<'a> {
+/// A row to be written.
+pub(super) struct NewRow<'a> {
     pub(super) at: Timestamp,
     pub(super) request: String,
     pub(super) client: &'a str,
@@ -34,7 +34,7 @@ pub(super) struct Entry<'a> {
 
 /// A row as it is shown.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Shown {
+pub(super) struct JournalRow {
     pub(super) id: i64,
     pub(super) at_ms: i64,
     pub(super) request: String,
@@ -66,7 +66,7 @@ pub(super) struct Shown {
 const COLUMNS: &str = "id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output, \
      verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields";
 
-pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> {
+pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError> {
     let id = db.first(
         "insert into journal (at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output,
            verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields)
@@ -113,7 +113,7 @@ pub(super) fn append(db: &mut dyn Db, entry: &Entry<'_>) -> Result<(), DbError> 
     Ok(())
 }
 
-/// Which rows are wanted.
+/// Which rows to list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     /// Only these sessions.
@@ -127,8 +127,8 @@ pub(super) struct Filter {
     pub(super) limit: i64,
 }
 
-/// The newest rows that fit, oldest first.
-pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<Shown>, DbError> {
+/// The newest matching rows, oldest first.
+pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<JournalRow>, DbError> {
     let (mut after, mut up_to) = (filter.after, i64::MAX);
     if let Some(sessions) = &filter.sessions {
         let Some((first, last)) = range(db, sessions)? else { return Ok(Vec::new()) };
@@ -160,11 +160,11 @@ pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<Shown>, DbErr
     Ok(rows)
 }
 
-pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<Shown>, DbError> {
+pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<JournalRow>, DbError> {
     db.first(&format!("select {COLUMNS} from journal where id = $1"), &[id.into()], shown)
 }
 
-/// The session whose id begins so; the newest, if several do.
+/// The session whose id starts with the prefix; the newest, if several do.
 pub(super) fn session(db: &mut dyn Db, prefix: &str) -> Result<Option<String>, DbError> {
     db.first(
         "select session from journal_session
@@ -174,7 +174,7 @@ pub(super) fn session(db: &mut dyn Db, prefix: &str) -> Result<Option<String>, D
     )
 }
 
-/// The range of the rows of these sessions.
+/// The range of row ids of these sessions.
 fn range(db: &mut dyn Db, sessions: &[String]) -> Result<Option<(i64, i64)>, DbError> {
     let sql = format!(
         "select min(first_id), max(last_id) from journal_session where session in ({})",
@@ -185,13 +185,13 @@ fn range(db: &mut dyn Db, sessions: &[String]) -> Result<Option<(i64, i64)>, DbE
     Ok(ends.and_then(|(first, last)| first.zip(last)))
 }
 
-/// `$3, $4`: two places after the second.
+/// Placeholders: `$3, $4` are two after the second.
 fn places(after: usize, n: usize) -> String {
     let each: Vec<String> = (1..=n).map(|at| format!("${}", after + at)).collect();
     each.join(", ")
 }
 
-/// The words that are in a column of the newest rows.
+/// The distinct words in a column of the newest rows.
 pub(super) fn words(db: &mut dyn Db, column: Column, n_rows: i64) -> Result<Vec<String>, DbError> {
     let column = column.name();
     db.rows(
@@ -204,7 +204,7 @@ pub(super) fn words(db: &mut dyn Db, column: Column, n_rows: i64) -> Result<Vec<
     )
 }
 
-/// A column with words that only the journal itself knows.
+/// A column whose words only the journal knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Column {
     Actor,
@@ -222,8 +222,8 @@ impl Column {
     }
 }
 
-/// The figures of one row that statistics are made of.
-pub(super) struct Figures {
+/// The columns of a row that statistics need.
+pub(super) struct StatsRow {
     pub(super) event: String,
     pub(super) verdict: String,
     pub(super) spent_us: i64,
@@ -232,13 +232,13 @@ pub(super) struct Figures {
     pub(super) n_unknown_fields: i64,
 }
 
-/// The rows after `after`, at most `limit` of the newest.
-pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Figures>, DbError> {
+/// The rows after `after`, at most the newest `limit`.
+pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<StatsRow>, DbError> {
     db.rows(
         "select event, verdict, spent_us, why, failures, n_unknown_fields from journal where id > $1 order by id desc limit $2",
         &[after.into(), limit.into()],
         |row| {
-            Ok(Figures {
+            Ok(StatsRow {
                 event: row.text(0)?,
                 verdict: row.text(1)?,
                 spent_us: row.int(2)?,
@@ -250,7 +250,7 @@ pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Fig
     )
 }
 
-/// The id before the first row that is not older than `since`; found by bisection, since ids grow with time.
+/// The id before the first row since that moment. Ids grow with time, so it is found by bisection.
 pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbError> {
     let ends = db.first("select min(id), max(id) from journal", &[], |row| {
         Ok((row.opt_int(0)?, row.opt_int(1)?))
@@ -273,7 +273,7 @@ pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbErro
     Ok(low)
 }
 
-/// Removes the oldest rows up to `id`, at most `limit` of them. How many were removed.
+/// Removes rows up to `id`, at most the oldest `limit`, and returns how many it removed.
 pub(super) fn remove_up_to(db: &mut dyn Db, id: i64, limit: i64) -> Result<usize, DbError> {
     let first = db.first("select min(id) from journal", &[], |row| row.opt_int(0))?.flatten();
     let Some(first) = first else { return Ok(0) };
@@ -287,11 +287,11 @@ pub(super) fn newest_id(db: &mut dyn Db) -> Result<i64, DbError> {
     Ok(db.first("select max(id) from journal", &[], |row| row.opt_int(0))?.flatten().unwrap_or(0))
 }
 
-fn shown(row: &dyn Row) -> Result<Shown, DbError> {
+fn shown(row: &dyn Row) -> Result<JournalRow, DbError> {
     let json = |column| -> Result<Option<serde_json::Value>, DbError> {
         Ok(row.opt_text(column)?.and_then(|text| serde_json::from_str(&text).ok()))
     };
-    Ok(Shown {
+    Ok(JournalRow {
         id: row.int(0)?,
         at_ms: row.int(1)?,
         request: row.text(2)?,

@@ -1,14 +1,14 @@
-//! One event, one row.
+//! Writes one row per event, and removes old rows.
 
 use serde_json::{Value, json};
 use substrate_core::redact::{clean, names_dotenv, redacted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
-use super::ops::{self, Entry};
+use super::ops::{self, NewRow};
 use super::project_logs;
 
-/// Why an event was only recorded: its caller had gone.
+/// Why an event was only recorded: its caller was gone.
 pub(super) const LATE: &str = "late";
 
 pub(super) fn record(
@@ -16,7 +16,7 @@ pub(super) fn record(
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
-    // A waiter that found nothing is no event: the Stop beside it is.
+    // A waiter that found nothing is not worth a row. The Stop beside it has one.
     if event.kind == EventKind::Waiter && outcome.verdict.is_silent() && outcome.failures.is_empty()
     {
         return Ok(());
@@ -28,7 +28,7 @@ pub(super) fn record(
         text.filter(|text| !text.is_empty()).map(|text| redacted(text, max, is_dotenv).into_owned())
     };
     let tool = event.tool();
-    let entry = Entry {
+    let entry = NewRow {
         at: event.at,
         request: outcome.request.to_string(),
         client: event.client,
@@ -70,7 +70,7 @@ pub(super) fn record(
     project_logs::record(cx, event, outcome)
 }
 
-/// What went in, and what came out, in the event's own words.
+/// The event's input and output texts.
 fn texts(event: &Event) -> (Option<&str>, Option<&str>) {
     match &event.detail {
         Detail::Plain
@@ -124,4 +124,19 @@ fn answer(verdict: &Verdict) -> Option<String> {
 
 fn some_json(list: Vec<Value>) -> Option<String> {
     (!list.is_empty()).then(|| Value::Array(list).to_string())
+}
+
+/// How many rows one tick removes.
+const BATCH: i64 = 2_000;
+
+/// Removes rows by age, then by size, a few at a time so that no hook waits. Returns whether more may be left.
+pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    let oldest_kept = cx.now.plus_ms(-cx.settings.int("journal.max_age"));
+    let too_old = ops::id_before(cx.db, oldest_kept)?;
+    let mut removed = ops::remove_up_to(cx.db, too_old, BATCH)?;
+    if removed == 0 && cx.db.size_bytes()? > cx.settings.int("journal.max_size") {
+        removed = ops::remove_up_to(cx.db, i64::MAX, BATCH)?;
+    }
+    project_logs::forget(cx.db, oldest_kept)?;
+    Ok(removed > 0)
 }

@@ -1,16 +1,34 @@
-//! The journal for people.
+//! Renders the journal for people.
 
 use std::fmt::Write as _;
 
 use jiff::tz::{Offset, TimeZone};
 use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
-use substrate_core::time::Took;
+use substrate_core::time::{Ago, Timestamp, Took};
 
-use super::ops::Shown;
+use super::ops::JournalRow;
+
+/// How times are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Times {
+    /// The caller's clock, by its offset from UTC in seconds.
+    Clock(i32),
+    /// How long before this moment.
+    Ago(Timestamp),
+}
+
+impl Times {
+    fn of(self, at_ms: i64) -> String {
+        match self {
+            Self::Clock(tz_offset_s) => time(at_ms, tz_offset_s),
+            Self::Ago(now) => format!("{:>4} ago", Ago(now.0 - at_ms).to_string()),
+        }
+    }
+}
 
 /// One line per row.
-pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
+pub(super) fn lines(rows: &[JournalRow], times: Times) -> String {
     let mut out = String::new();
     for row in rows {
         let session = row.session.as_deref().map_or("-", |id| id.get(..8).unwrap_or(id));
@@ -29,7 +47,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
             out,
             "{:>6}  {}  {agent:<16}  {actor:<16}  {what:<28}  {:<7}  {:>7}  {}",
             row.id,
-            time(row.at_ms, tz_offset_s),
+            times.of(row.at_ms),
             row.verdict,
             Took(row.spent_us),
             one_line(&words, 60),
@@ -39,7 +57,7 @@ pub(super) fn lines(rows: &[Shown], tz_offset_s: i32) -> String {
 }
 
 /// Everything about one row.
-pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
+pub(super) fn whole(row: &JournalRow, tz_offset_s: i32) -> String {
     let mut out = String::new();
     let none = "-".to_owned();
     let json = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
@@ -89,8 +107,8 @@ pub(super) fn whole(row: &Shown, tz_offset_s: i32) -> String {
     out
 }
 
-impl Shown {
-    /// The strongest words that the client was told.
+impl JournalRow {
+    /// The most important words that the client was told.
     fn answer_words(&self) -> Option<String> {
         let answer = self.answer.as_ref()?;
         ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
@@ -99,7 +117,7 @@ impl Shown {
     }
 }
 
-/// What each feature took: `mail 120µs, locks 40µs`.
+/// The time each feature took, e.g. `mail 120µs, locks 40µs`.
 fn costs(costs: &serde_json::Value) -> String {
     let one = |cost: &serde_json::Value| {
         format!("{} {}", cost[0].as_str().unwrap_or("?"), Took(cost[1].as_i64().unwrap_or(0)))

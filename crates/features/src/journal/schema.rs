@@ -1,11 +1,11 @@
-//! The journal's tables. Nothing but the primary key is indexed: an index over all rows would cost more than the
-//! insert itself. A session's range of rows is in `journal_session`; a time is found by bisection.
+//! The journal's tables. Only the primary key is indexed, because an index over all rows would cost more than the insert
+//! itself. `journal_session` knows each session's range of rows, and a time is found by bisection.
 
 use substrate_core::Migration;
 
 pub(super) const MIGRATIONS: &[Migration] = &[JOURNAL, PROJECT_LOGS];
 
-/// Only where projects want logs of their own: who was in a session, and what was not said at Setup.
+/// For projects with session logs: which subagents a session had, and what could not be said at Setup.
 const PROJECT_LOGS: Migration = Migration {
     about: "the session logs of projects",
     sql: "create table journal_agent (

@@ -13,9 +13,10 @@ use substrate_core::{
     Caller, Cx, Delivery, Detail, Event, EventKind, Facts, RequestId, SafeId, Settings, Timestamp,
     ToolCall, ToolClass, Verb, engine,
 };
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
-use super::{ops, tick};
+use super::ops;
+use super::record::tick;
 
 const DAY: i64 = 86_400_000;
 
@@ -29,15 +30,18 @@ impl Place {
     fn new(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut schema = vec![("engine", engine::MIGRATIONS)];
-        schema.extend(crate::ALL.iter().map(|feature| (feature.name, feature.migrations)));
+        schema.extend(
+            crate::probe::with_all().iter().map(|feature| (feature.name, feature.migrations)),
+        );
         let setup = Setup {
             schema: &schema,
             now: Timestamp(0),
             backups: folder.path(),
             patience: Duration::from_secs(5),
         };
-        let Prepared { writer, .. } = prepare(&folder.path().join("db"), &setup).unwrap();
-        let keys = crate::keys();
+        let Prepared { writer, .. } =
+            Database::at(&folder.path().join("db")).prepare(&setup).unwrap();
+        let keys = crate::probe::keys();
         let settings = Settings::resolve(&keys, &[&Layer::read(Scope::User, "test", toml, &keys)]);
         assert!(settings.problems.is_empty());
         Self { _folder: folder, writer, settings }
@@ -47,7 +51,7 @@ impl Place {
     fn happen(&mut self, event: &Event) -> engine::Outcome {
         let facts = Facts::default();
         let around = Surroundings {
-            features: crate::ALL,
+            features: crate::probe::with_all(),
             settings: &self.settings,
             facts: &facts,
             world: &Nowhere,
@@ -103,6 +107,7 @@ fn call(name: &str, input: &str) -> Detail {
         files: vec![],
         command: None,
         input: input.to_owned(),
+        ..ToolCall::default()
     };
     Detail::ToolBefore { call }
 }
@@ -141,8 +146,8 @@ fn every_filter_finds_its_rows() {
 #[case("event", "Stpo", "the journal has no event `Stpo`", "try `Stop`")]
 #[case("tool", "Bsh", "the journal has no tool `Bsh`", "try `Bash`")]
 #[case("verdict", "denied", "the journal has no verdict `denied`", "try `deny`")]
-#[case("session", "nobody", "no session whose id begins with `nobody`", "")]
-fn a_word_that_nothing_can_fit_is_an_error(
+#[case("session", "absent", "no session whose id starts with `absent`", "")]
+fn an_unknown_filter_word_is_an_error(
     #[case] filter: &str,
     #[case] value: &str,
     #[case] message: &str,
@@ -188,14 +193,14 @@ fn a_moment_is_found_by_bisection() {
 }
 
 #[test]
-fn what_is_too_old_goes_and_its_sessions_with_it() {
+fn old_rows_go_and_their_sessions_with_them() {
     let mut place = Place::new("journal.max_age = \"7d\"");
     for n in 0..20 {
         place.happen(&event(EventKind::Stop, &format!("s{n}"), n * DAY));
     }
-    let more = place.with(20 * DAY, tick::tick).unwrap();
+    let more = place.with(20 * DAY, tick).unwrap();
     assert!(more, "something was removed");
-    assert!(!place.with(20 * DAY, tick::tick).unwrap(), "and then nothing");
+    assert!(!place.with(20 * DAY, tick).unwrap(), "and then nothing");
     let left = place.rows(&["journal", "list"], NO_FILTER.clone(), 20 * DAY);
     assert_eq!(left.as_array().unwrap().len(), 7);
     assert_eq!(left[0]["session"], "s13");
@@ -206,7 +211,7 @@ fn what_is_too_old_goes_and_its_sessions_with_it() {
 }
 
 #[test]
-fn what_is_too_much_goes_oldest_first() {
+fn beyond_the_size_limit_the_oldest_rows_go_first() {
     let mut place = Place::new("journal.max_size = \"1MB\"\njournal.max_text = \"4KB\"");
     for n in 0..700 {
         let mut event = event(EventKind::PreToolUse, "a", n);
@@ -215,7 +220,7 @@ fn what_is_too_much_goes_oldest_first() {
     }
     let size = |cx: &mut Cx<'_>| cx.db.size_bytes().unwrap();
     assert!(place.with(0, size) > 1 << 20);
-    while place.with(1_000, tick::tick).unwrap() {}
+    while place.with(1_000, tick).unwrap() {}
     assert!(place.with(0, size) <= 1 << 20);
 }
 
@@ -272,7 +277,7 @@ fn a_block_is_counted_until_a_tool_call_or_the_end_of_the_turn() {
     assert_eq!(in_row(&mut place), None, "it was let go");
 }
 
-/// One commit that processes these requests.
+/// Processes these requests in one commit.
 fn commit(place: &mut Place, processed: &mut Processed, requests: &[(RequestId, &[u8])]) {
     let mut group = Group::default();
     for (request, answer) in requests {
@@ -289,7 +294,7 @@ fn a_request_is_known_by_its_id_whatever_the_clock_says() {
     let mut daemon = Processed::default();
     commit(&mut place, &mut daemon, &[(id(1), b""), (id(2), b"deny")]);
     commit(&mut place, &mut daemon, &[(id(3), b"block")]);
-    // The daemon is killed; its successor, on a clock that was set back, is asked again.
+    // The daemon is killed. Its successor, whose clock was set back, is asked again.
     let mut next = place.with(-5_000, |cx| Processed::load(cx.db).unwrap().0);
     let mut answer = |place: &mut Place, n: u8| {
         place.with(-5_000, |cx| next.answer_to(cx.db, id(n), &Group::default()).unwrap())

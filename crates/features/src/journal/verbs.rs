@@ -9,22 +9,22 @@ use serde_json::json;
 use substrate_core::text::nearest;
 use substrate_core::time::{Took, parse_span};
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, EventKind, Output, VerbError, Verdict};
+use substrate_core::{Access, Audience, Caller, Cx, EventKind, Local, Output, VerbError, Verdict};
 
-use super::ops::{self, Column, Figures, Filter, Shown};
+use super::ops::{self, Column, Filter, JournalRow, StatsRow};
 use super::record::LATE;
-use super::render;
+use super::render::{self, Times};
 use crate::identity::book::{self, Lookup};
 
-/// Statistics look at so many of the newest rows at the most.
+/// At most this many of the newest rows go into the statistics.
 const MAX_FIGURES: i64 = 200_000;
 
-/// Words that only the journal knows are looked for in so many of the newest rows.
+/// Words that only the journal knows are looked up in this many of the newest rows.
 const MAX_SEEN: i64 = 20_000;
 
 #[derive(Args, Serialize, Deserialize, Clone, Debug)]
-pub(super) struct Which {
-    /// Only this session (the beginning of its id is enough)
+pub(super) struct RowFilter {
+    /// Only this session (the start of its id is enough)
     #[arg(long)]
     session: Option<String>,
     /// Only this actor: `main`, or a subagent's id
@@ -39,12 +39,12 @@ pub(super) struct Which {
     /// Only this verdict: deny, ask, block, context, notice, export, wait, allow
     #[arg(long)]
     verdict: Option<String>,
-    /// Only the last so long, e.g. `15m`, `2h`, `7d`
+    /// Only the last e.g. `15m`, `2h`, `7d`
     #[arg(long)]
     since: Option<String>,
 }
 
-impl Which {
+impl RowFilter {
     fn filter(self, cx: &mut Cx<'_>, caller: &Caller, limit: i64) -> Result<Filter, VerbError> {
         let after = after(cx, self.since.as_deref())?;
         let kinds = EventKind::ALL.iter().map(|kind| kind.name());
@@ -60,7 +60,7 @@ impl Which {
     }
 }
 
-/// The sessions that are meant: one by the beginning of its id, or those of the agent that was typed.
+/// The wanted sessions: one by the start of its id, or those of the agent that was typed.
 fn sessions(
     cx: &mut Cx<'_>,
     caller: &Caller,
@@ -69,8 +69,8 @@ fn sessions(
     if let Some(prefix) = prefix {
         let found = ops::session(cx.db, prefix)?.ok_or_else(|| {
             VerbError::user(
-                format!("the journal knows no session whose id begins with `{prefix}`"),
-                "`substrate journal list` shows the latest",
+                format!("the journal has no session whose id starts with `{prefix}`"),
+                "`substrate journal list` shows the latest sessions",
             )
         })?;
         return Ok(Some(vec![found]));
@@ -86,7 +86,7 @@ fn sessions(
     }
 }
 
-/// A word that must be one of these, or be somewhere in that column.
+/// Accepts a word from the list, or one that occurs in the column.
 fn word(
     cx: &mut Cx<'_>,
     column: Option<Column>,
@@ -113,15 +113,15 @@ fn word(
 fn unknown(what: &str, given: &str, nearest: &[impl AsRef<str>]) -> VerbError {
     let words: Vec<String> = nearest.iter().map(|word| format!("`{}`", word.as_ref())).collect();
     let hint = if words.is_empty() {
-        "`substrate journal list` shows what there is".to_owned()
+        "`substrate journal list` shows the newest entries".to_owned()
     } else {
         format!("try {}", words.join(" or "))
     };
     VerbError::user(format!("the journal has no {what} `{given}`"), hint)
 }
 
-/// The newest rows that fit, with the names of their agents.
-fn named(cx: &mut Cx<'_>, filter: &Filter) -> Result<Vec<Shown>, VerbError> {
+/// The newest matching rows, with the names of their agents.
+fn named(cx: &mut Cx<'_>, filter: &Filter) -> Result<Vec<JournalRow>, VerbError> {
     let mut rows = ops::list(cx.db, filter)?;
     let mut names: BTreeMap<String, Option<String>> = BTreeMap::new();
     for row in &mut rows {
@@ -146,11 +146,11 @@ fn name(
     Ok(found)
 }
 
-/// The id before the span begins.
+/// The id before the first row of the span.
 fn after(cx: &mut Cx<'_>, since: Option<&str>) -> Result<i64, VerbError> {
     let Some(text) = since else { return Ok(0) };
     let span = parse_span(text).ok_or_else(|| {
-        VerbError::user(format!("`{text}` is no duration"), "write it like `15m`, `2h` or `7d`")
+        VerbError::user(format!("`{text}` is not a duration"), "write it like `15m`, `2h` or `7d`")
     })?;
     Ok(ops::id_before(cx.db, cx.now.plus_ms(-span))?)
 }
@@ -158,31 +158,44 @@ fn after(cx: &mut Cx<'_>, since: Option<&str>) -> Result<i64, VerbError> {
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct List {
     #[command(flatten)]
-    which: Which,
-    /// How many entries at the most
+    which: RowFilter,
+    /// The most entries to list
     #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
+    /// A person reads it in a terminal, where relative times say more
+    #[arg(skip)]
+    #[serde(default)]
+    in_terminal: bool,
 }
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["journal", "list"];
-    const ABOUT: &'static str = "The newest entries of the journal, oldest first";
+    const ABOUT: &'static str = "List the newest entries of the journal, oldest first";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
 
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.in_terminal = local.is_terminal();
+        Ok(())
+    }
+
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let filter = self.which.filter(cx, caller, self.limit)?;
         let rows = named(cx, &filter)?;
-        Ok(Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows)))
+        let times = match self.in_terminal {
+            true => Times::Ago(cx.now),
+            false => Times::Clock(caller.tz_offset_s),
+        };
+        Ok(Output::new(render::lines(&rows, times), json!(rows)))
     }
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Tail {
     #[command(flatten)]
-    which: Which,
-    /// How many earlier entries to begin with
+    which: RowFilter,
+    /// How many earlier entries to start with
     #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(i64).range(0..=1_000))]
     limit: i64,
     /// Where the last answer ended
@@ -192,7 +205,7 @@ pub(super) struct Tail {
 
 impl VerbArgs for Tail {
     const PATH: &'static [&'static str] = &["journal", "tail"];
-    const ABOUT: &'static str = "Follow the journal as it grows (Ctrl+C ends it)";
+    const ABOUT: &'static str = "Follow the journal as it grows (Ctrl+C to stop)";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -202,7 +215,8 @@ impl VerbArgs for Tail {
         filter.after = self.after.unwrap_or(filter.after);
         let newest = ops::newest_id(cx.db)?;
         let rows = named(cx, &filter)?;
-        let mut out = Output::new(render::lines(&rows, caller.tz_offset_s), json!(rows));
+        let mut out =
+            Output::new(render::lines(&rows, Times::Clock(caller.tz_offset_s)), json!(rows));
         let next = Self { after: Some(newest), ..self };
         out.follow = serde_json::to_value(next).ok();
         Ok(out)
@@ -211,13 +225,13 @@ impl VerbArgs for Tail {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Show {
-    /// The entry's number, as `list` shows it
+    /// The entry's number, from `list`
     id: i64,
 }
 
 impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["journal", "show"];
-    const ABOUT: &'static str = "Everything about one entry";
+    const ABOUT: &'static str = "Show everything about one entry";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -225,7 +239,7 @@ impl VerbArgs for Show {
         let mut row = ops::show(cx.db, self.id)?.ok_or_else(|| {
             VerbError::user(
                 format!("there is no entry {}", self.id),
-                "`substrate journal list` shows the newest",
+                "`substrate journal list` shows the newest entries",
             )
         })?;
         if let Some(session) = &row.session {
@@ -237,21 +251,21 @@ impl VerbArgs for Show {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Stats {
-    /// The last so long
+    /// The span to count, e.g. `24h`
     #[arg(long, default_value = "24h")]
     since: String,
 }
 
 impl VerbArgs for Stats {
     const PATH: &'static [&'static str] = &["journal", "stats"];
-    const ABOUT: &'static str = "How many events, how fast, what was refused, what failed";
+    const ABOUT: &'static str = "Count events by kind: how fast, how many refused, how many failed";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let after = after(cx, Some(&self.since))?;
         let rows = ops::figures(cx.db, after, MAX_FIGURES)?;
-        let mut by_event: BTreeMap<&str, Vec<&Figures>> = BTreeMap::new();
+        let mut by_event: BTreeMap<&str, Vec<&StatsRow>> = BTreeMap::new();
         for row in &rows {
             by_event.entry(&row.event).or_default().push(row);
         }
@@ -282,7 +296,7 @@ impl VerbArgs for Stats {
         let n_new = rows.iter().filter(|row| row.n_unknown_fields > 0).count();
         let _infallible = writeln!(
             text,
-            "\n{} events; {n_late} came too late for their callers; {n_new} with fields that are new to us",
+            "\n{} events; {n_late} came too late for their callers; {n_new} had fields that Substrate does not know",
             rows.len()
         );
         let json = json!({"since": self.since, "n": rows.len(), "n_late": n_late, "n_with_unknown_fields": n_new, "events": events});

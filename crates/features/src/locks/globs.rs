@@ -1,5 +1,5 @@
-//! Globs over the paths of a working tree. `*` stays inside a folder, `**` does not, and a glob without `/` is a name
-//! that may be anywhere.
+//! Globs over the paths of a working tree. `*` stays inside a folder, `**` crosses folders, and a glob without `/` is a
+//! name that matches in any folder.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -7,28 +7,28 @@ use std::collections::HashMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// A glob that is longer is none: compiling it would take long.
+/// Longer globs are invalid: compiling them would take too long.
 const MAX_GLOB: usize = 1_024;
 
-/// How many compiled globs are kept.
+/// Compiled globs that are kept.
 const MAX_COMPILED: usize = 1_024;
 
 thread_local! {
-    /// Compiling one takes a hundred times as long as asking it, and every edit asks them all.
+    /// Compiling a glob takes a hundred times as long as matching it, and every edit matches them all.
     static COMPILED: RefCell<HashMap<String, Option<GlobMatcher>>> = RefCell::default();
 }
 
-/// Whether somebody typed a glob, and not the name of a file: `[id].tsx` is a name.
+/// Whether a typed text is a glob and not a file name: `[id].tsx` is a name.
 pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '{']) || text.ends_with('/')
 }
 
-/// Whether the glob is one at all.
+/// Whether the glob compiles.
 pub(super) fn is_valid(glob: &str) -> bool {
     built(glob).is_some()
 }
 
-/// Whether files have such names: none has an empty part, a `.` or a `..`.
+/// Whether the glob can match any path. No path has an empty part, a `.` or a `..`.
 pub(super) fn is_reachable(glob: &str) -> bool {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     let glob = glob.strip_suffix('/').unwrap_or(glob);
@@ -38,8 +38,8 @@ pub(super) fn is_reachable(glob: &str) -> bool {
 }
 
 pub(super) fn matches(glob: &str, relative: &str) -> bool {
-    // Most globs are about other folders, and that is seen without a matcher.
-    relative.starts_with(fixed(&whole(glob)))
+    // Most globs are about other folders, which their literal prefix shows without a matcher.
+    relative.starts_with(prefix(&whole(glob)))
         && COMPILED.with_borrow_mut(|known| {
             if !known.contains_key(glob) {
                 if known.len() >= MAX_COMPILED {
@@ -52,7 +52,7 @@ pub(super) fn matches(glob: &str, relative: &str) -> bool {
         })
 }
 
-/// Everything that is asked of globs, for a fuzzer.
+/// Runs every function here, for a fuzzer.
 pub(crate) fn ask_all(glob: &str, other: &str, path: &str) {
     let _any = (
         is_glob(glob),
@@ -61,48 +61,48 @@ pub(crate) fn ask_all(glob: &str, other: &str, path: &str) {
         matches(glob, path),
         may_overlap(glob, other),
     );
-    let _taken =
-        Taking::new(glob, true, true).takes(path) || Taking::new(glob, false, false).takes(path);
+    let _taken = GlobScope::new(glob, true, true).covers(path)
+        || GlobScope::new(glob, false, false).covers(path);
 }
 
-/// Whether any of the globs matches. One that is none matches nothing.
+/// Whether any of the globs matches. An invalid glob matches nothing.
 pub(super) fn any_matches(globs: &[String], relative: &str) -> bool {
     globs.iter().any(|glob| matches(glob, relative))
 }
 
-/// A folder's name, or a file's, as a glob that matches nothing else.
+/// A glob that matches only this name.
 pub(super) fn escaped(name: &str) -> String {
     globset::escape(name)
 }
 
-/// Whether some path may match both. Says so too often rather than too rarely.
+/// Whether some path may match both. Errs on the side of yes.
 pub(super) fn may_overlap(a: &str, b: &str) -> bool {
     let (a, b) = (whole(a), whole(b));
-    if let (Some(x), Some(y)) = (ending(&a), ending(&b))
+    if let (Some(x), Some(y)) = (extension(&a), extension(&b))
         && x != y
     {
         return false;
     }
-    let (x, y) = (fixed(&a), fixed(&b));
+    let (x, y) = (prefix(&a), prefix(&b));
     x.starts_with(y) || y.starts_with(x)
 }
 
-/// A glob of a command line: which files below its folder it takes.
-pub(super) struct Taking {
-    /// `None`: everything, where nobody can say.
+/// A glob on a command line, and which files below its folder it covers.
+pub(super) struct GlobScope {
+    /// `None`: unknown, so it covers everything.
     matcher: Option<GlobMatcher>,
-    /// Folders that match are taken with what is in them.
+    /// A folder that matches is covered with its content.
     is_deep: bool,
 }
 
-impl Taking {
-    /// To git `*` is also what is in folders (`as_git`), to a shell it is not.
+impl GlobScope {
+    /// In git (`as_git`) `*` also matches `/`; in a shell it does not.
     pub(super) fn new(glob: &str, as_git: bool, is_deep: bool) -> Self {
         let glob = GlobBuilder::new(glob.trim_end_matches('/')).literal_separator(!as_git).build();
         Self { matcher: glob.ok().map(|glob| glob.compile_matcher()), is_deep }
     }
 
-    pub(super) fn takes(&self, below: &str) -> bool {
+    pub(super) fn covers(&self, below: &str) -> bool {
         let Some(matcher) = &self.matcher else { return true };
         let ends = below.match_indices('/').map(|(at, _)| at).filter(|_| self.is_deep);
         matcher.is_match(below) || ends.into_iter().any(|at| matcher.is_match(&below[..at]))
@@ -116,7 +116,7 @@ fn built(glob: &str) -> Option<globset::Glob> {
     GlobBuilder::new(&whole(glob)).literal_separator(true).build().ok()
 }
 
-/// As the matcher reads it. `./name` is a file of the root itself.
+/// The form that the matcher gets. `./name` is a file directly in the root.
 fn whole(glob: &str) -> Cow<'_, str> {
     match (glob.strip_prefix("./"), glob.contains('/'), glob.ends_with('/')) {
         (_, _, true) => Cow::Owned(format!("{}**", glob.trim_start_matches("./"))),
@@ -126,14 +126,14 @@ fn whole(glob: &str) -> Cow<'_, str> {
     }
 }
 
-/// What every match begins with.
-fn fixed(glob: &str) -> &str {
+/// The literal prefix of every match.
+fn prefix(glob: &str) -> &str {
     let end = glob.find(['*', '?', '{', '[', '\\']).unwrap_or(glob.len());
     &glob[..end]
 }
 
-/// The plain extension that every match ends with, e.g. `rs` of `src/**/*.rs`.
-fn ending(glob: &str) -> Option<&str> {
+/// The literal extension of every match, e.g. `rs` for `src/**/*.rs`.
+fn extension(glob: &str) -> Option<&str> {
     let (_, ending) = glob.rsplit_once("*.")?;
     ending.chars().all(char::is_alphanumeric).then_some(ending)
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_match_is_compiled_and_only_once() {
+    fn only_globs_that_may_match_are_compiled_and_only_once() {
         COMPILED.with_borrow_mut(HashMap::clear);
         for i in 0..2_000 {
             assert!(!matches(&format!("other{i}/**"), "src/a.rs"));
@@ -186,7 +186,7 @@ mod tests {
     #[case("*/./x", false)]
     #[case("*//x", false)]
     #[case("{a,../b}/*", false)]
-    fn a_glob_is_one_of_names_that_files_have(#[case] glob: &str, #[case] expected: bool) {
+    fn a_glob_can_match_a_path(#[case] glob: &str, #[case] expected: bool) {
         assert_eq!(is_reachable(glob), expected);
     }
 
@@ -207,7 +207,7 @@ mod tests {
     #[case("src/lib.rs", false)]
     #[case("src/", true)]
     #[case("src/**", true)]
-    fn a_name_is_no_glob(#[case] text: &str, #[case] expected: bool) {
+    fn a_name_is_not_a_glob(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_glob(text), expected);
     }
 }

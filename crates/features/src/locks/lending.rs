@@ -1,23 +1,25 @@
-//! A parent that waits for its subagent holds nothing against it: while a call that starts a subagent is open, its caller
-//! does nothing else, so whoever began since then may have its files. Siblings still exclude each other.
+//! Lending: a parent that waits for its subagent holds nothing against it.
+//!
+//! While a call that starts a subagent is open, its caller does nothing else. So subagents that began since then may
+//! edit the caller's files. Siblings still exclude each other.
 
 use substrate_core::verdict::Permission;
 use substrate_core::{
     Actor, Cx, Db, DbError, Detail, Event, EventKind, Outcome, StartSource, Timestamp, ToolClass,
 };
 
-use super::owner::Owner;
-use super::record::is_interrupted;
-use crate::identity::book;
+use super::policy::is_interrupted;
+use crate::identity::book::MAIN;
+use crate::identity::holder::{self, Holder};
 
-/// Notes which calls of subagents are open. One that runs in the background ends at once, and so never counts.
+/// Notes which calls that start subagents are open. A call that runs in the background ends at once and never counts.
 pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
     let Some(session) = event.session.as_ref().map(substrate_core::SafeId::as_str) else {
         return Ok(());
     };
     let call = event.tool().filter(|call| call.class == ToolClass::Agent);
     let actor = event.actor.key();
-    // A client that gives its calls no ids makes one call at a time.
+    // A client whose calls have no ids makes one call at a time.
     let use_id = call.and_then(|call| call.use_id.as_deref()).unwrap_or(actor);
     match event.kind {
         EventKind::PreToolUse if call.is_some() => {
@@ -29,7 +31,7 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Resul
         EventKind::PostToolUse | EventKind::PostToolUseFailure if call.is_some() => {
             end(cx.db, session, use_id)?;
         }
-        // Whoever broke a call off has told nobody of its end.
+        // An interrupted call has no end event.
         EventKind::UserPromptSubmit
         | EventKind::Stop
         | EventKind::SubagentStop
@@ -46,22 +48,22 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Resul
     Ok(())
 }
 
-/// A compaction goes on with what was open.
+/// Whether a new conversation begins. A compaction continues the old one, with its open calls.
 fn is_new(event: &Event) -> bool {
     let is_compaction =
         matches!(event.detail, Detail::SessionStart { source: StartSource::Compact, .. });
     matches!(event.actor, Actor::Main { .. }) && !is_compaction
 }
 
-/// Whether the holder waits for that subagent, or for one above it.
-pub(super) fn waits_for(cx: &mut Cx<'_>, holder: &Owner, me: &Owner) -> Result<bool, DbError> {
-    if holder.session != me.session || holder.is_same(me) || me.actor == book::MAIN {
+/// Whether the parent waits for `me`, or for a subagent that started `me`.
+pub(super) fn waits_for(cx: &mut Cx<'_>, parent: &Holder, me: &Holder) -> Result<bool, DbError> {
+    if parent.session != me.session || parent.is_same(me) || me.actor == MAIN {
         return Ok(false);
     }
-    let Some(began) = book::sub_began(cx.db, &me.session, &me.actor)? else { return Ok(false) };
+    let Some(began) = holder::sub_began(cx.db, &me.session, &me.actor)? else { return Ok(false) };
     let found = cx.db.first(
         "select 1 from lease_agent_calls where session = $1 and actor = $2 and began_ms <= $3",
-        &[holder.session.as_str().into(), holder.actor.as_str().into(), began.0.into()],
+        &[parent.session.as_str().into(), parent.actor.as_str().into(), began.0.into()],
         |row| row.int(0),
     )?;
     Ok(found.is_some())
@@ -76,7 +78,7 @@ pub(super) fn open(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<St
     )
 }
 
-/// Forgets calls that nobody has ended, at most `limit`. How many there were.
+/// Forgets at most `limit` calls that never ended, and counts them.
 pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
     db.execute(
         "delete from lease_agent_calls where (session, use_id) in

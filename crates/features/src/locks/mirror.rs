@@ -1,38 +1,41 @@
-//! The files that show leases to people and other tools: who has what, and a log of tools and decisions.
+//! Two files that show leases to people and other tools: the list of leases, and a log of tool calls and decisions.
+//!
+//! They are written only with `locks.mirror`. A person's own files are never edited to mark a lease.
 
 use serde_json::{Map, Value, json};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::text::one_line;
-use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome};
+use substrate_core::{Cx, DbError, Detail, Effect, Event, EventKind, Outcome, Who, seed};
 
-use super::life::Lives;
-use super::ops::{self, Lease};
-use super::ops_history::What;
+use super::history::LeaseChange;
+use super::leases::{self, Lease};
 use super::{files, words};
+use crate::identity::holder::Pulses;
 
-const LOCKS: &str = ".claude/coordination/file-locks.json";
-const LOG: &str = ".claude/coordination/hook-debug.log";
+/// Below `seed::COORDINATION`.
+const LOCKS: &str = "file-locks.json";
+const LOG: &str = "hook-debug.log";
 
-/// Leases that the file shows at the most.
+/// Leases that the list shows.
 const MAX_SHOWN: i64 = 1_000;
 
-/// How much of a tool's input or result a line of the log shows.
+/// How much of a tool's input or result the log shows.
 const MAX_TEXT: usize = 500;
 
-/// Writes the list of a working tree again.
+/// Rewrites the list of a working tree.
 pub(super) fn changed(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
     if !cx.settings.on("locks.mirror") || root.is_empty() {
         return Ok(());
     }
     let mut all = Map::new();
-    let mut lives = Lives::default();
-    for lease in ops::in_root(cx.db, root, MAX_SHOWN)? {
-        if lives.until(cx, &lease.claim)?.is_none() {
+    let mut pulses = Pulses::default();
+    for lease in leases::in_root(cx.db, root, MAX_SHOWN)? {
+        if lease.hold.until(cx, &mut pulses)?.is_none() {
             continue;
         }
         let entry = json!({
-            "agentId": lease.claim.owner.address(cx)?,
-            "acquiredAt": words::iso(lease.claim.acquired),
+            "agentId": lease.hold.holder.address(cx)?,
+            "acquiredAt": words::iso(lease.hold.acquired),
             "lastModified": words::iso(lease.modified),
         });
         all.insert(lease.relative, entry);
@@ -41,15 +44,19 @@ pub(super) fn changed(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
     cx.effects.retain(|effect| !is_older(effect));
     cx.effects.push(Effect::Mirror {
         root: root.to_owned(),
-        path: LOCKS.to_owned(),
+        path: format!("{}/{LOCKS}", seed::COORDINATION),
         text: format!("{:#}\n", Value::Object(all)),
         append: false,
     });
     Ok(())
 }
 
-/// Leases that are gone.
-pub(super) fn released(cx: &mut Cx<'_>, leases: &[Lease], what: What) -> Result<(), DbError> {
+/// Logs released leases and rewrites the lists.
+pub(super) fn released(
+    cx: &mut Cx<'_>,
+    leases: &[Lease],
+    what: LeaseChange,
+) -> Result<(), DbError> {
     if !cx.settings.on("locks.mirror") {
         return Ok(());
     }
@@ -60,7 +67,7 @@ pub(super) fn released(cx: &mut Cx<'_>, leases: &[Lease], what: What) -> Result<
         let of_root = || leases.iter().filter(|lease| lease.root == root);
         let n = of_root().count();
         if let Some(lease) = of_root().next() {
-            let who = lease.claim.owner.address(cx)?;
+            let who = lease.hold.holder.address(cx)?;
             let plural = if n == 1 { "" } else { "s" };
             line(cx, root, &who, &format!("{} {n} lock{plural}", what.name()));
         }
@@ -69,18 +76,18 @@ pub(super) fn released(cx: &mut Cx<'_>, leases: &[Lease], what: What) -> Result<
     Ok(())
 }
 
-/// A decision about a file.
-pub(super) fn decided(cx: &mut Cx<'_>, root: &str, who: &str, what: What, relative: &str) {
+/// Logs a decision about a file.
+pub(super) fn decided(cx: &mut Cx<'_>, root: &str, who: &str, what: LeaseChange, relative: &str) {
     if cx.settings.on("locks.mirror") {
         line(cx, root, who, &format!("{} {}", what.name(), words::path(relative)));
     }
 }
 
-/// A tool before and after.
+/// Logs a tool call, before and after it ran.
 pub(super) fn tool(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
     let (true, Some(call)) = (cx.settings.on("locks.mirror"), event.tool()) else { return };
     let Some(root) = files::root_here(cx, event) else { return };
-    let who = cx.who.as_ref().map_or_else(|| "nobody".to_owned(), substrate_core::Who::address);
+    let who = actor(cx);
     let is_dotenv = names_dotenv(&call.input);
     let kept = |text: &str| one_line(&redacted(text, MAX_TEXT, is_dotenv), MAX_TEXT);
     let after = match &event.detail {
@@ -98,7 +105,7 @@ pub(super) fn tool(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
     line(cx, &root, &who, &format!("{} {said}", event.kind.name()));
 }
 
-/// Whether an event that is no tool has a line as well.
+/// Whether an event that is not a tool call is logged too.
 pub(super) const fn is_logged(kind: EventKind) -> bool {
     use EventKind as K;
     matches!(
@@ -112,9 +119,9 @@ pub(super) const fn is_logged(kind: EventKind) -> bool {
     )
 }
 
-/// An event of a session or a subagent. What a person typed is not in it.
+/// Logs an event of a session or a subagent, without what a person typed.
 pub(super) fn happened(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
-    // An event that had to wait was written when it came.
+    // An event that had to wait was logged when it arrived.
     let is_new = event.waiting_since.is_none() && !event.actor.is_compaction_fork();
     if !is_new || !is_logged(event.kind) || !cx.settings.on("locks.mirror") {
         return;
@@ -137,11 +144,11 @@ pub(super) fn happened(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
         _ => {}
     }
     said.insert("verdict".to_owned(), outcome.verdict.word().into());
-    let who = cx.who.as_ref().map_or_else(|| "nobody".to_owned(), substrate_core::Who::address);
+    let who = actor(cx);
     line(cx, &root, &who, &format!("{} {}", event.kind.name(), Value::Object(said)));
 }
 
-/// JSON as it is, and anything else (JSON that was cut, too) as a JSON string.
+/// Valid JSON unchanged; anything else, such as JSON that was cut, as a JSON string.
 fn value(text: &str) -> String {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => text.to_owned(),
@@ -153,8 +160,12 @@ fn line(cx: &mut Cx<'_>, root: &str, who: &str, text: &str) {
     let text = format!("{} [{}] {text}\n", words::iso(cx.now), one_line(who, 80));
     cx.effects.push(Effect::Mirror {
         root: root.to_owned(),
-        path: LOG.to_owned(),
+        path: format!("{}/{LOG}", seed::COORDINATION),
         text,
         append: true,
     });
+}
+
+fn actor(cx: &Cx<'_>) -> String {
+    cx.who.as_ref().map_or_else(|| "unknown".to_owned(), Who::address)
 }

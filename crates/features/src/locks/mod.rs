@@ -1,63 +1,62 @@
-//! Leases on files: whoever edits a file has it for itself until its turn ends, and everybody else is told so.
+//! Leases on files: while an agent edits a file, others are kept off it until its turn ends.
 //!
-//! A lease is on one canonical path and belongs to an actor, so that subagents of one session exclude each other too. It
-//! is taken before an edit, confirmed after it, and dies with its owner. Reads and harmless commands are never refused.
+//! An edit takes a lease on its file before it runs and confirms it afterwards. Other actors that want to edit or
+//! overwrite the file are refused. They learn who has it and how to wait, and the holder learns that they wait.
+//! Commands can also take files ahead or reserve globs.
+//!
+//! # Invariants
+//!
+//! * A file has at most one holder, under any of its names.
+//! * A holder is an actor, so the subagents of one session exclude each other. A parent that waits for a subagent
+//!   lends it its files.
+//! * A holder is never refused its own file.
+//! * A lease ends with its holder's turn, session or process. A silent holder keeps it for `locks.ttl` after its last
+//!   sign of life; a lease whose edit never happened lasts a minute. `identity::holder` decides which holders live.
+//! * Reads and harmless commands are never refused. Only lines that plainly write or sweep away held files are.
+//! * A change that no one announced is reported to both sides, once.
+//!
+//! # Example
+//!
+//! NobleLion edits `src/lib.rs`. CalmOtter tries to edit it too and is refused: "`src/lib.rs` is leased by NobleLion,
+//! taken 2m ago". It runs `substrate locks wait src/lib.rs`. NobleLion reads with its next tool result that CalmOtter
+//! is waiting. When its turn ends, the lease is released and CalmOtter's command returns.
 
-mod blind;
-mod bypass;
-pub(crate) mod face;
 mod files;
-mod git;
 mod globs;
+mod history;
+pub(crate) mod leases;
 mod lending;
-mod life;
 mod mirror;
-mod naming;
-mod notes;
-mod ops;
-mod ops_globs;
-mod ops_history;
-mod owner;
 mod policy;
-mod record;
 mod release;
-mod render;
+mod reservations;
 mod schema;
-mod shell_writes;
-mod standing;
-mod sweep;
-mod sweep_args;
-mod sweep_git;
-mod targets;
-mod tick;
-mod verbs_change;
-mod verbs_look;
-mod verbs_wait;
-mod within;
+mod shell;
+mod status;
+mod verbs;
+mod waiting;
 mod words;
-mod writes;
-mod writes_copy;
-mod writes_patch;
 
 #[cfg(test)]
 mod tests;
 
-pub use blind::may_change_leased;
 pub(crate) use globs::ask_all;
+pub use shell::before::may_change_leased;
+pub(crate) use shell::writes::written;
 
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "locks",
-    about: "Leases files to whoever edits them, and keeps everybody else off until they are done.",
+    about: "Leases files to the agents that edit them and keeps others off until they are done.",
     migrations: schema::MIGRATIONS,
     keys: &[
         Key {
             name: "locks.mode",
             kind: Kind::Word(&["enforce", "warn", "off"]),
             default: "\"enforce\"",
-            about: "Whether an edit of a file that another actor holds, or a shell line that plainly writes it, is refused or only told.",
+            about: "What happens when an agent edits, or plainly writes with a shell command, a file that another holds: refuse it, or only warn.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -65,7 +64,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "locks.files",
             kind: Kind::Texts,
             default: "[]",
-            about: "Globs of the files that are leased, relative to the working tree, e.g. `[\"**/*.ts\", \"**/*.tsx\"]`. Empty: every file that git does not ignore.",
+            about: "Globs of the files that are leased, relative to the working tree, e.g. `[\"**/*.ts\", \"**/*.tsx\"]`. Empty: all files that git does not ignore.",
             project: ProjectMay::Widen,
             profiles: &[],
         },
@@ -73,7 +72,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "locks.ttl",
             kind: Kind::Span,
             default: "\"10m\"",
-            about: "How long a lease outlives the last sign of life of its owner.",
+            about: "How long a lease lasts after its holder's last sign of life.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },
@@ -97,17 +96,17 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(files::gather),
     looks: Some(policy::looks),
     consider: Some(policy::consider),
-    record: Some(record::record),
+    record: Some(policy::record),
     if_unrecorded: Some(policy::if_unrecorded),
-    tick: Some(tick::tick),
+    tick: Some(release::tick),
     verbs: &[
-        Verb::of::<verbs_look::List>(),
-        Verb::of::<verbs_look::Show>(),
-        Verb::of::<verbs_change::Acquire>(),
-        Verb::of::<verbs_change::Release>(),
-        Verb::of::<verbs_wait::Wait>(),
-        Verb::of::<verbs_look::History>(),
-        Verb::of::<verbs_look::Check>(),
+        Verb::of::<verbs::look::List>(),
+        Verb::of::<verbs::look::Show>(),
+        Verb::of::<verbs::acquire::Acquire>(),
+        Verb::of::<verbs::release::Release>(),
+        Verb::of::<verbs::release::Wait>(),
+        Verb::of::<verbs::look::History>(),
+        Verb::of::<verbs::look::Check>(),
     ],
     ..Feature::NOTHING
 };

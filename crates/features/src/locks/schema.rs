@@ -1,4 +1,4 @@
-//! The tables of leases. An event looks a file up by its path and by its number, so that ten thousand leases cost what ten cost.
+//! The tables of leases. An event finds a file by path and identity, so ten thousand leases cost what ten cost.
 
 use substrate_core::Migration;
 

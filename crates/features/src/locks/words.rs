@@ -1,4 +1,4 @@
-//! What agents read about leases. Paths and reasons come from outside, so each is one short line.
+//! What agents read about leases. Paths and reasons come from outside, so each is cut to one short line.
 
 use std::fmt::Write as _;
 
@@ -7,27 +7,26 @@ use substrate_core::text::{one_line, shell_word};
 use substrate_core::time::Ago;
 use substrate_core::{Cx, DbError, Timestamp};
 
-use super::life::Claim;
-use super::standing::Holder;
+use super::status::{Blocker, Hold};
 
 const MAX_PATH: usize = 200;
 
-/// The longest path that a command is shown with.
+/// The longest path that a suggested command contains.
 const MAX_WORD: usize = 1_000;
 
 pub(super) const MAX_REASON: usize = 120;
 
-/// What those wait for who want a file.
+/// The key under which waiters for a file are woken.
 pub(super) fn wake_key(path: &str) -> String {
     format!("lock {path}")
 }
 
-/// The same where the file is in a reserved glob.
+/// The key for files in a reserved glob.
 pub(super) fn glob_key(id: i64) -> String {
     format!("lock glob {id}")
 }
 
-/// A path in a sentence, without the marks that are around it there.
+/// A path for use inside backticks.
 pub(super) fn path(path: &str) -> String {
     one_line(&path.replace('`', "'"), MAX_PATH)
 }
@@ -36,68 +35,68 @@ pub(super) fn reason(text: &str) -> String {
     one_line(&text.replace('`', "'"), MAX_REASON)
 }
 
-/// `src/lib.rs` is leased by NobleLion, taken 3m ago: they edit it.
-pub(super) fn held(cx: &mut Cx<'_>, relative: &str, holder: &Holder) -> Result<String, DbError> {
-    let Holder { claim, glob, other_name, .. } = holder;
-    let who = claim.owner.address(cx)?;
-    let taken = Ago(cx.now.since(claim.acquired));
+/// `src/lib.rs` is leased by NobleLion, taken 3m ago: they are editing it.
+pub(super) fn held(cx: &mut Cx<'_>, relative: &str, blocker: &Blocker) -> Result<String, DbError> {
+    let Blocker { hold, glob, other_name, .. } = blocker;
+    let who = hold.holder.address(cx)?;
+    let taken = Ago(cx.now.since(hold.acquired));
     let by = match (glob, other_name) {
         (Some((_, glob)), _) => format!("reserved by {who} (`{}`)", path(glob)),
         (None, Some((_, other))) => format!("leased by {who} as `{}`", path(other)),
         (None, None) => format!("leased by {who}"),
     };
-    let what = doing(claim, glob.is_some());
+    let what = doing(hold, glob.is_some());
     Ok(format!("`{}` is {by}, taken {taken} ago: {what}.", path(relative)))
 }
 
-fn doing(claim: &Claim, is_reserved: bool) -> String {
-    match (reason(&claim.reason), is_reserved) {
+fn doing(hold: &Hold, is_reserved: bool) -> String {
+    match (reason(&hold.reason), is_reserved) {
         (reason, _) if !reason.is_empty() => format!("\"{reason}\""),
-        (_, true) => "they plan work there".to_owned(),
-        (_, false) => "they edit it".to_owned(),
+        (_, true) => "they plan to work there".to_owned(),
+        (_, false) => "they are editing it".to_owned(),
     }
 }
 
-/// What whoever was refused can do instead, where they are.
+/// What a refused actor can do instead.
 pub(super) fn next(
     cx: &mut Cx<'_>,
     place: &Place,
     cwd: &str,
-    holder: &Holder,
+    blocker: &Blocker,
 ) -> Result<String, DbError> {
-    let who = holder.claim.owner.address(cx)?;
+    let who = blocker.hold.holder.address(cx)?;
     let (wait, send) = (wait(&place.path, cwd), send(&who, &place.relative));
-    Ok(format!("Work elsewhere meanwhile, wait with {wait}, or write to them: {send}."))
+    Ok(format!("Work on something else, wait with {wait}, or write to them: {send}."))
 }
 
-/// The note to a holder of a file that somebody else is waiting for. `freed` is what the holder can let go of.
+/// The note to an agent that holds a file another is waiting for. `freed` is what it can release.
 pub(super) fn waits_for_you(waiter: &str, relative: &str, freed: &str) -> String {
     // The holder may be in any folder.
     let release = word(freed, "").map_or_else(
-        || "It is free when your turn ends.".to_owned(),
+        || "It is released when your turn ends.".to_owned(),
         |word| format!("Run `substrate locks release {word}` when you are done, or end your turn."),
     );
     format!("{waiter} is waiting for `{}`, which you hold. {release}", path(relative))
 }
 
-/// The mail to a person who holds a file that somebody is waiting for.
+/// The mail to a person who holds a file that an agent is waiting for.
 pub(super) fn waits(waiter: &str, relative: &str, freed: &str) -> (String, String) {
     let path = path(relative);
-    let subject = format!("{waiter} waits for {path}");
+    let subject = format!("{waiter} is waiting for {path}");
     // The holder may be in any folder.
     let release = word(freed, "").map_or_else(String::new, |word| {
-        format!("; `substrate locks release {word}` frees it at once")
+        format!(" Run `substrate locks release {word}` to free it now.")
     });
-    let body = format!("{waiter} wanted to edit `{path}`, which you hold{release}.");
+    let body = format!("{waiter} wants to edit `{path}`, which you hold.{release}");
     (subject, body)
 }
 
-/// How a file was changed that somebody else holds.
+/// How a file changed that another actor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// By an edit, surely.
+pub(super) enum ForeignChange {
+    /// By an edit, for certain.
     Edited,
-    /// While a command ran: perhaps by it; very likely where the command names the file.
+    /// While a command ran: perhaps by it, very likely if the command names the file.
     Changed {
         is_named: bool,
     },
@@ -106,42 +105,42 @@ pub(super) enum How {
     },
 }
 
-/// To somebody whose edit, or perhaps command, changed what another holds.
-pub(super) fn you_changed(holder: &str, relative: &str, how: How) -> String {
+/// For the actor whose edit, or perhaps command, changed what another holds.
+pub(super) fn you_changed(holder: &str, relative: &str, how: ForeignChange) -> String {
     let (path, send) = (path(relative), send(holder, relative));
     let what = match how {
-        How::Edited => {
-            "your edit changed it. Look at it again before you go on, and tell them".to_owned()
+        ForeignChange::Edited => {
+            "your edit changed it. Read it again before you go on, and tell them".to_owned()
         }
-        How::Changed { is_named: false } => {
-            "it changed while your command ran. If that was you, look at it again and tell them"
+        ForeignChange::Changed { is_named: false } => {
+            "it changed while your command ran. If that was you, read it again and tell them"
                 .to_owned()
         }
-        How::Changed { is_named: true } => {
-            "it changed while your command ran, which names it. Look at it again before you go on, and tell them"
+        ForeignChange::Changed { is_named: true } => {
+            "it changed while your command, which names it, was running. Read it again before you go on, and tell them"
                 .to_owned()
         }
-        How::Removed { is_named: false } => {
-            "it was removed or moved while your command ran. If that was you, bring it back and tell them"
+        ForeignChange::Removed { is_named: false } => {
+            "it was removed or moved while your command ran. If that was you, restore it and tell them"
                 .to_owned()
         }
-        How::Removed { is_named: true } => {
-            "it was removed or moved while your command ran, which names it. Bring it back, and tell them"
+        ForeignChange::Removed { is_named: true } => {
+            "it was removed or moved while your command, which names it, was running. Restore it, and tell them"
                 .to_owned()
         }
     };
     format!("`{path}` is leased by {holder}, and {what}: {send}.")
 }
 
-/// To the holder of such a file.
-pub(super) fn was_changed(who: &str, relative: &str, how: How) -> (String, String) {
+/// For the holder of that file.
+pub(super) fn was_changed(who: &str, relative: &str, how: ForeignChange) -> (String, String) {
     let path = path(relative);
     match how {
-        How::Edited => (
+        ForeignChange::Edited => (
             format!("{who} changed {path}"),
             format!("{who} changed `{path}`, which you hold.\nRead it again before you edit it."),
         ),
-        How::Changed { is_named } => (
+        ForeignChange::Changed { is_named } => (
             format!("{path} changed while {who} ran a command"),
             format!(
                 "`{path}`, which you hold, changed while {who} ran a command{}.\n\
@@ -149,11 +148,11 @@ pub(super) fn was_changed(who: &str, relative: &str, how: How) -> (String, Strin
                 ran(is_named)
             ),
         ),
-        How::Removed { is_named } => (
-            format!("{path} went away while {who} ran a command"),
+        ForeignChange::Removed { is_named } => (
+            format!("{path} disappeared while {who} ran a command"),
             format!(
                 "`{path}`, which you hold, was removed or moved while {who} ran a command{}.\n\
-                 Look for it before you edit it, or ask them.",
+                 Find it before you edit it, or ask them.",
                 ran(is_named)
             ),
         ),
@@ -165,11 +164,11 @@ const fn ran(is_named: bool) -> &'static str {
     if is_named { " that names it" } else { " and you ran none" }
 }
 
-/// `substrate locks wait src/lib.rs`, in marks.
+/// `substrate locks wait src/lib.rs`, in backticks.
 pub(super) fn wait(path: &str, cwd: &str) -> String {
     match word(path, cwd) {
         Some(word) => format!("`substrate locks wait {word}`"),
-        None => "a look at `substrate locks` from time to time".to_owned(),
+        None => "`substrate locks`, which shows when it is free".to_owned(),
     }
 }
 
@@ -179,20 +178,20 @@ pub(super) fn show(path: &str, cwd: &str) -> String {
         .map_or_else(|| "substrate locks".to_owned(), |word| format!("substrate locks show {word}"))
 }
 
-/// The command that writes to somebody about a file, in marks.
+/// The command that writes to an agent about a file, in backticks.
 pub(super) fn send(who: &str, relative: &str) -> String {
     let (who, subject) = (shell_word(who), shell_word(&path(relative)));
     format!("`substrate send --to {who} --subject {subject} --body \"…\"`")
 }
 
-/// What lies in the tree of that file: a glob, or another file.
+/// A glob or another file in the working tree of that file, as a path.
 pub(super) fn in_root(path: &str, relative: &str, other: &str) -> String {
     let root = path.strip_suffix(relative).unwrap_or_default();
     format!("{root}{}", other.strip_prefix("./").unwrap_or(other))
 }
 
-/// A path as one word of a command that is run in `cwd`: from there on where it lies below, else whole. `None` where no
-/// line could show it as it is.
+/// A path as one word of a command that runs in `cwd`: relative if it lies below, else absolute. `None` if no line can
+/// show it unchanged.
 fn word(path: &str, cwd: &str) -> Option<String> {
     let below =
         path.strip_prefix(cwd.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
@@ -220,7 +219,7 @@ pub(super) fn you_hold(relatives: &[String], n: usize) -> String {
     out
 }
 
-/// A moment as everybody reads it, in UTC, to the millisecond.
+/// A time in UTC, to the millisecond.
 pub(super) fn iso(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0)
         .map_or_else(|_| at.0.to_string(), |time| format!("{time:.3}"))
@@ -235,7 +234,7 @@ mod tests {
     #[case::at_the_root("/repo/src/a.rs", "/repo", Some("src/a.rs"))]
     #[case::below_the_root("/repo/src/a.rs", "/repo/src", Some("a.rs"))]
     #[case::beside("/repo/a.rs", "/repo/src", Some("/repo/a.rs"))]
-    #[case::only_begins_so("/repo2/a.rs", "/repo", Some("/repo2/a.rs"))]
+    #[case::only_a_common_prefix("/repo2/a.rs", "/repo", Some("/repo2/a.rs"))]
     #[case::in_any_folder("/repo/a.rs", "", Some("/repo/a.rs"))]
     #[case::top_folder("/a.rs", "/", Some("a.rs"))]
     #[case::space("/repo/my file.rs", "/repo", Some("'my file.rs'"))]
@@ -246,19 +245,19 @@ mod tests {
     #[case::home("/repo/~x", "/repo", Some("'./~x'"))]
     #[case::marks("/repo/a`b", "/repo", None)]
     #[case::two_lines("/repo/a\nb", "/repo", None)]
-    fn a_path_is_a_word_of_a_command(
+    fn a_path_becomes_a_word_of_a_command(
         #[case] path: &str,
         #[case] cwd: &str,
         #[case] expected: Option<&str>,
     ) {
         assert_eq!(word(path, cwd).as_deref(), expected);
         if let Some(word) = expected {
-            assert_eq!(shlex::split(word).unwrap().len(), 1);
+            assert_eq!(crate::shell::split(word).unwrap().len(), 1);
         }
     }
 
     #[test]
-    fn a_long_path_is_whole_or_not_in_a_command_at_all() {
+    fn a_long_path_appears_whole_or_not_at_all() {
         let long = |n: usize| format!("/repo/{}", "x/".repeat(n));
         assert_eq!(word(&long(200), "/").unwrap().len(), long(200).len() - 1);
         assert_eq!(word(&long(600), "/"), None);

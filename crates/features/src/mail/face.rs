@@ -4,8 +4,9 @@ use substrate_core::text::one_line;
 use substrate_core::{Cx, Db, DbError, Timestamp};
 
 use super::ops::{Letter, Mailbox};
+use super::ops::{ledger, mailbox};
+use super::post;
 use super::words::Count;
-use super::{ops_box, ops_ledger, post};
 use crate::identity::book;
 
 /// When mail comes back by itself: the end of the agent's earliest snooze, or of a claim whose answer was not printed;
@@ -15,8 +16,8 @@ pub(crate) fn next_due(
     agent: i64,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, DbError> {
-    let snooze = ops_ledger::next_snooze(db, agent)?;
-    let claim = ops_ledger::next_free(db, Mailbox { agent, sub: "" })?;
+    let snooze = ledger::next_snooze(db, agent)?;
+    let claim = ledger::next_free(db, Mailbox { agent, sub: "" })?;
     // A claim that has just ended counts from the next millisecond on.
     let due = snooze.into_iter().chain(claim.map(|at| at.plus_ms(1))).min();
     Ok(due.map(|due| due.max(now.plus_ms(1))))
@@ -28,12 +29,12 @@ pub(crate) fn n_unread(
     (agent, sub): (i64, &str),
     now: Timestamp,
 ) -> Result<i64, DbError> {
-    Ok(ops_box::n_unread(db, Mailbox { agent, sub }, now)?.0)
+    Ok(mailbox::n_unread(db, Mailbox { agent, sub }, now)?.0)
 }
 
 /// Whether an agent has ever got or sent a message that was not thrown away.
 pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
-    ops_box::has_any(db, agent)
+    mailbox::has_any(db, agent)
 }
 
 /// `2 unread messages`.
@@ -41,8 +42,8 @@ pub(crate) fn unread_words(n: i64) -> String {
     Count(n).of("unread")
 }
 
-/// A message from Substrate itself to an agent or one of its subagents; to the agent where that subagent has ended. Under
-/// the same `key` the newest replaces what was not seen yet.
+/// A message from Substrate itself to an agent or one of its subagents, or to the agent if that subagent has ended.
+/// Under the same `key` the newest replaces what was not seen yet.
 pub(crate) fn note(
     cx: &mut Cx<'_>,
     (agent, sub): (i64, &str),

@@ -1,28 +1,53 @@
-//! Messages as they are told: who wrote them, and as much of their bodies as there is room for.
+//! Messages as they are shown: who wrote them, and as much of their bodies as fits.
 
 use substrate_core::{Cx, DbError};
 
-use super::message::Line;
+use super::message::Priority;
 use super::ops;
-use super::ops_box::Open;
+use super::ops::mailbox::MailboxRow;
 use super::policy::address;
 use super::words::{MAX_URGENT, told_whole};
 use crate::identity::book;
 
-/// Whose bodies are told.
+/// A message as an introduction shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Introduced {
+    pub(super) id: i64,
+    pub(super) from: String,
+    pub(super) subject: String,
+    pub(super) priority: Priority,
+    /// The subagent that it was sent to, if that one has ended.
+    pub(super) was_for: Option<String>,
+    /// Who it is for, if it is shown to another actor.
+    pub(super) for_parent: Option<String>,
+    /// It comes from Substrate itself, which reads no answers.
+    pub(super) is_ours: bool,
+    /// It was told before.
+    pub(super) is_again: bool,
+    /// Characters of the whole body.
+    pub(super) n_chars: i64,
+    /// The whole body, where there is room for it.
+    pub(super) body: Option<String>,
+}
+
+/// Whose bodies are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bodies {
-    /// Only those of messages that were never told.
+    /// Only those of messages that were never shown.
     OfNew,
     OfAll,
     None,
 }
 
-/// The rows as they are told.
-pub(super) fn lines(cx: &mut Cx<'_>, rows: &[Open], bodies: Bodies) -> Result<Vec<Line>, DbError> {
+/// The rows as they are shown.
+pub(super) fn lines(
+    cx: &mut Cx<'_>,
+    rows: &[MailboxRow],
+    bodies: Bodies,
+) -> Result<Vec<Introduced>, DbError> {
     let mut out = Vec::with_capacity(rows.len());
     for row in rows {
-        out.push(Line {
+        out.push(Introduced {
             id: row.id,
             from: address(cx, row.sender, &row.sender_sub)?,
             subject: row.subject.clone(),
@@ -35,12 +60,12 @@ pub(super) fn lines(cx: &mut Cx<'_>, rows: &[Open], bodies: Bodies) -> Result<Ve
             body: None,
         });
     }
-    let is_wanted = |line: &Line| match bodies {
+    let is_wanted = |line: &Introduced| match bodies {
         Bodies::OfNew => !line.is_again,
         Bodies::OfAll => true,
         Bodies::None => false,
     };
-    let wanted: Vec<&mut Line> = out.iter_mut().filter(|line| is_wanted(line)).collect();
+    let wanted: Vec<&mut Introduced> = out.iter_mut().filter(|line| is_wanted(line)).collect();
     let fits = told_whole(wanted.iter().map(|line| (line.priority, line.n_chars)));
     for (line, _) in wanted.into_iter().zip(fits).filter(|(_, fits)| *fits) {
         line.body = Some(ops::body(cx.db, line.id, 0, MAX_URGENT)?);

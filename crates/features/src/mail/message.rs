@@ -1,4 +1,4 @@
-//! The words of mail as types: ids as they are typed, priorities, what a list shows.
+//! The types that commands read: message numbers, lists of names, priorities.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ impl<'de> Deserialize<'de> for MessageId {
         let text = match Value::deserialize(from)? {
             Value::Number(number) => number.to_string(),
             Value::String(text) => text,
-            other => return Err(D::Error::custom(format!("`{other}` is no message"))),
+            other => return Err(D::Error::custom(format!("`{other}` is not a message"))),
         };
         text.parse().map_err(D::Error::custom)
     }
@@ -51,8 +51,8 @@ pub(super) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
             .into_iter()
             .map(|item| item.as_str().map(str::to_owned).ok_or(item))
             .collect::<Result<_, _>>()
-            .map_err(|item| D::Error::custom(format!("`{item}` is no name")))?,
-        other => return Err(D::Error::custom(format!("`{other}` is no list of names"))),
+            .map_err(|item| D::Error::custom(format!("`{item}` is not a name")))?,
+        other => return Err(D::Error::custom(format!("`{other}` is not a list of names"))),
     };
     Ok(listed
         .iter()
@@ -66,7 +66,7 @@ pub(super) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Priority {
-    /// Told even between two tool calls
+    /// Shown even between two tool calls
     Urgent,
     #[default]
     Normal,
@@ -97,27 +97,6 @@ impl Priority {
             Self::Low => "low",
         }
     }
-}
-
-/// A message as an introduction shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) id: i64,
-    pub(super) from: String,
-    pub(super) subject: String,
-    pub(super) priority: Priority,
-    /// The subagent that it was sent to, where that one has ended.
-    pub(super) was_for: Option<String>,
-    /// Whom it is for, where it is shown to somebody else.
-    pub(super) for_parent: Option<String>,
-    /// It comes from Substrate itself, which reads no answers.
-    pub(super) is_ours: bool,
-    /// It was told before.
-    pub(super) is_again: bool,
-    /// Characters of the whole body.
-    pub(super) n_chars: i64,
-    /// The whole body, where there is room for it.
-    pub(super) body: Option<String>,
 }
 
 #[cfg(test)]

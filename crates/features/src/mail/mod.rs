@@ -1,16 +1,29 @@
-//! Mail between agents and people: sent once, told at the right moment, known to have arrived.
+//! Mail between agents and people: sent once, shown at the right moment, tracked until it arrives.
 //!
-//! A delivery goes from queued over injected (in an answer that was printed) to seen (the model was asked since), read
-//! and acked. Whatever gets lost on the way is told again. A message whose whole body was seen is read; one that was only
-//! announced is not.
+//! A delivery is queued, then injected (in an answer that was printed), then seen (the model was asked since), read and
+//! acked. `substrate status 42` shows it:
+//!
+//! ```text
+//! $ substrate send --to CalmOtter --subject "API frozen" --body "Please don't touch src/api."
+//! Sent #42 to CalmOtter (working: when its turn ends).
+//! ```
+//!
+//! Invariants:
+//!
+//! * A message is on disk before `send` answers, and the same idempotency key never sends twice.
+//! * What gets lost on the way is shown again; what was seen is never shown again (`tests/anyorder.rs`).
+//! * A message in an open answer is claimed for ten seconds. No other answer shows it meanwhile.
+//! * A message whose whole body was seen is read. One that was only announced is not.
+//! * A sender's text can't leave its quotes, its line or its marks (`words`).
+//! * A mailbox of 100,000 messages costs what one of 100 costs (`tests/plans.rs`).
+//!
+//! Layout: `policy` decides what is shown when, `settle` is the pure table of what an event proves, `words` the texts
+//! for models, `post` sends, `ops` the SQL, `verbs` the commands.
 
 pub(crate) mod face;
 mod introduce;
 mod message;
 mod ops;
-mod ops_box;
-mod ops_ledger;
-mod ops_topics;
 mod policy;
 mod post;
 mod render;
@@ -18,11 +31,7 @@ mod schema;
 mod search;
 mod settle;
 mod tick;
-mod verbs_box;
-mod verbs_look;
-mod verbs_poll;
-mod verbs_send;
-mod verbs_topics;
+mod verbs;
 mod words;
 
 #[cfg(test)]
@@ -34,33 +43,33 @@ const NAME: &str = "mail";
 
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
-    about: "Carries messages between agents and people, and knows which of them arrived.",
+    about: "Carries messages between agents and people, and tracks which of them arrived.",
     migrations: &[schema::TABLES, search::TABLE, schema::WHOLE],
     consider: Some(policy::consider),
     record: Some(policy::record),
     printed: Some(policy::printed),
     tick: Some(tick::tick),
     verbs: &[
-        Verb::of::<verbs_send::Send>(),
-        Verb::of::<verbs_send::Reply>(),
-        Verb::of::<verbs_box::Inbox>(),
-        Verb::of::<verbs_box::Read>(),
-        Verb::of::<verbs_look::Thread>(),
-        Verb::of::<verbs_box::Ack>(),
-        Verb::of::<verbs_box::Star>(),
-        Verb::of::<verbs_box::Snooze>(),
-        Verb::of::<verbs_box::Archive>(),
-        Verb::of::<verbs_box::Trash>(),
-        Verb::of::<verbs_look::Search>(),
-        Verb::of::<verbs_look::Status>(),
-        Verb::of::<verbs_topics::TopicCreate>(),
-        Verb::of::<verbs_topics::TopicList>(),
-        Verb::of::<verbs_topics::Subscribe>(),
-        Verb::of::<verbs_topics::Unsubscribe>(),
-        Verb::of::<verbs_topics::Publish>(),
-        Verb::of::<verbs_topics::Broadcast>(),
-        Verb::of::<verbs_poll::Poll>(),
-        Verb::of::<verbs_poll::Watch>(),
+        Verb::of::<verbs::send::Send>(),
+        Verb::of::<verbs::send::Reply>(),
+        Verb::of::<verbs::mailbox::Inbox>(),
+        Verb::of::<verbs::mailbox::Read>(),
+        Verb::of::<verbs::look::Thread>(),
+        Verb::of::<verbs::mailbox::Ack>(),
+        Verb::of::<verbs::mailbox::Star>(),
+        Verb::of::<verbs::mailbox::Snooze>(),
+        Verb::of::<verbs::mailbox::Archive>(),
+        Verb::of::<verbs::mailbox::Trash>(),
+        Verb::of::<verbs::look::Search>(),
+        Verb::of::<verbs::look::Status>(),
+        Verb::of::<verbs::topics::TopicCreate>(),
+        Verb::of::<verbs::topics::TopicList>(),
+        Verb::of::<verbs::topics::Subscribe>(),
+        Verb::of::<verbs::topics::Unsubscribe>(),
+        Verb::of::<verbs::topics::Publish>(),
+        Verb::of::<verbs::topics::Broadcast>(),
+        Verb::of::<verbs::poll::Poll>(),
+        Verb::of::<verbs::poll::Watch>(),
     ],
     ..Feature::NOTHING
 };

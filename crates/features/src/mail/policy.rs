@@ -1,42 +1,42 @@
-//! When mail is told, and how it is known that it arrived.
+//! When mail is shown, and how we know that it arrived.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Block, Cause, Insists, Receipt};
 use substrate_core::{
-    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, Part, RequestId, StartSource,
-    Who, Wish,
+    Cx, DbError, Detail, Event, EventKind, FeatureError, Outcome, Part, StartSource, Who, Wish,
 };
 
-use super::introduce::{Bodies, lines};
-use super::message::{Line, Priority};
+use super::NAME;
+use super::introduce::{Bodies, Introduced, lines};
+use super::message::Priority;
 use super::ops::Mailbox;
-use super::ops_box;
-use super::ops_ledger::{self, Claim};
+use super::ops::ledger::{self, MailClaim};
+use super::ops::mailbox;
+use super::ops::topics;
 use super::settle::{Settled, settled};
 use super::words::{self, Introduction, MAX_LINES};
-use super::{NAME, ops_topics};
 use crate::identity::book;
 
 /// Rows that an introduction can show.
 const N_SHOWN: i64 = MAX_LINES as i64;
 
-/// What is told at an event.
+/// What is shown at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occasion {
-    /// The whole open mailbox, to a conversation that knows nothing of it.
+    /// The whole open mailbox, for a conversation that knows nothing of it.
     Open,
-    /// The same words, but only what nobody was told.
+    /// The same words, but only for mail that was never shown.
     OpenNew,
     /// What has come since, and what was only announced before.
     Prompt,
     /// Urgent mail, between two tool calls.
     Tool,
-    /// It may not stop before it knows.
+    /// It may not stop before it has seen it.
     Hold,
     /// The same for a subagent, which also learns of its agent's mail.
     HoldSub,
 }
 
-/// How often a message may hold a stop in vain; then it waits for the next prompt.
+/// How often a message may block a stop in vain. Then it waits for the next prompt.
 const MAX_HELD: i64 = 2;
 
 /// The parts of an introduction: the line of a message to the actor itself,
@@ -52,7 +52,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     settle(cx, event)?;
     let Some((who, occasion)) = occasion(cx, event) else { return Ok(Vec::new()) };
     if occasion != Occasion::Tool {
-        ops_ledger::end_snoozes(cx.db, who.agent, cx.now)?;
+        ledger::end_snoozes(cx.db, who.agent, cx.now)?;
     }
     let wish = introduction(cx, &who, occasion)?;
     Ok(wish.map_or_else(Vec::new, |wish| vec![wish, Wish::Receipt]))
@@ -77,7 +77,7 @@ pub(super) fn record(
 fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
     let told: Vec<&Part> = outcome.told(NAME).collect();
     let (false, Some(who)) = (told.is_empty(), &cx.who) else { return Ok(()) };
-    let claim = Claim {
+    let claim = MailClaim {
         request: outcome.request,
         channel: event.kind.name(),
         session: event.session.as_ref().map(substrate_core::SafeId::as_str),
@@ -87,11 +87,11 @@ fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbErro
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     for part in &told {
         match &*part.what {
-            OF_PARENT => ops_ledger::shown_to_sub(cx.db, who.agent, part.id, cx.now)?,
-            AGAIN => ops_ledger::announced_again(cx.db, of, part.id, cx.now)?,
+            OF_PARENT => ledger::shown_to_sub(cx.db, who.agent, part.id, cx.now)?,
+            AGAIN => ledger::announced_again(cx.db, of, part.id, cx.now)?,
             OWN => {
                 let whole = told.iter().any(|body| body.what == BODY && body.id == part.id);
-                ops_ledger::claim(cx.db, of, part.id, &claim, whole)?;
+                ledger::claim(cx.db, of, part.id, &claim, whole)?;
             }
             _ => {}
         }
@@ -100,16 +100,12 @@ fn claim(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbErro
 }
 
 /// Whether an answer reached the client's pipe.
-pub(super) fn printed(
-    cx: &mut Cx<'_>,
-    request: RequestId,
-    reached: bool,
-) -> Result<(), FeatureError> {
-    if reached {
-        ops_ledger::injected(cx.db, request, cx.now)?;
+pub(super) fn printed(cx: &mut Cx<'_>, receipt: Receipt) -> Result<(), FeatureError> {
+    if receipt.reached {
+        ledger::injected(cx.db, receipt.request, cx.now)?;
         return Ok(());
     }
-    for agent in ops_ledger::release(cx.db, request)? {
+    for agent in ledger::release(cx.db, receipt.request)? {
         cx.wake(agent);
     }
     Ok(())
@@ -117,12 +113,12 @@ pub(super) fn printed(
 
 /// What this event proves about introductions that are in flight.
 fn settle(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
-    // An event that is looked at again, because it waits, proves nothing that it did not prove at first.
+    // A parked event that is considered again proves nothing new.
     let (Some(session), None) = (&event.session, event.waiting_since) else { return Ok(()) };
-    for row in ops_ledger::flying(cx.db, session.as_str(), event.actor.key())? {
+    for row in ledger::flying(cx.db, session.as_str(), event.actor.key())? {
         match settled(&row.channel, event) {
-            Settled::Seen => ops_ledger::seen(cx.db, &row, cx.now)?,
-            Settled::Lost => ops_ledger::lost(cx.db, &row)?,
+            Settled::Seen => ledger::seen(cx.db, &row, cx.now)?,
+            Settled::Lost => ledger::lost(cx.db, &row)?,
             Settled::InFlight => {}
         }
     }
@@ -132,11 +128,11 @@ fn settle(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
     }
     let Some(agent) = cx.who.as_ref().map(|who| who.agent) else { return Ok(()) };
     if begins {
-        ops_ledger::lost_elsewhere(cx.db, agent)?;
+        ledger::lost_elsewhere(cx.db, agent)?;
     }
-    // No subagent outlives its session, and not every one says goodbye.
-    for sub in ops_ledger::waiting_subs(cx.db, agent)? {
-        ops_ledger::forward(cx.db, agent, &sub)?;
+    // No subagent outlives its session, and not every one reports its end.
+    for sub in ledger::waiting_subs(cx.db, agent)? {
+        ledger::forward(cx.db, agent, &sub)?;
     }
     Ok(())
 }
@@ -163,7 +159,7 @@ fn occasion(cx: &Cx<'_>, event: &Event) -> Option<(Who, Occasion)> {
     Some((who.clone(), occasion))
 }
 
-/// What shall be told now, if anything. Changes nothing.
+/// What to show now, if anything. Changes nothing.
 fn introduction(
     cx: &mut Cx<'_>,
     who: &Who,
@@ -172,30 +168,30 @@ fn introduction(
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let least = if occasion == Occasion::Tool { Priority::Urgent } else { Priority::Low };
     let mut rows = match occasion {
-        Occasion::Open => ops_box::unread(cx.db, of, cx.now, N_SHOWN)?,
-        _ => ops_box::pending(cx.db, of, least, cx.now, N_SHOWN)?,
+        Occasion::Open => mailbox::unread(cx.db, of, cx.now, N_SHOWN)?,
+        _ => mailbox::pending(cx.db, of, least, cx.now, N_SHOWN)?,
     };
     if matches!(occasion, Occasion::Hold | Occasion::HoldSub) {
         rows.retain(|row| row.n_held < MAX_HELD);
     }
     let room = |n_taken: usize| N_SHOWN - i64::try_from(n_taken).unwrap_or(N_SHOWN);
     if occasion == Occasion::Prompt {
-        rows.extend(ops_box::announced(cx.db, of, cx.now, room(rows.len()))?);
+        rows.extend(mailbox::announced(cx.db, of, cx.now, room(rows.len()))?);
     }
     let mut all = lines(cx, &rows, Bodies::OfNew)?;
     let mut n_of_parent = 0;
     if occasion == Occasion::HoldSub {
         let parent = Mailbox { agent: who.agent, sub: "" };
-        let theirs = ops_box::pending_for_subs(cx.db, parent, cx.now, room(rows.len()))?;
+        let theirs = mailbox::pending_for_subs(cx.db, parent, cx.now, room(rows.len()))?;
         n_of_parent = i64::try_from(theirs.len()).unwrap_or(0);
         for line in lines(cx, &theirs, Bodies::None)? {
-            all.push(Line { for_parent: Some(who.name.clone()), ..line });
+            all.push(Introduced { for_parent: Some(who.name.clone()), ..line });
         }
     }
     if all.is_empty() {
         return Ok(None);
     }
-    let mut count = ops_box::n_unread(cx.db, of, cx.now)?;
+    let mut count = mailbox::n_unread(cx.db, of, cx.now)?;
     count.0 += n_of_parent;
     let Introduction { text, ends } = match occasion {
         Occasion::Open | Occasion::OpenNew => words::open_mail(count, &all),
@@ -205,8 +201,8 @@ fn introduction(
     let mut parts = Vec::with_capacity(2 * all.len());
     for (line, ends) in all.iter().zip(ends) {
         let what = match line {
-            Line { for_parent: Some(_), .. } => OF_PARENT,
-            Line { is_again: true, .. } => AGAIN,
+            Introduced { for_parent: Some(_), .. } => OF_PARENT,
+            Introduced { is_again: true, .. } => AGAIN,
             _ => OWN,
         };
         parts.push(Part { what: what.into(), id: line.id, end: ends.line });
@@ -231,14 +227,14 @@ pub(super) fn address(cx: &mut Cx<'_>, agent: i64, sub: &str) -> Result<String, 
     Ok(if sub.is_empty() { name } else { format!("{name}/{sub}") })
 }
 
-/// A subagent ends. What it never saw is its agent's.
+/// A subagent ends. What it never saw goes to its agent.
 fn sub_ended(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
     let Some(who) = cx.who.clone() else { return Ok(()) };
     if who.sub.is_empty() || event.actor.is_compaction_fork() {
         return Ok(());
     }
-    ops_topics::forget_sub(cx.db, who.agent, &who.sub)?;
-    if ops_ledger::forward(cx.db, who.agent, &who.sub)? > 0 {
+    topics::forget_sub(cx.db, who.agent, &who.sub)?;
+    if ledger::forward(cx.db, who.agent, &who.sub)? > 0 {
         cx.wake(who.agent);
     }
     Ok(())

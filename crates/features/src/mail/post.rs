@@ -17,7 +17,7 @@ const MAX_RECIPIENTS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipient {
     pub(super) to: Address,
-    /// The subagent that was meant, where that one has ended.
+    /// The subagent that was meant, if that one has ended.
     pub(super) was_for: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn post(cx: &mut Cx<'_>, letter: &Letter, to: &[Recipient]) -> Result
     Ok(Posted { id, repeated: false })
 }
 
-/// Everybody on a list of names, each once; or an error that says who is not there.
+/// The agents of a list of names, each once, or an error that says which are missing.
 pub(super) fn recipients(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<Recipient>, VerbError> {
     let mut out: Vec<Recipient> = Vec::new();
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
@@ -69,14 +69,14 @@ pub(super) fn recipients(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<Recipi
         }
         if out.len() > MAX_RECIPIENTS {
             return Err(VerbError::user(
-                format!("a message goes to {MAX_RECIPIENTS} recipients at the most"),
-                "`substrate publish` reaches everybody who follows a topic",
+                format!("a message goes to {MAX_RECIPIENTS} recipients at most"),
+                "`substrate publish` reaches all who follow a topic",
             ));
         }
     }
     if out.is_empty() {
         return Err(VerbError::user(
-            "nobody is named",
+            "no recipient is named",
             "write `--to NobleLion`, or several: `--to A,B`",
         ));
     }
@@ -96,17 +96,17 @@ fn find(cx: &mut Cx<'_>, text: &str) -> Result<Address, VerbError> {
             format!("write to its agent: `--to {}`", gone.name),
         )),
         Lookup::Unknown { nearest } if nearest.is_empty() => Err(VerbError::user(
-            format!("nobody is called `{said}`"),
+            format!("no agent is called `{said}`"),
             "`substrate agent list --all` shows who is there",
         )),
         Lookup::Unknown { nearest } => Err(VerbError::user(
-            format!("nobody is called `{said}`"),
+            format!("no agent is called `{said}`"),
             format!("did you mean `{}`?", nearest.join("` or `")),
         )),
     }
 }
 
-/// Somebody who took part before: itself, or its agent where it was a subagent that has ended. `None`: deleted.
+/// A former participant: itself, or its agent if it was a subagent that has ended. `None` if deleted.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     agent: i64,
@@ -141,7 +141,7 @@ pub(super) fn subject(text: &str) -> Result<String, VerbError> {
     }
 }
 
-/// A body as it is kept. A zero byte ends a text in many places, so it has no place in one.
+/// A body as it is stored, without zero bytes, which end a text in many places.
 pub(super) fn body(text: &str) -> Result<String, VerbError> {
     if text.len() > MAX_BODY {
         return Err(VerbError::user(
@@ -163,12 +163,12 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
     let said = words::name(text);
     let at = at.ok_or_else(|| {
         VerbError::user(
-            format!("`{said}` is no time"),
+            format!("`{said}` is not a time"),
             "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`",
         )
     })?;
     if at <= now {
-        return Err(VerbError::user(format!("`{said}` has passed"), "name a time to come"));
+        return Err(VerbError::user(format!("`{said}` has passed"), "name a time in the future"));
     }
     Ok(at)
 }
@@ -177,13 +177,13 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
 pub(super) fn me(cx: &Cx<'_>) -> Result<Who, VerbError> {
     cx.who.clone().ok_or_else(|| {
         VerbError::user(
-            "it is not known whose mailbox this is",
+            "can't tell whose mailbox this is",
             "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names one",
         )
     })
 }
 
-/// The key under which a request counts once: the one that was given, or the request's own.
+/// The key that makes a request count once: the given one, or the request's own id.
 pub(super) fn key(given: Option<&str>, caller: &Caller, line: Option<usize>) -> Option<String> {
     if let Some(given) = given.filter(|given| !given.is_empty()) {
         return Some(format!("key {given}"));

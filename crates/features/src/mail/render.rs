@@ -8,7 +8,7 @@ use substrate_core::{Cx, DbError, Timestamp};
 
 use super::message::Priority;
 use super::ops::Message;
-use super::ops_box::{Delivery, Open};
+use super::ops::mailbox::{Delivery, MailboxRow};
 use super::policy::address;
 use super::words::{moment, name, quoted, subject};
 
@@ -43,7 +43,7 @@ impl Part {
 }
 
 /// `#42 from NobleLion (urgent), 5m ago: "subject"`
-pub(super) fn head(row: &Open, from: &str, now: Timestamp) -> String {
+pub(super) fn head(row: &MailboxRow, from: &str, now: Timestamp) -> String {
     let mut marks = String::new();
     if row.priority == Priority::Urgent {
         marks.push_str(" (urgent)");
@@ -56,19 +56,19 @@ pub(super) fn head(row: &Open, from: &str, now: Timestamp) -> String {
 }
 
 /// One line of a long list.
-pub(super) fn short(row: &Open, from: &str, now: Timestamp) -> String {
+pub(super) fn short(row: &MailboxRow, from: &str, now: Timestamp) -> String {
     let state = match row {
-        Open { replaced_by: Some(newer), .. } => format!("replaced by #{newer}"),
-        Open { acked_ms: Some(_), .. } => "acked".to_owned(),
-        Open { read_ms: Some(_), .. } => "read".to_owned(),
-        Open { .. } => "unread".to_owned(),
+        MailboxRow { replaced_by: Some(newer), .. } => format!("replaced by #{newer}"),
+        MailboxRow { acked_ms: Some(_), .. } => "acked".to_owned(),
+        MailboxRow { read_ms: Some(_), .. } => "read".to_owned(),
+        MailboxRow { .. } => "unread".to_owned(),
     };
     let star = if row.starred { " *" } else { "" };
     let archived = if row.box_name == "inbox" { "" } else { " (archived)" };
     format!("{}  [{state}]{star}{archived}", head(row, from, now))
 }
 
-pub(super) fn open_json(row: &Open, from: &str) -> Value {
+pub(super) fn open_json(row: &MailboxRow, from: &str) -> Value {
     json!({
         "id": row.id, "from": from, "subject": row.subject, "priority": row.priority, "sent_ms": row.sent_ms,
         "deadline_ms": row.deadline_ms, "thread": row.thread, "was_for": row.was_for, "box": row.box_name,
@@ -132,7 +132,7 @@ pub(super) fn message_json(
     Ok(out)
 }
 
-/// How far a delivery has come.
+/// How far a delivery has got.
 pub(super) fn state(one: &Delivery) -> &'static str {
     match one {
         Delivery { acked_ms: Some(_), .. } => "acked",

@@ -1,10 +1,10 @@
-//! Full-text search. The one place with a dialect of its own: FTS5. The table keeps no text, only the index; its
-//! `who` column holds one word per mailbox and sender, so that a search finds nothing but one's own mail.
+//! Full-text search. The one place with a dialect of its own: FTS5. The table keeps no text, only the index; its `who`
+//! column holds one word per mailbox and sender, so that a search finds only one's own mail.
 
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
 
-/// Of a body so many bytes are searched.
+/// This many bytes of a body are searchable.
 const MAX_INDEXED: usize = 64 * 1024;
 
 /// Words of a query that count.
@@ -49,7 +49,7 @@ pub(super) fn forget(db: &mut dyn Db, message: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The newest messages of an agent with all those words. What it threw away is found only `with_trash`.
+/// The newest messages of an agent with all these words. Trash is searched only `with_trash`.
 pub(super) fn find(
     db: &mut dyn Db,
     agent: i64,
@@ -65,7 +65,7 @@ pub(super) fn find(
     )
 }
 
-/// What is searched for, as quoted terms: whatever somebody types is a word, never an operator.
+/// What is searched for, as quoted terms. Every typed word is a word, never an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Words(String);
 

@@ -7,7 +7,7 @@ use substrate_core::{Detail, Event, EventKind, StartSource};
 pub(super) enum Settled {
     /// The model was asked since, so the words were before it.
     Seen,
-    /// The words never got there: it is told again.
+    /// The words never arrived, so it is shown again.
     Lost,
     /// Nothing is proven yet.
     InFlight,
@@ -37,7 +37,7 @@ enum Sign {
     Prompt {
         from_person: bool,
     },
-    /// A conversation begins (compaction is no beginning).
+    /// A conversation begins (a compaction does not count).
     Start,
     End,
     Nothing,
@@ -54,7 +54,7 @@ pub(super) fn settled(channel: &str, event: &Event) -> Settled {
         // Had the block been honoured, the client would say that it stops again.
         (Channel::Stop, Sign::Stop { again: false }) => Settled::Lost,
         (_, Sign::Stop { .. }) => Settled::Seen,
-        // The turn that a block or a waiter wanted was overtaken by a person's; another turn may still bring it.
+        // A person's prompt overtook the turn that a block or a waiter asked for. Another turn may still bring it.
         (Channel::Stop | Channel::Waiter, Sign::Prompt { from_person: true }) => Settled::Lost,
         (Channel::Stop | Channel::Waiter, Sign::Prompt { from_person: false }) => Settled::InFlight,
         (Channel::Prompt | Channel::Tool, Sign::Prompt { .. }) => Settled::Lost,
@@ -127,7 +127,7 @@ mod tests {
             other => (EventKind::named(other), Detail::Plain),
         };
         assert_ne!(kind, EventKind::Unknown, "{name}");
-        Event { detail, ..Event::bare("claude-code", kind, Timestamp(0)) }
+        Event { detail, ..Event::bare("test", kind, Timestamp(0)) }
     }
 
     // The columns: what the next event is. S seen, L lost, f still in flight.

@@ -3,14 +3,15 @@
 use substrate_core::text::one_line;
 use substrate_core::{Cx, FeatureError};
 
+use super::ops::ledger::{self, Overdue};
+use super::ops::mailbox;
 use super::ops::{self, Letter};
-use super::ops_ledger::{self, Overdue};
 use super::policy::address;
 use super::post::{self, Recipient};
-use super::{ops_box, render, search, words};
+use super::{render, search, words};
 use crate::identity::book;
 
-/// Rows in one go, so that no hook waits.
+/// Rows per step, so that no hook waits.
 const STEP: i64 = 100;
 
 /// Trash is kept for so long.
@@ -18,16 +19,16 @@ const TRASH_MS: i64 = 30 * 86_400_000;
 
 /// `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    for agent in ops_ledger::agents_to_wake(cx.db, cx.now)? {
-        ops_ledger::end_snoozes(cx.db, agent, cx.now)?;
+    for agent in ledger::agents_to_wake(cx.db, cx.now)? {
+        ledger::end_snoozes(cx.db, agent, cx.now)?;
         cx.wake(agent);
     }
-    let late = ops_ledger::overdue(cx.db, cx.now, STEP)?;
+    let late = ledger::overdue(cx.db, cx.now, STEP)?;
     for one in &late {
-        ops_ledger::overdue_told(cx.db, one, cx.now)?;
+        ledger::overdue_told(cx.db, one, cx.now)?;
         tell_sender(cx, one)?;
     }
-    let (n_removed, gone) = ops_ledger::empty_trash(cx.db, cx.now.plus_ms(-TRASH_MS), STEP)?;
+    let (n_removed, gone) = ledger::empty_trash(cx.db, cx.now.plus_ms(-TRASH_MS), STEP)?;
     for message in gone {
         search::forget(cx.db, message)?;
     }
@@ -35,10 +36,10 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     Ok(late.len() >= full || n_removed >= full)
 }
 
-/// One message to whoever set the deadline.
+/// One message to the agent that set the deadline.
 fn tell_sender(cx: &mut Cx<'_>, late: &Overdue) -> Result<(), FeatureError> {
     let recipient = address(cx, late.agent, &late.sub)?;
-    let found = ops_box::deliveries(cx.db, late.message)?;
+    let found = mailbox::deliveries(cx.db, late.message)?;
     let delivery = found.iter().find(|one| one.agent == late.agent && one.sub == late.sub);
     let Some(message) = ops::visible(cx.db, late.message, late.agent)? else { return Ok(()) };
     let (Some(delivery), true) = (delivery, message.sender != book::SUBSTRATE) else {

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use jiff::tz::{Offset, TimeZone};
 use substrate_core::text::{one_line, plain_line};
 
-use super::message::{Line, Priority};
+use super::introduce::Introduced;
+use super::message::Priority;
 
 /// Lines in an introduction; the rest is counted.
 pub(super) const MAX_LINES: usize = 10;
@@ -13,12 +14,12 @@ pub(super) const MAX_LINES: usize = 10;
 /// Counts end here.
 pub(super) const MAX_COUNT: i64 = 200;
 
-/// Characters that the bodies of one introduction may take together; what is longer is announced. The bodies of urgent
-/// messages have room of their own.
+/// The most characters of all bodies in one introduction. Longer ones are only announced. The bodies of urgent messages
+/// have room of their own.
 const MAX_SHORT: i64 = 600;
 pub(super) const MAX_URGENT: i64 = 4_000;
 
-/// How many there are; a count that was capped is said so.
+/// How many there are. A capped count says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count(pub(super) i64);
 
@@ -40,14 +41,14 @@ pub(super) struct Introduction {
     pub(super) ends: Vec<Ends>,
 }
 
-/// Where the line of a message ends, and where its body does, if that is there.
+/// Where the line of a message ends, and where its body does, if it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ends {
     pub(super) line: usize,
     pub(super) body: Option<usize>,
 }
 
-/// Which bodies of these lengths are told.
+/// Which bodies of these lengths are shown.
 pub(super) fn told_whole(bodies: impl Iterator<Item = (Priority, i64)>) -> Vec<bool> {
     let (mut short, mut urgent) = (MAX_SHORT, MAX_URGENT);
     let fits = |(priority, n_chars): (Priority, i64)| {
@@ -60,12 +61,12 @@ pub(super) fn told_whole(bodies: impl Iterator<Item = (Priority, i64)>) -> Vec<b
 }
 
 /// The mailbox at the start of a session, and for `poll`.
-pub(super) fn open_mail(count: Count, lines: &[Line]) -> Introduction {
+pub(super) fn open_mail(count: Count, lines: &[Introduced]) -> Introduction {
     listed(format!("📬 You have {}:\n", count.of("unread")), count, lines, "\n")
 }
 
 /// What has come while the agent was at work.
-pub(super) fn new_mail(count: Count, lines: &[Line]) -> Introduction {
+pub(super) fn new_mail(count: Count, lines: &[Introduced]) -> Introduction {
     let (1, [line]) = (count.0, lines) else { return open_mail(count, lines) };
     if line.is_again {
         return open_mail(count, lines);
@@ -84,12 +85,12 @@ pub(super) fn new_mail(count: Count, lines: &[Line]) -> Introduction {
 }
 
 /// Why an agent may not stop yet.
-pub(super) fn reason(count: Count, lines: &[Line]) -> Introduction {
+pub(super) fn reason(count: Count, lines: &[Introduced]) -> Introduction {
     listed(format!("You have {}:\n", count.of("unread")), count, lines, "")
 }
 
 /// One line each after the head, with its body where there is room for it, how many more there are, and what to do.
-fn listed(head: String, count: Count, lines: &[Line], gap: &str) -> Introduction {
+fn listed(head: String, count: Count, lines: &[Introduced], gap: &str) -> Introduction {
     let (mut out, mut ends) = (head, Vec::with_capacity(lines.len()));
     for line in lines.iter().take(MAX_LINES) {
         let parent = line
@@ -118,7 +119,7 @@ fn listed(head: String, count: Count, lines: &[Line], gap: &str) -> Introduction
 }
 
 /// Ends the line of a message: its body follows, or the command that shows it.
-fn with_body(out: &mut String, line: &Line) -> Ends {
+fn with_body(out: &mut String, line: &Introduced) -> Ends {
     if let Some(body) = &line.body {
         let end = out.len();
         out.push('\n');
@@ -135,7 +136,7 @@ fn with_body(out: &mut String, line: &Line) -> Ends {
 }
 
 /// The commands that read and answer these messages. Substrate itself reads no answers, and a parent answers its own mail.
-fn how(count: Count, lines: &[Line]) -> String {
+fn how(count: Count, lines: &[Introduced]) -> String {
     let all_of_parent = lines.iter().all(|line| line.for_parent.is_some());
     let mut answered = lines.iter().filter(|line| !line.is_ours && line.for_parent.is_none());
     let (read, answer) = match lines {
@@ -164,7 +165,7 @@ fn urgent(priority: Priority) -> &'static str {
     if priority == Priority::Urgent { " (urgent)" } else { "" }
 }
 
-fn forwarded(line: &Line) -> String {
+fn forwarded(line: &Introduced) -> String {
     line.was_for.as_ref().map_or_else(String::new, |sub| format!(" (was for {})", name(sub)))
 }
 
@@ -173,7 +174,7 @@ pub(super) fn subject(text: &str) -> String {
     one_line(text, 100).replace('"', "'")
 }
 
-/// A name that somebody else may have chosen.
+/// A name that another party may have chosen.
 pub(super) fn name(text: &str) -> String {
     one_line(text, 80).replace(['"', '`'], "'")
 }

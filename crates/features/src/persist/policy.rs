@@ -1,20 +1,20 @@
-//! What to do when nothing is to be done: a table over mode, client and time.
+//! What happens when an agent has nothing to do: a table over mode, client and time.
 
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, Timestamp, Wish};
 
 use crate::mail::face;
 
-/// A hook is ended by the client after ten minutes; a wait ends well before.
+/// The client ends a hook after ten minutes, so a wait ends well before that.
 const LONGEST_POLL_MS: i64 = 570_000;
 
-/// The waiter beside a session is registered for a day; it leaves a little before, and the next Stop brings a new one.
+/// The waiter beside a session is registered for a day. It leaves a little earlier, and the next Stop starts a new one.
 const LONGEST_WAKE_MS: i64 = 86_100_000;
 
-/// So many blocks before the client's cap the agent is asked for a sign of life, which begins the client's count anew.
+/// This many blocks before the client's cap, the agent is asked for a sign of life, which resets the client's count.
 const BEFORE_CAP: u32 = 3;
 
-/// How long a waiter may be there before its session, and how often it looks.
+/// How long a waiter may arrive before its session, and how often it looks again.
 const TOO_EARLY_MS: i64 = 3_000;
 const TOO_EARLY_STEP_MS: i64 = 200;
 
@@ -27,14 +27,14 @@ pub(super) enum Mode {
     Off,
 }
 
-/// What is done about an agent that wants to stop.
+/// What to do about an agent that wants to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// Let it be.
+    /// Let it stop.
     Nothing,
-    /// Wait for mail, until then at most.
+    /// Wait for mail, at most until then.
     Wait(Timestamp),
-    /// The time is over: keep it alive for another round.
+    /// The wait is over: keep the agent alive for another round.
     Heartbeat,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(match plan(mode, cx.settings.int("persist.poll"), has_client, event) {
         Plan::Nothing => Vec::new(),
         Plan::Wait(until) => {
-            // Mail that was put off comes back in its time.
+            // Mail that was hidden until later comes back in time.
             let due = face::next_due(cx.db, who.agent, cx.now)?;
             let until = due.map_or(until, |due| due.min(until));
             vec![Wish::Wait { key: who.wake_key(), until }]
@@ -61,7 +61,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     })
 }
 
-/// A waiter starts beside the event that makes its session known, and may come first: it looks again in a moment.
+/// A waiter starts together with the event that makes its session known. If it comes first, it looks again in a moment.
 fn too_early(event: &Event) -> Vec<Wish> {
     let waited = event.waiting_since.map_or(0, |since| event.at.since(since));
     match &event.session {
@@ -73,7 +73,7 @@ fn too_early(event: &Event) -> Vec<Wish> {
     }
 }
 
-/// The mode in force: the settings', or what the surroundings say.
+/// The mode in force: from the settings, or from the client's environment.
 pub(super) fn mode(setting: &str, event: &Event) -> Mode {
     let wanted = match setting {
         "auto" => event.wanted_persist.as_deref().unwrap_or("auto"),
@@ -96,15 +96,15 @@ pub(super) fn plan(mode: Mode, poll_ms: i64, has_client: bool, event: &Event) ->
     }
     let since = event.waiting_since.unwrap_or(event.at);
     match (event.kind, mode) {
-        // While something runs in the background the turn must end, or its result could not come in.
+        // While something runs in the background the turn must end, so that its result can come in.
         (EventKind::Stop, Mode::Poll) if !has_all_ended(event) => Plan::Nothing,
         (EventKind::Stop, Mode::Poll) => {
             let until = since.plus_ms(poll_ms.clamp(0, LONGEST_POLL_MS));
-            // Without a client somebody tries the hook by hand, and shall not have to wait.
+            // Without a client, a person tries the hook by hand and should not have to wait.
             if event.at < until && has_client { Plan::Wait(until) } else { Plan::Heartbeat }
         }
-        // The waiter holds nobody up where a person watches; elsewhere it would hold up the whole run. In `poll` it
-        // stands in for the wait that background tasks, or the client's cap, don't allow.
+        // The waiter delays nothing where a person watches. Elsewhere it would delay the whole run. In `poll` it stands in
+        // for the wait that background tasks or the client's cap prevent.
         (EventKind::Waiter, Mode::Wake | Mode::Poll)
             if event.attended == Some(true) && has_client =>
         {
@@ -115,12 +115,12 @@ pub(super) fn plan(mode: Mode, poll_ms: i64, has_client: bool, event: &Event) ->
     }
 }
 
-/// Nothing that the turn started runs in the background.
+/// Whether nothing runs in the background.
 fn has_all_ended(event: &Event) -> bool {
     matches!(event.detail, Detail::Stop { n_background_tasks: 0, .. })
 }
 
-/// The seed of the next round; near the client's cap with a request that begins its count anew.
+/// The words that start the next round. Near the client's cap they ask for a sign of life, which resets its count.
 pub(super) fn heartbeat(n_unread: i64, n_held: u32, cap: u32) -> String {
     let mail = match n_unread {
         0 => "No new messages.".to_owned(),

@@ -1,4 +1,4 @@
-//! The tables of persistence.
+//! The tables of modes and plans.
 
 use rstest::rstest;
 use substrate_core::{Detail, Event, EventKind, Timestamp};
@@ -45,7 +45,7 @@ fn the_mode_is(
 #[case::waiter_beside_tasks(EventKind::Waiter, Mode::Wake, 1, Some(true), Plan::Wait(AT.plus_ms(86_100_000)))]
 #[case::waiter_for_poll(EventKind::Waiter, Mode::Poll, 1, Some(true), Plan::Wait(AT.plus_ms(86_100_000)))]
 #[case::waiter_in_print_mode(EventKind::Waiter, Mode::Wake, 0, Some(false), Plan::Nothing)]
-#[case::waiter_nobody_says(EventKind::Waiter, Mode::Wake, 0, None, Plan::Nothing)]
+#[case::waiter_not_said(EventKind::Waiter, Mode::Wake, 0, None, Plan::Nothing)]
 #[case::waiter_off(EventKind::Waiter, Mode::Off, 0, Some(true), Plan::Nothing)]
 fn the_plan_is(
     #[case] kind: EventKind,

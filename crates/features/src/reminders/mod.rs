@@ -1,5 +1,22 @@
-//! Reminders, not rules: a checklist when a turn ends, and for subagents first a look at their own work, then at what
-//! went wrong. Each is told once, and then whoever was reminded may stop.
+//! Reminders for agents that want to stop. They are suggestions, not rules.
+//!
+//! The main thread gets a checklist when its turn ends. A subagent is first asked to check its work, then to note what
+//! went wrong. Teams replace the words with files in `.claude/reminders/`, or in their settings.
+//!
+//! # Invariants
+//!
+//! * Each reminder is told once: per turn or session to the main thread, per lifetime to a subagent.
+//! * After a reminder the agent may stop, whatever it did about it.
+//! * A reminder that never reached the client is told again.
+//! * A turn without tool calls gets none. Answering a question is not a piece of work.
+//! * Words from a project are cleaned of anything that could hide or forge text on a terminal.
+//!
+//! # Example
+//!
+//! ```text
+//! $ substrate reminders show validate --agent-type reviewer
+//! $ echo "Run the linter before you stop." > .claude/reminders/reflect.md
+//! ```
 
 pub(crate) mod face;
 mod ops;
@@ -7,7 +24,6 @@ mod policy;
 mod schema;
 mod source;
 mod verbs;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +35,14 @@ const NAME: &str = "reminders";
 
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
-    about: "Reminds an agent that wants to stop to look back, and a subagent to check its own work.",
+    about: "Reminds agents that want to stop to look back, and subagents to check their work",
     migrations: schema::MIGRATIONS,
     keys: &[
         Key {
             name: "reminders.on",
             kind: Kind::Bool,
             default: "false",
-            about: "Remind agents that want to stop: a checklist, told once. They decide what to do about it.",
+            about: "Give agents that want to stop a checklist, once. They decide what to do about it.",
             project: ProjectMay::TurnOn,
             profiles: &[("reminders", "true")],
         },
@@ -34,7 +50,7 @@ pub(crate) const FEATURE: Feature = Feature {
             name: "reminders.stop",
             kind: Kind::Word(&["turn", "session", "off"]),
             default: "\"turn\"",
-            about: "How often the main thread is asked to reflect: at the end of each `turn`, once per `session`, or not at all (`off`).",
+            about: "When the main thread is asked to reflect: at the end of each `turn`, once per `session`, or never (`off`).",
             project: ProjectMay::TurnOn,
             profiles: &[],
         },
@@ -49,22 +65,22 @@ pub(crate) const FEATURE: Feature = Feature {
         Key {
             name: "reminders.exempt",
             kind: Kind::Texts,
-            default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
+            default: substrate_core::seed::BUILT_IN_AGENTS,
             about: "Agent types that are never reminded.",
             project: ProjectMay::Append,
             profiles: &[],
         },
         text(
             "reminders.reflect",
-            "What the main thread is told when it stops; empty: our own words. A project's `.claude/reminders/reflect.md` comes first, and an empty one means nothing at all.",
+            "What the main thread is told when it stops; empty: our own words. A project's `.claude/reminders/reflect.md` wins over it, and an empty file switches the reminder off.",
         ),
         text(
             "reminders.validate",
-            "What a subagent is told when it first wants to end. `.claude/reminders/validate.TYPE.md` (for one agent type) and `validate.md` come first. The request for the complete final answer is always added.",
+            "What a subagent is told when it first wants to end. `.claude/reminders/validate.TYPE.md` (for one agent type) and `validate.md` win over it. The request for the complete final answer is always added.",
         ),
         text(
             "reminders.reflexion",
-            "What a subagent is told when it wants to end after that. `.claude/reminders/reflexion.TYPE.md` and `reflexion.md` come first.",
+            "What a subagent is told when it wants to end after that. `.claude/reminders/reflexion.TYPE.md` and `reflexion.md` win over it.",
         ),
     ],
     gather: Some(policy::gather),

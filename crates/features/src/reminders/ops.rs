@@ -1,10 +1,11 @@
-//! The SQL of what was told.
+//! The SQL of which reminders were told.
 
 use substrate_core::{Db, DbError, RequestId, SafeId, Timestamp};
 
 use super::source::Reminder;
+use crate::retention::Expiring;
 
-/// What that actor was told.
+/// The reminders that an actor was told.
 pub(super) fn told(
     db: &mut dyn Db,
     session: &SafeId,
@@ -18,7 +19,7 @@ pub(super) fn told(
     Ok(names.iter().filter_map(|name| Reminder::named(name)).collect())
 }
 
-/// Notes that it is told this by the answer to that request.
+/// Notes that the answer to this request tells an actor the reminder.
 pub(super) fn tell(
     db: &mut dyn Db,
     session: &SafeId,
@@ -41,7 +42,7 @@ pub(super) fn tell(
     Ok(())
 }
 
-/// The answer to that request never reached anybody.
+/// The answer to this request never arrived.
 pub(super) fn take_back(db: &mut dyn Db, request: RequestId) -> Result<(), DbError> {
     db.execute(
         "delete from reminders_told where request = $1",
@@ -50,15 +51,6 @@ pub(super) fn take_back(db: &mut dyn Db, request: RequestId) -> Result<(), DbErr
     Ok(())
 }
 
-/// Forgets what was told before then, at most `limit` rows. How many were forgotten.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from reminders_told where (session, actor, reminder) in
-           (select session, actor, reminder from reminders_told where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Reminders that were told long ago.
+pub(super) const TOLD: Expiring =
+    Expiring { table: "reminders_told", key: "session, actor, reminder", when: "at_ms < $1" };

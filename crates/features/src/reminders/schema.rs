@@ -1,4 +1,4 @@
-//! Who was told what, so that nobody is told twice.
+//! Which reminders each actor was told, so that none comes twice.
 
 use substrate_core::Migration;
 

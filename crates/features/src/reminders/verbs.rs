@@ -12,14 +12,14 @@ use substrate_core::{
     Access, Audience, Caller, Cx, Facts, Local, Need, Output, Settings, VerbError,
 };
 
-use super::source::{self, Found, Origin, Reminder, is_exempt};
+use super::source::{Addressee, Origin, Reminder, ReminderText, is_exempt};
 
-/// A team's files, as the caller's own process found them.
+/// A team's files, as the caller's process found them.
 #[derive(Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 struct Files {
     dirs: Vec<String>,
-    /// Folder, path below it, how much was read of it, and what it says.
+    /// Folder, path, how much was read, and the text.
     found: Vec<(String, String, usize, String)>,
 }
 
@@ -39,13 +39,13 @@ impl Files {
         Self { dirs, found: needs.into_iter().filter_map(text).collect() }
     }
 
-    fn words(&self, reminder: Reminder, kind: Option<&str>, settings: &Settings) -> Found {
+    fn words(&self, reminder: Reminder, kind: Option<&str>, settings: &Settings) -> ReminderText {
         let mut facts = Facts::default();
         for (root, path, max, text) in &self.found {
             let need = Need::ProjectFile { root: root.clone(), path: path.clone(), max: *max };
             facts.insert(need, Fact::Text(text.clone()));
         }
-        let to = source::Audience { kind, last_counts: false };
+        let to = Addressee { kind, last_counts: false };
         reminder.find(&self.dirs, to, &facts, settings)
     }
 }
@@ -59,7 +59,8 @@ pub(super) struct List {
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["reminders", "list"];
-    const ABOUT: &'static str = "Which reminders are on, and where their words come from";
+    const ABOUT: &'static str =
+        "List the reminders, whether they are on, and where their words come from";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
     const DEFAULT: bool = true;
@@ -93,7 +94,7 @@ pub(super) struct Show {
     /// Which reminder
     #[arg(value_enum)]
     reminder: Reminder,
-    /// The words for this type of subagent
+    /// Print the words for this type of subagent
     #[arg(long, value_name = "TYPE")]
     #[serde(default)]
     agent_type: Option<String>,
@@ -110,7 +111,7 @@ impl Show {
 
 impl VerbArgs for Show {
     const PATH: &'static [&'static str] = &["reminders", "show"];
-    const ABOUT: &'static str = "The words of a reminder, as they are told; nothing where a file switches it off or the agent type is exempt";
+    const ABOUT: &'static str = "Print the words of a reminder; nothing if a file switches it off or the agent type is exempt";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -132,8 +133,8 @@ impl VerbArgs for Show {
     }
 }
 
-/// What keeps a reminder from being told; `None` when nothing does.
-fn why_off(reminder: Reminder, found: &Found, settings: &Settings) -> Option<&'static str> {
+/// What keeps a reminder from being told, if anything does.
+fn why_off(reminder: Reminder, found: &ReminderText, settings: &Settings) -> Option<&'static str> {
     if !settings.on("reminders.on") {
         Some("`reminders.on` is false")
     } else if reminder.is_for_subagents() && !settings.on("reminders.subagents") {

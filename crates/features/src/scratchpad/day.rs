@@ -1,30 +1,30 @@
-//! Days, as people here count them.
+//! Local days, and which of them count for a scratchpad.
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
 use substrate_core::{Timestamp, World};
 
-/// The day of that moment where clocks are `offset_s` ahead of UTC: `2026-02-08`.
+/// The date of a moment where clocks are `offset_s` ahead of UTC, e.g. `2026-02-08`.
 pub(super) fn day(at: Timestamp, offset_s: i32) -> String {
     let offset = Offset::from_seconds(offset_s).unwrap_or(Offset::UTC);
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
     offset.to_datetime(at).date().to_string()
 }
 
-/// The local day of that moment.
+/// The local date of a moment.
 pub(super) fn here(world: &dyn World, at: Timestamp) -> String {
     day(at, world.offset_s(at))
 }
 
-/// A day that is in the future wherever on earth one is; files that are named by it or a later one are misnamed.
+/// A date that is in the future everywhere on earth. A file named by it or a later one is misnamed.
 pub fn horizon(now: Timestamp) -> String {
     day(now.plus_ms(2 * 86_400_000), 0)
 }
 
-/// The days from somebody's start to now. A clock that was set back makes them no fewer.
+/// The days from an agent's start to now, in either order of the clock.
 ///
-/// Where somebody works in another zone than whoever counts the days, its today is our yesterday or tomorrow: the days
-/// beside ours count for a file that was written since the start.
+/// An agent may work in another time zone, where today is our yesterday or tomorrow. So the days on either side count
+/// too, for a file that was written since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Days {
     first: String,
@@ -34,7 +34,7 @@ pub struct Days {
 }
 
 impl Days {
-    /// `since`: when it started, if anybody saw it.
+    /// `since` is when the agent started, if that is known.
     pub fn new(start: String, today: String, since: Option<Timestamp>) -> Self {
         let (first, last) = if start <= today { (start, today) } else { (today, start) };
         let day = |day: &str| day.parse::<Date>().ok();
@@ -44,7 +44,7 @@ impl Days {
         Self { first, last, beside, since }
     }
 
-    /// Whether a file of that day counts; `changed` says when it was written, in milliseconds since 1970.
+    /// Whether a file of that day counts. `changed` is when it was written, in milliseconds since 1970.
     pub fn hold(&self, day: &str, changed: Option<i64>) -> bool {
         (self.first.as_str() <= day && day <= self.last.as_str())
             || (self.beside.iter().any(|beside| beside == day)
@@ -67,7 +67,7 @@ mod tests {
     #[case::leap(1_709_208_000_000, 0, "2024-02-29")]
     #[case::nonsense(1_770_508_800_000, i32::MAX, "2026-02-08")]
     #[case::endless(i64::MAX, 0, "1970-01-01")]
-    fn a_moment_has_a_day(#[case] at: i64, #[case] offset_s: i32, #[case] expected: &str) {
+    fn a_moment_has_a_local_date(#[case] at: i64, #[case] offset_s: i32, #[case] expected: &str) {
         assert_eq!(day(Timestamp(at), offset_s), expected);
     }
 
@@ -77,7 +77,7 @@ mod tests {
     #[case("2026-02-07", "2026-02-08", "2026-02-06", false)]
     #[case("2026-02-07", "2026-02-08", "2026-02-09", false)]
     #[case("2026-02-08", "2026-02-07", "2026-02-07", true)]
-    fn days_hold(
+    fn files_of_the_days_since_the_start_count(
         #[case] start: &str,
         #[case] today: &str,
         #[case] day: &str,
@@ -93,7 +93,7 @@ mod tests {
     #[case::of_another("2026-02-06", 999, false)]
     #[case::too_far("2026-02-10", 1_000, false)]
     #[case::our_own("2026-02-07", 0, true)]
-    fn the_days_beside_count_for_what_was_written_since(
+    fn the_days_on_either_side_count_for_files_written_since_the_start(
         #[case] day: &str,
         #[case] changed: i64,
         #[case] expected: bool,

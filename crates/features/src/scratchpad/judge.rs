@@ -1,52 +1,52 @@
-//! Whether somebody may end: a judgement of what was looked up. What could not be looked up condemns nobody.
+//! Judges the scratchpads that were looked up. A scratchpad that could not be looked up never holds an agent.
 
 use substrate_core::facts::{Daily, DayFile};
 
 use super::day::Days;
 use super::sections;
 
-/// What is known of a scratchpad.
+/// The judgement on a scratchpad.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding<'a> {
-    /// It is as it must be.
+    /// It has everything.
     Good,
-    /// Known not to be there.
+    /// It is known not to exist.
     Absent,
-    /// There, but not as it must be.
+    /// It exists, but something is missing.
     Lacking { folder: &'a str, day: &'a str, lack: Lack },
-    /// Nobody can tell.
-    Unknown(Unknown),
+    /// It could not be judged.
+    Unknown(Doubt),
 }
 
 /// What a scratchpad lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
     Sections(Vec<&'static str>),
-    /// It is the template as it was made.
+    /// It is the untouched template.
     Words,
     /// It is blank.
     Entry,
-    /// A folder is in its place.
+    /// A folder stands in its place.
     File,
 }
 
-/// Why nobody can tell.
+/// Why a scratchpad could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum Doubt {
     NotLookedUp,
     /// This file could not be read.
     Unreadable(String),
 }
 
-/// What was looked up, and the days whose files count.
+/// The folders that were looked up, and the days whose files count.
 #[derive(Clone, Copy)]
-pub(super) struct Looked<'a, 'b> {
+pub(super) struct Lookup<'a, 'b> {
     pub(super) at: &'b [Option<&'a Daily>],
     pub(super) days: &'b Days,
 }
 
-/// Judges a scratchpad that must have all sections.
-pub(super) fn complete<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
+/// Judges a scratchpad that must have every section.
+pub(super) fn complete<'a>(looked: Lookup<'a, '_>) -> Finding<'a> {
     judged(looked, |text| {
         let missing = sections::missing(text);
         match missing.is_empty() {
@@ -56,8 +56,8 @@ pub(super) fn complete<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
     })
 }
 
-/// Judges a scratchpad of which only something must be written.
-pub(super) fn written<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
+/// Judges a scratchpad that must only say something.
+pub(super) fn written<'a>(looked: Lookup<'a, '_>) -> Finding<'a> {
     judged(looked, |text| {
         let blank = sections::is_blank(text).then_some(Lack::Entry);
         blank.or_else(|| sections::is_untouched(text).then_some(Lack::Words))
@@ -65,7 +65,7 @@ pub(super) fn written<'a>(looked: Looked<'a, '_>) -> Finding<'a> {
 }
 
 impl Lack {
-    /// The less, the nearer it is.
+    /// How far the scratchpad is from complete.
     fn weight(&self) -> usize {
         match self {
             Self::Words => 0,
@@ -76,11 +76,11 @@ impl Lack {
     }
 }
 
-/// One good file is enough; of several others the one that lacks least is told, the latest first.
-fn judged<'a>(looked: Looked<'a, '_>, lacks: impl Fn(&str) -> Option<Lack>) -> Finding<'a> {
+/// One good file is enough. Of several incomplete ones the nearest to complete is reported, and of equals the latest.
+fn judged<'a>(looked: Lookup<'a, '_>, lacks: impl Fn(&str) -> Option<Lack>) -> Finding<'a> {
     let mut best: Option<(&'a Daily, &'a DayFile, Lack)> = None;
     let mut unreadable = None;
-    let Looked { at, days } = looked;
+    let Lookup { at, days } = looked;
     for found in at.iter().copied().flatten() {
         for file in found.files.iter().rev() {
             let path = format!("{}/{}.md", found.folder, file.day);
@@ -104,10 +104,10 @@ fn judged<'a>(looked: Looked<'a, '_>, lacks: impl Fn(&str) -> Option<Lack>) -> F
         }
     }
     if at.is_empty() || at.iter().any(Option::is_none) {
-        return Finding::Unknown(Unknown::NotLookedUp);
+        return Finding::Unknown(Doubt::NotLookedUp);
     }
     match (unreadable, best) {
-        (Some(path), _) => Finding::Unknown(Unknown::Unreadable(path)),
+        (Some(path), _) => Finding::Unknown(Doubt::Unreadable(path)),
         (None, Some((found, file, lack))) => {
             Finding::Lacking { folder: &found.folder, day: &file.day, lack }
         }
@@ -139,13 +139,13 @@ mod tests {
             Finding::Good => "good".to_owned(),
             Finding::Absent => "absent".to_owned(),
             Finding::Lacking { day, lack, .. } => format!("{day} lacks {}", lack.weight()),
-            Finding::Unknown(Unknown::NotLookedUp) => "not looked up".to_owned(),
-            Finding::Unknown(Unknown::Unreadable(path)) => format!("unreadable {path}"),
+            Finding::Unknown(Doubt::NotLookedUp) => "not looked up".to_owned(),
+            Finding::Unknown(Doubt::Unreadable(path)) => format!("unreadable {path}"),
         }
     }
 
-    fn looked<'a, 'b>(at: &'b [Option<&'a Daily>], days: &'b Days) -> Looked<'a, 'b> {
-        Looked { at, days }
+    fn looked<'a, 'b>(at: &'b [Option<&'a Daily>], days: &'b Days) -> Lookup<'a, 'b> {
+        Lookup { at, days }
     }
 
     #[rstest]
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn one_of_two_places_is_enough_and_one_that_was_not_looked_at_is_a_doubt() {
+    fn one_of_two_places_is_enough_and_one_not_looked_up_is_a_doubt() {
         let days = Days::new("02-08".to_owned(), "02-08".to_owned(), None);
         let (good, none) = (found("/b", &[("02-08", Some(ALL))]), found("/a", &[]));
         assert_eq!(complete(looked(&[Some(&none), Some(&good)], &days)), Finding::Good);
         assert_eq!(complete(looked(&[None, Some(&good)], &days)), Finding::Good);
         assert_eq!(complete(looked(&[Some(&none), Some(&none)], &days)), Finding::Absent);
         for at in [&[None, Some(&none)][..], &[None], &[]] {
-            assert_eq!(complete(looked(at, &days)), Finding::Unknown(Unknown::NotLookedUp));
+            assert_eq!(complete(looked(at, &days)), Finding::Unknown(Doubt::NotLookedUp));
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_its_place_is_no_scratchpad() {
+    fn a_folder_in_its_place_is_not_a_scratchpad() {
         let days = Days::new("02-08".to_owned(), "02-08".to_owned(), None);
         let mut folder = found("/a", &[("02-08", None)]);
         folder.files[0].is_folder = true;

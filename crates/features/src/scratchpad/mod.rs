@@ -1,8 +1,26 @@
-//! Scratchpads: every subagent writes down what it did before it ends, and whoever delegates writes the coordinator's
-//! entry. A new session and a new subagent read how the latest ones end.
+//! Scratchpads: notes that agents leave for each other in the project.
 //!
-//! The files belong to the project: `.claude/scratchpad/TYPE/YYYY-MM-DD.md`. Nothing is written here but which subagents a
-//! session had. Only what is known to be missing holds anybody; what could not be looked at does not.
+//! Every subagent writes down what it did before it ends, in `.claude/scratchpad/TYPE/YYYY-MM-DD.md`. A session that
+//! delegated writes the coordinator's entry before its turn ends. A new session, and a new subagent, is told how the
+//! latest entries end.
+//!
+//! # Invariants
+//!
+//! * The files belong to the project. This feature reads them, and stores only which subagents a session had.
+//! * Only a scratchpad that is known to be missing or incomplete holds an agent. One that could not be read does not.
+//! * An agent that can't write the file, or that is in plan mode, is never held for it.
+//! * A file counts if it is from any day since the agent started, in any time zone.
+//! * No type of agent, however it is named, reaches a file outside its own folder.
+//!
+//! # Example
+//!
+//! ```text
+//! $ substrate scratchpad path spec-writer
+//! /repo/.claude/scratchpad/spec-writer/2026-02-08.md
+//! ```
+//!
+//! A subagent that stops too early is told: "Scratchpad missing or incomplete. Write to … with all three required
+//! sections before completing."
 
 mod day;
 mod judge;
@@ -27,22 +45,22 @@ pub use words::{COORDINATOR_LINES, EGO_LINES, tail};
 
 pub(crate) const FEATURE: Feature = Feature {
     name: "scratchpad",
-    about: "Has every subagent write its scratchpad, and whoever delegates the coordinator's; tells new ones how the latest end.",
+    about: "Has subagents and coordinators leave scratchpads, and shows new ones how the latest end",
     migrations: schema::MIGRATIONS,
     keys: &[
         Key {
             name: "scratchpad.on",
             kind: Kind::Bool,
             default: "false",
-            about: "Hold a subagent until `.claude/scratchpad/TYPE/YYYY-MM-DD.md` has its three sections, and a session that delegated until the coordinator's is there.",
+            about: "Hold a subagent until `.claude/scratchpad/TYPE/YYYY-MM-DD.md` has its three sections, and a session that delegated until the coordinator's entry exists.",
             project: ProjectMay::TurnOn,
             profiles: &[("scratchpad", "true")],
         },
         Key {
             name: "scratchpad.exempt",
             kind: Kind::Texts,
-            default: "[\"Explore\", \"Plan\", \"claude-code-guide\", \"statusline-setup\"]",
-            about: "Types of subagents that write no scratchpad, whatever the case of their letters. The client's own compaction never does.",
+            default: substrate_core::seed::BUILT_IN_AGENTS,
+            about: "Types of subagents that write no scratchpad, in any case of letters. The client's own compaction never does.",
             project: ProjectMay::Append,
             profiles: &[],
         },

@@ -1,36 +1,37 @@
-//! The SQL of who worked in a session.
+//! The SQL of which agents worked in a session.
 
 use substrate_core::{Db, DbError, Row, SafeId, Timestamp};
 
 use super::whereabouts::{COORDINATOR, EGO};
 use crate::identity::book::MAIN;
+use crate::retention::Expiring;
 
-/// More kinds of subagents than any session has.
+/// More types of subagents than any session has.
 const MAX_KINDS: i64 = 64;
 
-/// Somebody who works in a session.
+/// An agent that works in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
     /// The folder of its scratchpads.
     pub(super) folder: String,
-    /// The project; empty where that is not known.
+    /// The project; empty if unknown.
     pub(super) root: String,
     pub(super) started: Timestamp,
 }
 
-/// All subagents of one kind that a session had.
+/// All subagents of one type in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct Delegates {
     pub(super) folder: String,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
-    /// The scratchpad of one of them was seen when it ended.
+    /// The scratchpad of one of them was there when it ended.
     pub(super) wrote: bool,
-    /// Why one of them was let go without a look; the person has not been told yet.
+    /// Why one of them ended unchecked, until the person is told.
     pub(super) unheard: String,
 }
 
-/// A subagent starts, perhaps once more.
+/// A subagent starts, perhaps again.
 pub(super) fn begin(
     db: &mut dyn Db,
     session: &SafeId,
@@ -46,7 +47,7 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// The main thread starts; one that is resumed has started before.
+/// The main thread starts. A resumed one keeps its first start.
 pub(super) fn begin_main(
     db: &mut dyn Db,
     session: &SafeId,
@@ -88,7 +89,7 @@ pub(super) fn worker(
     )
 }
 
-/// Its scratchpad was seen.
+/// The actor's scratchpad was there.
 pub(super) fn wrote(db: &mut dyn Db, session: &SafeId, actor: &str) -> Result<(), DbError> {
     db.execute(
         "update scratchpad_actors set wrote = 1 where session = $1 and actor = $2 and wrote = 0",
@@ -97,7 +98,7 @@ pub(super) fn wrote(db: &mut dyn Db, session: &SafeId, actor: &str) -> Result<()
     Ok(())
 }
 
-/// It was let go without a look at its scratchpad, for that reason.
+/// The actor ended without its scratchpad being checked, for this reason.
 pub(super) fn note_unheard(
     db: &mut dyn Db,
     session: &SafeId,
@@ -120,7 +121,7 @@ pub(super) fn heard(db: &mut dyn Db, session: &SafeId) -> Result<(), DbError> {
     Ok(())
 }
 
-/// When the latest subagent began that writes into that folder of that project.
+/// When the latest subagent began that writes into this folder of the project.
 pub(super) fn latest_start(
     db: &mut dyn Db,
     root: &str,
@@ -135,14 +136,14 @@ pub(super) fn latest_start(
     Ok(latest.map(Timestamp))
 }
 
-/// Whom a session has delegated to; the coordinator and the ego are no delegates.
-pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, DbError> {
+/// The subagents a session has delegated to. The coordinator and the ego don't count.
+pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Delegates>, DbError> {
     let mut all = db.rows(
         "select folder, min(started_ms), max(started_ms), max(wrote), max(unheard) from scratchpad_actors
          where session = $1 and actor <> $2 group by folder limit $3",
         &[session.as_str().into(), MAIN.into(), MAX_KINDS.into()],
         |row| {
-            Ok(Kind {
+            Ok(Delegates {
                 folder: row.text(0)?,
                 first: Timestamp(row.int(1)?),
                 last: Timestamp(row.int(2)?),
@@ -157,15 +158,6 @@ pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Kind>, 
     Ok(all)
 }
 
-/// Forgets who started before then, at most `limit`. How many were forgotten.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from scratchpad_actors where (session, actor) in
-           (select session, actor from scratchpad_actors where started_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Agents that started long ago.
+pub(super) const WORKERS: Expiring =
+    Expiring { table: "scratchpad_actors", key: "session, actor", when: "started_ms < $1" };

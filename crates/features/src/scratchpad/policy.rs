@@ -1,4 +1,4 @@
-//! When scratchpads are looked at, and what comes of it.
+//! When scratchpads are checked, and what follows from it.
 
 use substrate_core::facts::{Daily, Room};
 use substrate_core::wish::{Cause, Insists};
@@ -8,8 +8,8 @@ use substrate_core::{
 };
 
 use super::day::{self, Days};
-use super::judge::{self, Finding, Looked};
-use super::ops::{self, Kind, Worker};
+use super::judge::{self, Finding, Lookup};
+use super::ops::{self, Delegates, Worker};
 use super::whereabouts::{self, COORDINATOR, EGO};
 use super::words;
 use crate::commits;
@@ -17,15 +17,12 @@ use crate::identity::book::MAIN;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// How long it is remembered who worked in a session.
+/// How long the agents of a session are remembered.
 const KEPT_MS: i64 = 30 * DAY_MS;
 
-/// Rows removed in one go.
-const STEP: i64 = 200;
-
-/// What an event asks of us. Folders are those of the scratchpads of the subagent's type.
-enum Asked {
-    /// A session begins; a fresh one is told where the work stands.
+/// What an event calls for. A folder is the scratchpad folder of the subagent's type.
+enum Occasion {
+    /// A session begins. A fresh one is told where the work stands.
     Opens { is_fresh: bool },
     /// A subagent begins.
     Spawns { folder: String },
@@ -38,15 +35,15 @@ enum Asked {
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     let tails =
         || [COORDINATOR, EGO].into_iter().filter_map(|who| whereabouts::to_tell(event, who));
-    match asked(event, settings) {
-        Some(Asked::Opens { is_fresh: true }) => {
+    match occasion(event, settings) {
+        Some(Occasion::Opens { is_fresh: true }) => {
             let dir = whereabouts::project(event).or(whereabouts::cwd(event));
             tails().chain(dir.map(commits::need)).collect()
         }
-        Some(Asked::Spawns { .. }) => tails().collect(),
-        Some(Asked::Ends { folder }) => to_end(event, &folder),
-        Some(Asked::Closes) => to_end(event, COORDINATOR),
-        Some(Asked::Opens { is_fresh: false }) | None => Vec::new(),
+        Some(Occasion::Spawns { .. }) => tails().collect(),
+        Some(Occasion::Ends { folder }) => to_end(event, &folder),
+        Some(Occasion::Closes) => to_end(event, COORDINATOR),
+        Some(Occasion::Opens { is_fresh: false }) | None => Vec::new(),
     }
 }
 
@@ -56,42 +53,44 @@ fn to_end(event: &Event, folder: &str) -> Vec<Need> {
     needs
 }
 
-/// Whose scratchpads have to be looked for at the end says who worked in the session.
+/// Only the database knows which subagents' scratchpads to look for at the end.
 pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
-    matches!(asked(event, settings), Some(Asked::Closes))
+    matches!(occasion(event, settings), Some(Occasion::Closes))
 }
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
-    Ok(match asked(event, cx.settings) {
-        Some(Asked::Opens { is_fresh: true }) => opening(cx, event),
-        // Who only plans writes nothing.
-        Some(Asked::Spawns { folder }) if !plans(event) => vec![spawned(cx, event, &folder)],
-        Some(Asked::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
-        Some(Asked::Closes) => closes(cx, event)?,
-        Some(Asked::Opens { is_fresh: false } | Asked::Spawns { .. }) | None => Vec::new(),
+    Ok(match occasion(event, cx.settings) {
+        Some(Occasion::Opens { is_fresh: true }) => opening(cx, event),
+        // An agent in plan mode writes nothing.
+        Some(Occasion::Spawns { folder }) if !event.is_planning => {
+            vec![spawned(cx, event, &folder)]
+        }
+        Some(Occasion::Ends { folder }) => ends(cx, event, &folder)?.into_iter().collect(),
+        Some(Occasion::Closes) => closes(cx, event)?,
+        Some(Occasion::Opens { is_fresh: false } | Occasion::Spawns { .. }) | None => Vec::new(),
     })
 }
 
-/// Remembers who works in the session: only their work asks for the coordinator's entry.
+/// Remembers the agents of a session. Only their work calls for the coordinator's entry.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
-    let Some(asked) = asked(event, cx.settings) else { return Ok(()) };
+    let Some(occasion) = occasion(event, cx.settings) else { return Ok(()) };
     let Some(session) = &event.session else { return Ok(()) };
     let root = whereabouts::root(event, cx.facts).unwrap_or_default().to_owned();
     let worker = |folder| Worker { folder, root, started: cx.now };
-    match (asked, &event.actor) {
-        (Asked::Opens { .. }, _) => {
+    match (occasion, &event.actor) {
+        (Occasion::Opens { .. }, _) => {
             let main = worker(COORDINATOR.to_owned());
             ops::begin_main(cx.db, session, &main)?;
         }
-        (Asked::Spawns { folder }, Actor::Subagent { id, .. }) => {
+        (Occasion::Spawns { folder }, Actor::Subagent { id, .. }) => {
             let sub = worker(folder);
             ops::begin(cx.db, session, id.as_str(), &sub)?;
         }
-        (Asked::Closes, _) => {
+        (Occasion::Closes, _) => {
             let is_told =
                 |it: &Wished| it.wish.kind() == WishKind::Notice && it.fate == Fate::Whole;
             if outcome.of(super::FEATURE.name).any(is_told) {
@@ -103,43 +102,36 @@ pub(super) fn record(
     Ok(())
 }
 
-/// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    ops::WORKERS.tick(cx, KEPT_MS)
 }
 
-fn asked(event: &Event, settings: &Settings) -> Option<Asked> {
+fn occasion(event: &Event, settings: &Settings) -> Option<Occasion> {
     let is_main = matches!(event.actor, Actor::Main { .. });
     match (event.kind, &event.detail) {
         (EventKind::SessionStart, Detail::SessionStart { source, .. })
             if is_main && settings.on("scratchpad.on") =>
         {
             let is_fresh = matches!(source, StartSource::Startup | StartSource::Clear);
-            Some(Asked::Opens { is_fresh })
+            Some(Occasion::Opens { is_fresh })
         }
         (EventKind::SubagentStart, _) if settings.on("scratchpad.on") => {
-            folder(event, settings).map(|folder| Asked::Spawns { folder })
+            folder(event, settings).map(|folder| Occasion::Spawns { folder })
         }
-        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !plans(event) => {
-            folder(event, settings).map(|folder| Asked::Ends { folder })
+        (EventKind::SubagentStop, _) if settings.on("scratchpad.on") && !event.is_planning => {
+            folder(event, settings).map(|folder| Occasion::Ends { folder })
         }
         // A session with background tasks only waits for them; another Stop comes when they are done.
         (EventKind::Stop, Detail::Stop { n_background_tasks: 0, .. })
-            if is_main && settings.on("scratchpad.on") && !plans(event) =>
+            if is_main && settings.on("scratchpad.on") && !event.is_planning =>
         {
-            Some(Asked::Closes)
+            Some(Occasion::Closes)
         }
         _ => None,
     }
 }
 
-/// It may not write anything now.
-fn plans(event: &Event) -> bool {
-    event.permission_mode.as_deref() == Some("plan")
-}
-
-/// The folder of the subagent's type; `None` for one that writes no scratchpad.
+/// The folder of the subagent's type; `None` for a type that writes no scratchpad.
 fn folder(event: &Event, settings: &Settings) -> Option<String> {
     let kind = event.actor.kind().filter(|kind| !kind.is_empty())?;
     let is_exempt =
@@ -147,7 +139,7 @@ fn folder(event: &Event, settings: &Settings) -> Option<String> {
     (!is_exempt).then(|| whereabouts::folder_of(kind))
 }
 
-/// The latest scratchpad of somebody.
+/// The latest scratchpad of the coordinator or the ego.
 fn latest<'a>(cx: &Cx<'a>, event: &Event, who: &str) -> Option<&'a Daily> {
     cx.facts.daily(&whereabouts::to_tell(event, who)?)
 }
@@ -169,7 +161,7 @@ fn spawned(cx: &Cx<'_>, event: &Event, folder: &str) -> Wish {
     Wish::context(text, Some("substrate scratchpad".to_owned()))
 }
 
-/// Whether a subagent has written its scratchpad: today, or on any day since it started.
+/// Checks a subagent's scratchpad of today, or of any day since it started.
 fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, FeatureError> {
     let today = day::here(cx.world, cx.now);
     let known = match (&event.session, &event.actor) {
@@ -183,7 +175,7 @@ fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, Fe
     let days = Days::new(start, today.clone(), started);
     let needs = whereabouts::to_judge(event, folder);
     let looked: Vec<Option<&Daily>> = needs.iter().map(|need| cx.facts.daily(need)).collect();
-    let wish = match judge::complete(Looked { at: &looked, days: &days }) {
+    let wish = match judge::complete(Lookup { at: &looked, days: &days }) {
         Finding::Good => {
             if let (Some(session), Some(_)) = (&event.session, &known) {
                 ops::wrote(cx.db, session, event.actor.key())?;
@@ -202,14 +194,14 @@ fn ends(cx: &mut Cx<'_>, event: &Event, folder: &str) -> Result<Option<Wish>, Fe
         }
         Finding::Unknown(why) => Wish::Notice { text: words::unknown(&why) },
     };
-    // The client shows nobody what is said here; the main thread's next stop does.
+    // The client shows a subagent's notice to no one. The main thread's next stop shows it.
     if let (Wish::Notice { text }, Some(session), Some(_)) = (&wish, &event.session, &known) {
         ops::note_unheard(cx.db, session, event.actor.key(), text)?;
     }
     Ok(Some(wish))
 }
 
-/// Holds the actor, unless it is known that it could not write the file anyway.
+/// Holds the actor, unless it is known that it can't write the file.
 fn hold(cx: &Cx<'_>, event: &Event, folder: &str, path: &str, reason: String) -> Wish {
     let mut rooms = whereabouts::to_write(event, folder).into_iter();
     if rooms.all(|need| cx.facts.room(&need) == Some(Room::Nowhere)) {
@@ -218,7 +210,7 @@ fn hold(cx: &Cx<'_>, event: &Event, folder: &str, path: &str, reason: String) ->
     Wish::block(Cause::Scratchpad, reason, Insists::WhileItLasts)
 }
 
-/// Whether a session that delegated has written the coordinator's entry; and what its subagents could not say.
+/// Checks the coordinator's entry of a session that delegated, and passes on its subagents' notices.
 fn closes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let Some(session) = &event.session else { return Ok(Vec::new()) };
     let kinds = ops::delegates(cx.db, session)?;
@@ -233,7 +225,7 @@ fn uncoordinated(
     cx: &mut Cx<'_>,
     event: &Event,
     session: &SafeId,
-    kinds: &[Kind],
+    kinds: &[Delegates],
 ) -> Result<Option<Wish>, FeatureError> {
     if kinds.is_empty() {
         return Ok(None);
@@ -245,7 +237,7 @@ fn uncoordinated(
     let Some(last) = wrote.map(|kind| kind.last).max() else { return Ok(None) };
     let since = accountable_since(cx, session, last)?;
     let days = Days::new(day::here(cx.world, since), today.clone(), Some(since));
-    let lack = match judge::written(Looked { at: &looked, days: &days }) {
+    let lack = match judge::written(Lookup { at: &looked, days: &days }) {
         Finding::Good => return Ok(None),
         Finding::Absent => None,
         Finding::Lacking { lack, .. } => Some(lack),
@@ -257,8 +249,8 @@ fn uncoordinated(
     Ok(Some(hold(cx, event, COORDINATOR, &path, reason)))
 }
 
-/// The mark of delegation: a scratchpad of a subagent of this session, seen when it ended, or there now.
-fn has_written(cx: &Cx<'_>, looked: &[Option<&Daily>], kind: &Kind, today: &str) -> bool {
+/// The sign of delegation: a scratchpad of one of the session's subagents, there when it ended or now.
+fn has_written(cx: &Cx<'_>, looked: &[Option<&Daily>], kind: &Delegates, today: &str) -> bool {
     let start = day::here(cx.world, kind.first);
     let roots = looked.iter().flatten().filter_map(|found| whereabouts::root_of(found));
     kind.wrote
@@ -270,8 +262,8 @@ fn has_written(cx: &Cx<'_>, looked: &[Option<&Daily>], kind: &Kind, today: &str)
         })
 }
 
-/// Since when an entry counts: since the latest delegation began; or since the session did, if that was not before
-/// yesterday. So midnight makes no difference, and a session that lives for weeks is asked anew.
+/// Since when an entry counts: since the latest delegation, or since the session began if that was yesterday or today.
+/// So midnight makes no difference, and a session that lives for weeks is asked again.
 fn accountable_since(
     cx: &mut Cx<'_>,
     session: &SafeId,
@@ -283,7 +275,7 @@ fn accountable_since(
     Ok(if is_recent { last.min(began) } else { last })
 }
 
-/// The root that scratchpads are written below.
+/// The project root that scratchpads are below.
 fn root<'a>(event: &'a Event, looked: &[Option<&'a Daily>]) -> Option<&'a str> {
     let found = || looked.iter().flatten().find_map(|found| whereabouts::root_of(found));
     whereabouts::project(event).or_else(found)

@@ -1,4 +1,4 @@
-//! The table of who worked in a session.
+//! The table of the agents that worked in a session.
 
 use substrate_core::Migration;
 

@@ -1,9 +1,9 @@
-//! What a scratchpad must contain. Lenient about how a heading is written: it is about what is said, not about Markdown.
+//! What a scratchpad must contain. Any way to write a heading will do: what it says matters, not the Markdown.
 
-/// The headings that every scratchpad has.
+/// The headings that every scratchpad needs.
 pub(super) const SECTIONS: [&str; 3] = ["What I did", "Cross-agent observations", "Unresolved"];
 
-/// The headings that are not there.
+/// The headings that are missing.
 pub fn missing(text: &str) -> Vec<&'static str> {
     let mut left = SECTIONS.to_vec();
     let text = text.trim_start_matches('\u{feff}');
@@ -18,7 +18,7 @@ pub fn missing(text: &str) -> Vec<&'static str> {
     left
 }
 
-/// Nothing was written.
+/// Whether nothing was written.
 pub fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
 }
@@ -29,7 +29,7 @@ pub fn template(agent: &str, day: &str) -> String {
     format!("# {agent}, {day}\n{sections}")
 }
 
-/// A template to which nobody has added a word.
+/// Whether a text is the template without a word added.
 pub fn is_untouched(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let is_title = lines.next().is_some_and(|line| {
@@ -39,7 +39,7 @@ pub fn is_untouched(text: &str) -> bool {
     is_title && lines.eq(SECTIONS.iter().map(|name| format!("## {name}")))
 }
 
-/// The words of a heading: `## Words`, `**Words**`, or `Words` with a line under it.
+/// The words of a heading: `## Words`, `**Words**`, or `Words` underlined.
 fn heading(line: &str, next: Option<&str>) -> Option<String> {
     let line = line.trim().trim_start_matches(['-', '+', ' ']);
     let is_marked = line.starts_with('#') || line.starts_with("**") || line.starts_with("__");
@@ -50,7 +50,7 @@ fn heading(line: &str, next: Option<&str>) -> Option<String> {
     if !is_marked && !is_underlined() {
         return None;
     }
-    // Marks, numbers and pictures before the words.
+    // Skip marks, numbers and pictures before the words.
     Some(plain(line.trim_start_matches(|c: char| !c.is_alphabetic())))
 }
 
@@ -58,7 +58,7 @@ fn begins(heading: &str, name: &str) -> bool {
     heading.strip_prefix(&plain(name)).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-/// Lower case, one space between words; hyphens of all kinds are spaces.
+/// Lower case, with one space between words. Hyphens of all kinds count as spaces.
 fn plain(text: &str) -> String {
     let is_gap = |c: char| c.is_whitespace() || c == '-' || ('\u{2010}'..='\u{2015}').contains(&c);
     let words: Vec<&str> = text.split(is_gap).filter(|word| !word.is_empty()).collect();
@@ -101,7 +101,7 @@ mod tests {
         false
     )]
     #[case::nothing("", false)]
-    fn a_template_says_nothing_by_itself(#[case] text: &str, #[case] expected: bool) {
+    fn only_the_bare_template_is_untouched(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_untouched(text), expected);
     }
 
@@ -110,7 +110,7 @@ mod tests {
     #[case(" \n\t", true)]
     #[case("\u{feff}\n", true)]
     #[case("x", false)]
-    fn a_blank_text_says_nothing(#[case] text: &str, #[case] expected: bool) {
+    fn white_space_alone_is_blank(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_blank(text), expected);
     }
 }

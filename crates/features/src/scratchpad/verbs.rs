@@ -1,4 +1,4 @@
-//! `substrate scratchpad path`. The commands that read or write files ask it where they are.
+//! `substrate scratchpad path`. The commands that read or write scratchpads ask it where they are.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub(super) struct Path {
 impl VerbArgs for Path {
     const PATH: &'static [&'static str] = &["scratchpad", "path"];
     const ABOUT: &'static str =
-        "Where an agent's scratchpad of today is, whether it is there or not";
+        "Print the path of an agent's scratchpad of today, whether it exists or not";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
@@ -43,11 +43,11 @@ impl VerbArgs for Path {
             (None, Some(worker)) => worker.folder.clone(),
             (None, None) => COORDINATOR.to_owned(),
         };
-        // Whoever names a project means no other.
+        // A named project is meant even from inside another working tree.
         let tree = if caller.project_dir.is_some() { "" } else { self.tree.as_str() };
         let root = root(tree, &session_root, caller);
         let today = day::day(cx.now, caller.tz_offset_s);
-        // As long as it works, whatever it wrote since it started counts.
+        // Everything that an agent wrote since it started counts.
         let started = match own {
             Some(own) => Some(own.started),
             None => ops::latest_start(cx.db, &root, &folder)?,
@@ -63,7 +63,7 @@ impl VerbArgs for Path {
     }
 }
 
-/// Who asks, as far as it is a subagent or a main thread that we know; and the project of its session.
+/// The calling agent, if it is known, and the project of its session.
 fn known(cx: &mut Cx<'_>) -> Result<(Option<Worker>, String), VerbError> {
     let Some(who) = cx.who.clone() else { return Ok((None, String::new())) };
     let Some((session, actor)) = book::seat(cx.db, &who)? else { return Ok((None, String::new())) };
@@ -72,7 +72,7 @@ fn known(cx: &mut Cx<'_>) -> Result<(Option<Worker>, String), VerbError> {
     Ok((worker, root))
 }
 
-/// The project that was named; that of the session, whose shell may be anywhere; or the one around the caller.
+/// The project that was named, or that of the session (whose shell may be anywhere), or the one around the caller.
 fn root(tree: &str, of_session: &str, caller: &Caller) -> String {
     let project = Some(caller.project.as_str())
         .filter(|project| !project.is_empty() && is_below(&caller.cwd, project));

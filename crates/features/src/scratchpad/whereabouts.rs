@@ -1,4 +1,4 @@
-//! Where scratchpads are: which project an event is about, and which folder a type of agent has.
+//! Where scratchpads are: the project of an event, and the folder of a type of agent.
 
 use substrate_core::facts::Daily;
 use substrate_core::ids::checksum;
@@ -7,33 +7,32 @@ use substrate_core::{Event, Facts, Need, SafeId};
 
 use super::day::horizon;
 
-/// All scratchpads of a project.
-pub const BASE: &str = ".claude/scratchpad";
+/// The folder of all scratchpads in a project.
+pub const BASE: &str = substrate_core::seed::SCRATCHPADS;
 
-/// Whoever delegates writes here.
+/// An agent that delegates writes here.
 pub const COORDINATOR: &str = "coordinator";
 
 /// The project's view of itself.
 pub const EGO: &str = "ego";
 
-/// How much of a scratchpad is read to tell how it ends.
+/// How much of a scratchpad is read to quote its end.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// How much of it is read to judge it: its headings may be anywhere.
+/// How much of it is read to judge it. Its headings may be anywhere.
 pub const MAX_JUDGED: usize = 4 << 20;
 
-/// How many days are looked at. More than one, since somebody may have started before midnight, and files may be dated
-/// wrongly.
+/// How many days are looked at. An agent may have started before midnight, and files may be misdated.
 const MAX_DAYS: usize = 10;
 
-/// How many are looked at for one that can be read.
+/// How many files are tried until one can be read.
 pub const N_LATEST: usize = 4;
 
-/// The characters of a type that is not a plain name that its folder keeps.
+/// How many characters of an unusual type name its folder keeps.
 const MAX_READABLE: usize = 40;
 
-/// The folder of a type of agent. A plain name is its own folder; anything else gets one that it can't leave, and that
-/// no other type has.
+/// The folder of a type of agent. A plain name is its own folder. Any other name gets a unique folder that it can't
+/// escape.
 pub fn folder_of(kind: &str) -> String {
     if SafeId::new(kind).is_some_and(|id| id.as_str() == kind) {
         return kind.to_owned();
@@ -45,14 +44,14 @@ pub fn folder_of(kind: &str) -> String {
     format!("{readable}-{}", &checksum(kind)[..12])
 }
 
-/// What has to be looked up to judge an agent's scratchpad. A subagent with a working tree of its own may write there or
-/// into the project: a file in either counts.
+/// What to look up to judge an agent's scratchpad. A subagent with its own working tree may write there or into the
+/// project, and a file in either counts.
 pub(super) fn to_judge(event: &Event, folder: &str) -> Vec<Need> {
     let need = |(dir, of_tree)| need(event, dir, of_tree, folder, MAX_DAYS, MAX_JUDGED);
     places(event).map(need).collect()
 }
 
-/// What has to be looked up to know whether it could be written at all, in the same order.
+/// What to look up to know whether it can be written at all, in the same order.
 pub(super) fn to_write(event: &Event, folder: &str) -> Vec<Need> {
     let room = |(dir, of_tree): (&str, bool)| Need::Room {
         dir: dir.to_owned(),
@@ -63,14 +62,14 @@ pub(super) fn to_write(event: &Event, folder: &str) -> Vec<Need> {
     places(event).map(room).collect()
 }
 
-/// The project, and the tree that the actor is in; `true` where the folder is only somewhere in it.
+/// The project, and the folder that the actor is in. `true`: the root is above the folder.
 fn places(event: &Event) -> impl Iterator<Item = (&str, bool)> {
     let project = project(event);
     let elsewhere = cwd(event).filter(|cwd| Some(*cwd) != project);
     project.map(|dir| (dir, false)).into_iter().chain(elsewhere.map(|dir| (dir, true)))
 }
 
-/// What has to be looked up to tell how an agent's latest scratchpad ends.
+/// What to look up to quote the end of an agent's latest scratchpad.
 pub(super) fn to_tell(event: &Event, folder: &str) -> Option<Need> {
     match project(event) {
         Some(dir) => Some(need(event, dir, false, folder, N_LATEST, MAX_BYTES)),
@@ -97,7 +96,7 @@ fn absolute(dir: &str) -> Option<&str> {
     Some(dir.trim_end_matches('/')).filter(|dir| dir.starts_with('/'))
 }
 
-/// The root of the project: what the client names, or else the working tree that was found.
+/// The project root: the one that the client names, or else the working tree that was found.
 pub(super) fn root<'a>(event: &'a Event, facts: &'a Facts) -> Option<&'a str> {
     let found = || {
         let need = to_tell(event, COORDINATOR)?;
@@ -108,14 +107,14 @@ pub(super) fn root<'a>(event: &'a Event, facts: &'a Facts) -> Option<&'a str> {
     project(event).or_else(found)
 }
 
-/// The root that an answer is about.
+/// The root above a folder that was found.
 pub(super) fn root_of(found: &Daily) -> Option<&str> {
     let (base, _) = found.folder.rsplit_once('/')?;
     base.strip_suffix(BASE)?.strip_suffix('/')
 }
 
-/// A scratchpad as an agent is told it: as the protocol writes it where it works at the project's root, so that both mean
-/// the same file; otherwise from the root of the file system.
+/// The path of a scratchpad, as an agent is told it. At the project's root it is the protocol's relative path, elsewhere
+/// the absolute one, so that both mean the same file.
 pub(super) fn told(event: &Event, root: Option<&str>, folder: &str, day: &str) -> String {
     let path = format!("{BASE}/{folder}/{day}.md");
     match root.filter(|root| cwd(event) != Some(root)) {
@@ -144,7 +143,7 @@ mod tests {
     #[case::unicode("prüfer", "pr-fer-")]
     #[case::no_letters("日本", "x-")]
     #[case::null("a\0", "a-")]
-    fn a_type_has_a_folder(#[case] kind: &str, #[case] begins: &str) {
+    fn a_type_of_agent_has_a_folder(#[case] kind: &str, #[case] begins: &str) {
         let folder = folder_of(kind);
         assert!(folder.starts_with(begins), "{folder}");
         assert_eq!(folder == kind, begins == kind, "{folder}");
@@ -159,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_type_leaves_its_folder(kind in "\\PC{1,200}|[./\\\\\n\0-]{1,20}") {
+        fn no_type_escapes_its_folder(kind in "\\PC{1,200}|[./\\\\\n\0-]{1,20}") {
             let folder = folder_of(&kind);
             prop_assert!(SafeId::new(&folder).is_some_and(|id| id.as_str() == folder), "{folder}");
         }
@@ -179,7 +178,7 @@ mod tests {
     #[case::in_a_folder("/p/src", Some("/p"), Some("/p"), "/p/.claude/scratchpad/x/2026-02-08.md")]
     #[case::in_a_tree("/p/.wt/a", Some("/p"), Some("/p"), "/p/.claude/scratchpad/x/2026-02-08.md")]
     #[case::unknown("/p", None, None, ".claude/scratchpad/x/2026-02-08.md")]
-    fn a_path_is_told(
+    fn the_path_is_relative_only_at_the_root(
         #[case] cwd: &str,
         #[case] project: Option<&str>,
         #[case] root: Option<&str>,
@@ -194,7 +193,10 @@ mod tests {
     #[case::no_project(&at("/p/src", None), &[("/p/src", true)])]
     #[case::no_path(&at("p", Some("../p")), &[])]
     #[case::nothing(&at("", None), &[])]
-    fn scratchpads_are_looked_for(#[case] event: &Event, #[case] expected: &[(&str, bool)]) {
+    fn scratchpads_are_looked_for_in_the_project_and_the_tree(
+        #[case] event: &Event,
+        #[case] expected: &[(&str, bool)],
+    ) {
         let found: Vec<(String, bool)> = to_judge(event, "x")
             .into_iter()
             .map(|need| match need {

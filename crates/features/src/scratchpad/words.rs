@@ -1,11 +1,11 @@
-//! What agents are told. What other agents wrote is quoted line by line, so that it can't pass for a heading of ours.
+//! What agents are told. Other agents' words are quoted line by line, so they can't pass for a heading of ours.
 
 use std::fmt::Write as _;
 
 use substrate_core::facts::Daily;
 use substrate_core::text::one_line;
 
-use super::judge::{Lack, Unknown};
+use super::judge::{Doubt, Lack};
 use super::sections::SECTIONS;
 use super::whereabouts::{COORDINATOR, EGO};
 use crate::reminders::face::ANSWER;
@@ -20,7 +20,7 @@ const FEW_LINES: usize = 3;
 /// The longest line that is told whole, in characters.
 const MAX_LINE: usize = 400;
 
-/// The bytes that both entries together may take of what a session or a subagent begins with: others speak after them.
+/// The bytes that both entries may take together at the start of a session or a subagent. Other features speak after them.
 const MAX_OPENING: usize = 6_000;
 const MAX_SPAWNED: usize = 2_500;
 
@@ -29,7 +29,7 @@ pub fn tail(text: &str, n: usize) -> String {
     fitted(text, n, usize::MAX).0
 }
 
-/// As many of the last `n` lines as fit into so many bytes, each quoted; and whether anything of them is missing.
+/// As many of the last `n` lines as fit into `max` bytes, each quoted, and whether anything was cut.
 fn fitted(text: &str, n: usize, max: usize) -> (String, bool) {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (mut kept, mut n_bytes, mut is_cut) = (Vec::new(), 0, false);
@@ -48,14 +48,14 @@ fn fitted(text: &str, n: usize, max: usize) -> (String, bool) {
     (kept.join("\n"), is_cut)
 }
 
-/// What a new session begins with; `None` when there is nothing.
+/// What a new session is told; `None` if there is nothing.
 pub(super) fn opening(coordinator: Option<&Daily>, ego: Option<&Daily>) -> Option<String> {
     let all = [(COORDINATOR, coordinator, COORDINATOR_LINES), (EGO, ego, EGO_LINES)];
     let parts = entries(all, MAX_OPENING);
     (!parts.is_empty()).then(|| format!("Where the work stands.\n\n{}", parts.join("\n\n")))
 }
 
-/// What a new subagent begins with.
+/// What a new subagent is told.
 pub(super) fn spawned(
     day: &str,
     path: &str,
@@ -63,12 +63,12 @@ pub(super) fn spawned(
     coordinator: Option<&Daily>,
 ) -> String {
     let mut out = format!(
-        "Today is {day}. Your scratchpad is {path}. Before you finish, write it, or add to it if it is there, with these three sections:"
+        "Today is {day}. Your scratchpad is {path}. Before you finish, write it (or add to it, if it exists) with these three sections:"
     );
     for name in SECTIONS {
         let _infallible = write!(out, "\n## {name}");
     }
-    out.push_str("\nYou are held until they are there.");
+    out.push_str("\nYou can't finish until they are there.");
     let all = [(EGO, ego, FEW_LINES), (COORDINATOR, coordinator, FEW_LINES)];
     for part in entries(all, MAX_SPAWNED) {
         let _infallible = write!(out, "\n\n{part}");
@@ -76,7 +76,7 @@ pub(super) fn spawned(
     out
 }
 
-/// The ends of two scratchpads, in so many bytes together: each has its half, and what the other leaves.
+/// The ends of two scratchpads in `max` bytes. Each gets half, and what the other leaves.
 fn entries(all: [(&str, Option<&Daily>, usize); 2], max: usize) -> Vec<String> {
     let [first, second] = all;
     let length = |(who, found, n)| entry(who, found, n, usize::MAX).map_or(0, |text| text.len());
@@ -86,23 +86,23 @@ fn entries(all: [(&str, Option<&Daily>, usize); 2], max: usize) -> Vec<String> {
     first.into_iter().chain(entry(second.0, second.1, second.2, rest)).collect()
 }
 
-/// The end of somebody's latest scratchpad.
+/// The end of the latest scratchpad.
 fn entry(who: &str, found: Option<&Daily>, n: usize, max: usize) -> Option<String> {
     let (file, text) = found?.files.iter().rev().find_map(|file| {
         let text = file.text.as_deref().filter(|text| !text.trim().is_empty())?;
         Some((file, text))
     })?;
     let head = format!("From the latest scratchpad of {who} ({}):", file.day);
-    let more = format!("\nThat is cut: `substrate scratchpad show {who}` shows all of it.");
+    let more = format!("\n(cut: `substrate scratchpad show {who}` shows all of it)");
     let (lines, is_cut) = fitted(text, n, max.saturating_sub(head.len() + more.len() + 1));
     Some(format!("{head}\n{lines}{}", if is_cut { more.as_str() } else { "" }))
 }
 
-/// Why a subagent may not end; it lacks nothing in particular where there is no file. Its answer would be lost: the last
-/// message is what its caller gets.
+/// Why a subagent may not end; `lack` is `None` if there is no file. It is asked to repeat its answer, because its caller
+/// gets only the last message.
 pub(super) fn incomplete(path: &str, lack: Option<&Lack>) -> String {
     let missing = match lack {
-        None => format!("There is no such file yet; the sections are {}.", listed(&SECTIONS)),
+        None => format!("The file does not exist yet; the sections are {}.", listed(&SECTIONS)),
         Some(Lack::Sections(missing)) => format!("It lacks {}.", listed(missing)),
         Some(lack) => stands(lack).to_owned(),
     };
@@ -120,36 +120,36 @@ pub(super) fn uncoordinated(path: &str, lack: Option<&Lack>, last_counts: bool) 
     )
 }
 
-/// How a file stands that is there and says nothing.
+/// What is wrong with a file that exists.
 const fn stands(lack: &Lack) -> &'static str {
     match lack {
-        Lack::Words => "The file is there, but has only its headings: write under them.",
-        Lack::Entry | Lack::Sections(_) => "The file is there, but blank.",
-        Lack::File => "A folder is in its place: remove it first.",
+        Lack::Words => "The file has only its headings: write under them.",
+        Lack::Entry | Lack::Sections(_) => "The file is blank.",
+        Lack::File => "A folder stands in its place: remove it first.",
     }
 }
 
-/// What the person is told where nobody could write it.
+/// Tells the person that the file can't be written.
 pub(super) fn no_room(path: &str) -> String {
     format!(
-        "no scratchpad was asked for: {} can't be written; make its folder writable",
+        "no scratchpad was required, because {} can't be written: make its folder writable",
         one_line(path, 500)
     )
 }
 
-/// What the person is told at the end of a turn about a subagent that ended unheard.
+/// Tells the person at the end of a turn about a subagent that ended unchecked.
 pub(super) fn unheard(folder: &str, why: &str) -> String {
     format!("subagent {}: {}", one_line(folder, 100), one_line(why, 800))
 }
 
-/// What the person is told where nobody could look.
-pub(super) fn unknown(why: &Unknown) -> String {
+/// Tells the person why a scratchpad was not checked.
+pub(super) fn unknown(why: &Doubt) -> String {
     match why {
-        Unknown::NotLookedUp => {
-            "the scratchpad was not checked: it could not be looked up in time (`substrate scratchpad check` does it by hand)".to_owned()
+        Doubt::NotLookedUp => {
+            "the scratchpad was not checked, because it could not be read in time: `substrate scratchpad check` checks it by hand".to_owned()
         }
-        Unknown::Unreadable(path) => format!(
-            "the scratchpad was not checked: {} could not be read; make it a file that you may read",
+        Doubt::Unreadable(path) => format!(
+            "the scratchpad was not checked, because {} could not be read: make it a readable file",
             one_line(path, 500)
         ),
     }
@@ -175,7 +175,7 @@ mod tests {
         3,
         "> [substrate mail] x\n> [31m## Unresolved"
     )]
-    fn a_tail_is_quoted(#[case] text: &str, #[case] n: usize, #[case] expected: &str) {
+    fn the_last_lines_are_quoted(#[case] text: &str, #[case] n: usize, #[case] expected: &str) {
         assert_eq!(tail(text, n), expected);
     }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn both_reasons_are_the_protocols_own_words() {
+    fn both_reasons_use_the_protocols_own_words() {
         assert_eq!(
             incomplete(
                 ".claude/scratchpad/spec-writer/2026-02-08.md",

@@ -1,9 +1,9 @@
 //! Arguments that come through a pipe: `find | xargs rm`, `echo ~ | xargs rm`, `find | while read f; do rm "$f"; done`.
 
 use super::wrap::Hidden;
-use super::{Simple, State, Word, nested};
+use super::{Simple, State, Word, piped};
 
-/// Programs that pass on all that they read.
+/// Programs that pass on everything they read.
 const PASSING: &[&str] = &["cat", "head", "sort", "tac", "tail", "tee", "tr", "uniq", "shuf"];
 
 /// A pipe with more commands is not followed.
@@ -52,11 +52,9 @@ pub(super) fn fill(
     stdin: &str,
     hidden: &Hidden,
 ) -> Vec<Word> {
-    let source = origin(state, from).filter(|(_, is_filtered)| !is_filtered);
-    let source = source.and_then(|(at, _)| state.line.commands.get(at));
     // What a here-string says was expanded by the shell.
     let stdin = Word { has_tilde: stdin.starts_with('~'), ..Word::plain(stdin) };
-    let given = source.map_or_else(|| split(&stdin), said);
+    let given = if from.is_some() { piped(state, from) } else { split(&stdin) };
     let Hidden::Replaced(mark) = hidden else {
         return words.iter().cloned().chain(given).collect();
     };
@@ -80,7 +78,7 @@ pub(super) fn fill(
     out
 }
 
-/// A word in which something stands that is not known: below a folder that is named in full it is anything there.
+/// A word with an unknown part. Below a folder that is named in full it may be anything there.
 fn something(word: &Word, mark: &str) -> Option<Word> {
     if word.text == mark {
         return None;
@@ -95,7 +93,7 @@ fn something(word: &Word, mark: &str) -> Option<Word> {
 
 /// What a program says, as arguments.
 fn said(made: &Simple) -> Vec<Word> {
-    if let Some(words) = nested::echoed(made) {
+    if let Some(words) = piped::echoed(made) {
         return words.iter().flat_map(split).collect();
     }
     match made.name() {
@@ -108,7 +106,7 @@ fn said(made: &Simple) -> Vec<Word> {
     }
 }
 
-fn split(word: &Word) -> Vec<Word> {
+pub(super) fn split(word: &Word) -> Vec<Word> {
     let parts = word.text.split_ascii_whitespace().filter(|part| *part != "\\n");
     parts
         .map(|part| Word {
@@ -157,4 +155,41 @@ pub(super) fn note_read(state: &mut State, made: &Simple) {
     if !is_filtered && !given.is_empty() && !given.iter().any(|word| word.has_unknown) {
         state.lists.insert(name, given);
     }
+}
+
+/// `$1`, `$@`, `$*`: what a script or a function is given, or a path below it.
+pub(super) fn is_given(text: &str) -> bool {
+    text.strip_prefix('$').is_some_and(|name| name.starts_with(|c: char| "@*123456789".contains(c)))
+}
+
+/// What `$1` and the like stood for before.
+pub(super) type Before = Vec<(String, Option<Vec<Word>>)>;
+
+/// Notes what a script or a function is given.
+pub(super) fn give(state: &mut State, given: &[Word]) -> Before {
+    let each = (1..=9).map(|n: usize| (n.to_string(), given.get(n - 1..n).unwrap_or_default()));
+    let all = ["@", "*"].map(|name| (name.to_owned(), given));
+    let mut before = Vec::new();
+    for (name, words) in each.chain(all) {
+        before.push((name.clone(), state.lists.remove(&name)));
+        if !words.is_empty() {
+            state.note_list(&name, words.to_vec());
+        }
+    }
+    before
+}
+
+pub(super) fn take_back(state: &mut State, before: Before) {
+    for (name, words) in before {
+        match words {
+            Some(words) => state.note_list(&name, words),
+            None => drop(state.lists.remove(&name)),
+        }
+    }
+}
+
+/// What is known of the words that come through a pipe.
+pub(super) fn piped(state: &State, from: Option<usize>) -> Vec<Word> {
+    let source = origin(state, from).filter(|(_, is_filtered)| !is_filtered);
+    source.and_then(|(at, _)| state.line.commands.get(at)).map(said).unwrap_or_default()
 }

@@ -7,10 +7,10 @@ use super::State;
 use super::lex::{Broken, MAX_NESTED};
 use super::words::Marks;
 
-/// So many words one word may stand for.
+/// The most words that one word may stand for.
 const MAX_EXPANDED: usize = 1_000;
 
-/// So many braces and commas are looked at.
+/// At most this many braces and commas are looked at.
 const MAX_MARKS: usize = 4 * MAX_EXPANDED;
 
 /// A part of a word.
@@ -85,7 +85,7 @@ fn parts(state: &mut State, word: Range<usize>, marks: &Marks) -> Result<Vec<Par
             _ => {}
         }
     }
-    // What was never closed is text.
+    // What is never closed is text.
     while open.len() > 1 {
         let (Some(inner), Some(outer)) = (open.pop(), open.last_mut()) else { break };
         outer.parts.push(Part::Text(inner.at..inner.at + 1));

@@ -1,20 +1,20 @@
 //! Where a line's commands run: `cd`, `pushd`, `popd`, and what a subshell forgets.
 //!
-//! A folder is written as it is seen from where the shell is: empty is there, `~` and what begins with `~/` is home, and what
-//! begins with `$` nobody knows here.
+//! A folder is written relative to the shell's own folder. Empty means that folder, `~` and `~/…` mean home, and what
+//! begins with `$` is unknown.
 
 use super::{Simple, Word};
 
 /// Folders on the stack of `pushd` that are remembered.
 const MAX_STACK: usize = 64;
 
-/// The part of a path that stands for the top of the working tree that what is before it is in.
+/// The part of a path that stands for the top of the working tree around what precedes it.
 pub(crate) const TOP: &str = ":top";
 
 /// The same, seen from where the shell is, in a word.
 pub(super) const TOP_HERE: &str = "$PWD/:top";
 
-/// A folder that the line does not say.
+/// A folder that the line does not name.
 const UNKNOWN: &str = "$?";
 
 #[derive(Clone, Debug, Default)]
@@ -117,7 +117,7 @@ fn is_end(rest: &str) -> bool {
 
 impl Word {
     /// The path that it says: home is `~`, and a name that only looks so begins with `./`. `None` where a variable or a
-    /// substitution in it is not known, or it is somebody else's home.
+    /// substitution in it is not known, or it is another user's home.
     pub(crate) fn path(&self) -> Option<String> {
         let text = self.text.as_str();
         if self.has_unknown {

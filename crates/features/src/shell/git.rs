@@ -1,6 +1,7 @@
 //! Git's own arguments: where it works, its subcommand, and aliases that the line itself defines.
 
 use super::folder::into;
+use super::quote::split;
 use super::{State, Word};
 
 /// Aliases of aliases.
@@ -23,14 +24,14 @@ pub(crate) struct Git {
 }
 
 /// What a call of git is.
-pub(super) enum Found {
+pub(super) enum GitCall {
     Git(Git),
     /// An alias that is a command of the shell.
     Shell(String),
 }
 
 /// Reads what comes after `git`.
-pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
+pub(super) fn read(words: &[Word], folder: &str, state: &State) -> GitCall {
     let mut out = Git { folder: folder.to_owned(), ..Git::default() };
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
@@ -57,7 +58,7 @@ pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
         };
         rest = after.get(skipped..).unwrap_or_default();
     }
-    let Some((sub, args)) = rest.split_first() else { return Found::Git(out) };
+    let Some((sub, args)) = rest.split_first() else { return GitCall::Git(out) };
     out.sub.clone_from(&sub.text);
     out.args = args.to_vec();
     for _ in 0..MAX_ALIASES {
@@ -68,9 +69,9 @@ pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
         };
         if let Some(text) = alias.strip_prefix('!') {
             let args: Vec<&str> = out.args.iter().map(|word| word.text.as_str()).collect();
-            return Found::Shell(format!("{text} {}", args.join(" ")));
+            return GitCall::Shell(format!("{text} {}", args.join(" ")));
         }
-        let words = shlex::split(alias).unwrap_or_default();
+        let words = split(alias).unwrap_or_default();
         let Some((sub, args)) = words.split_first() else { break };
         let is_itself = *sub == out.sub;
         out.sub.clone_from(sub);
@@ -79,13 +80,13 @@ pub(super) fn read(words: &[Word], folder: &str, state: &State) -> Found {
             break;
         }
     }
-    // It then explains, and does nothing.
+    // With `--help` git only explains.
     if out.args.iter().take_while(|word| word.text != "--").any(|word| word.text == "--help")
         && EXPLAINED.contains(&out.sub.as_str())
     {
         "help".clone_into(&mut out.sub);
     }
-    Found::Git(out)
+    GitCall::Git(out)
 }
 
 fn setting(text: &str) -> Option<(String, String)> {

@@ -1,16 +1,19 @@
 //! From characters to simple commands: quotes, substitutions, redirections, here-documents, comments, groups.
 //!
-//! Every byte is read once. Whatever looks ahead or reads a text again pays for it (`State::pay`), so the time for a line
-//! grows with its length and with nothing else.
+//! Every byte is read once. Looking ahead or reading a text again is paid for (`State::pay`), so the time depends on
+//! the length of the line alone.
 
 use super::words::Marks;
-use super::{MAX_COMMANDS, MAX_WORDS, State, Word, braces, nested, wrap};
+use super::{MAX_COMMANDS, MAX_WORDS, State, Word, args, braces, piped, wrap};
 
-/// Groups and substitutions in each other; what is deeper is not read.
+/// How deep groups and substitutions may nest. Deeper ones are not read.
 pub(super) const MAX_NESTED: u8 = 24;
 
-/// A longer name of a function is not remembered with each of its commands.
+/// A function name longer than this is not kept with each of its commands.
 pub(super) const MAX_NAME: usize = 256;
+
+/// A longer here-document is not taken for the arguments of a command.
+const MAX_GIVEN: usize = 4_096;
 
 /// A simple command while it is read.
 #[derive(Debug, Default)]
@@ -21,7 +24,7 @@ pub(super) struct Draft {
     pub(super) from: Option<usize>,
     pub(super) has_hidden_args: bool,
     pub(super) outer: Option<usize>,
-    /// So many of its first words set variables, or say that they do.
+    /// How many of its first words set variables, or seem to.
     pub(super) n_assignments: usize,
 }
 
@@ -29,6 +32,11 @@ impl Draft {
     /// Nothing but variables that are set, as far as it was read.
     pub(super) fn is_assignments(&self) -> bool {
         self.n_assignments == self.words.len()
+    }
+
+    /// Nothing but keywords, so that a command may begin here.
+    pub(super) fn is_empty_so_far(&self) -> bool {
+        self.head().is_empty()
     }
 
     fn push(&mut self, word: Word) {
@@ -53,7 +61,7 @@ enum End {
     Bracket,
 }
 
-/// The quoting or a bracket does not end, or the line is too much to be read.
+/// A quote or a bracket does not end, or the line is too long to read.
 #[derive(Debug)]
 pub(super) struct Broken;
 
@@ -65,7 +73,7 @@ struct Here {
     owner: Option<usize>,
 }
 
-/// How far inside of `case … esac` the reader is.
+/// How deep in `case … esac` the reader is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cases {
     n_open: usize,
@@ -86,11 +94,11 @@ pub(super) struct Reader<'a> {
     /// The first of them whose command is not complete.
     n_owned: usize,
     cases: Cases,
-    /// So many commands are complete, whatever comes after.
+    /// This many commands are complete, whatever follows.
     n_sure: usize,
 }
 
-/// Adds the commands of a text. `depth`: how many shells it is inside of.
+/// Adds the commands of a text. `depth` counts the shells around it.
 pub(super) fn read(state: &mut State, text: &str, depth: u8) {
     if state.pay(text.len()).is_err() {
         return;
@@ -100,7 +108,7 @@ pub(super) fn read(state: &mut State, text: &str, depth: u8) {
     reader.n_sure = n_sure;
     if reader.list(End::Text).is_err() {
         let n_sure = reader.n_sure;
-        // What was too much would run all the same, so what was read of it counts.
+        // The rest would run too, so what was read counts.
         if !state.line.is_cut {
             state.line.forget_after(n_sure);
         }
@@ -311,7 +319,8 @@ impl<'a> Reader<'a> {
             self.at = self.text.len() - after.len();
             return Ok(());
         }
-        if let Some(inner) = rest.strip_prefix("((").filter(|_| self.draft.head().is_empty())
+        let is_sum = self.draft.is_empty_so_far() || self.draft.head() == "for";
+        if let Some(inner) = rest.strip_prefix("((").filter(|_| is_sum)
             && let Some(n) = self.end_of_sum(inner)?
         {
             self.at += 4 + n;
@@ -409,6 +418,12 @@ impl<'a> Reader<'a> {
                 self.substitutions_of(&body)?;
             }
             if let Some(owner) = here.owner.and_then(|at| self.state.line.commands.get_mut(at)) {
+                // `xargs rm <<EOF`
+                if owner.has_hidden_args && owner.from.is_none() && body.len() <= MAX_GIVEN {
+                    let given = args::split(&Word::plain(&body));
+                    self.state.n_words += given.len();
+                    owner.words.extend(given);
+                }
                 owner.stdin = body;
             }
         }
@@ -433,7 +448,7 @@ impl<'a> Reader<'a> {
         inner.quoted(&mut Word::default(), false)
     }
 
-    /// Where the `))` of `((…))` is, if it is a sum and no group of groups.
+    /// Where the `))` of `((…))` is, if it is arithmetic and not nested groups.
     pub(super) fn end_of_sum(&mut self, inner: &str) -> Result<Option<usize>, Broken> {
         let mut n_open = 0_usize;
         for (i, byte) in inner.bytes().enumerate() {
@@ -458,8 +473,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         let made = self.state.line.commands.get(*at)?;
-        let words = nested::echoed(made).filter(|words| words.len() > 1)?;
-        let is_whole = nested::output(made).is_some_and(|said| said.text == word.text);
+        let words = piped::echoed(made).filter(|words| words.len() > 1)?;
+        let is_whole = piped::output(made).is_some_and(|said| said.text == word.text);
         let words = is_whole.then(|| words.to_vec())?;
         self.state.pay(word.text.len()).ok()?;
         Some(words)

@@ -1,7 +1,20 @@
-//! A command line as a shell would read it: simple commands, each as its words, with what is wrapped in them. No feature,
-//! but what features share. Nothing is run, and nothing is looked up.
+//! Reads a command line as a shell would, without running anything or looking anything up.
 //!
-//! Quoted text, comments and the text of a here-document are data, except where a shell is given them to run.
+//! This is not a feature but what features share. `read` returns the simple commands of a line, each with its words,
+//! its folder, its redirections and the commands inside it (`sh -c`, `find -exec`, `ssh`, …). Wrappers such as `sudo`
+//! and `env` are taken off.
+//!
+//! ```text
+//! cd /tmp && sudo rm -rf "$X"   →   cd /tmp
+//!                                   rm -rf $X    folder /tmp, one word unknown
+//! ```
+//!
+//! Invariants:
+//!
+//! * Quoted text, comments and here-documents are data, unless a shell is given them to run.
+//! * Time depends on the length of the line alone: every byte is paid for (`shapes`, `State::pay`).
+//! * A line that was not read to its end says so (`Line::is_unread`), so that callers can ask a person.
+//! * On common ground the result equals that of an independent parser (`differential`).
 
 mod args;
 mod braces;
@@ -9,6 +22,8 @@ mod folder;
 mod git;
 mod lex;
 mod nested;
+mod piped;
+mod quote;
 mod words;
 mod wrap;
 mod wrappers;
@@ -31,32 +46,35 @@ use lex::Broken;
 
 pub(crate) use folder::{TOP, is_known, joined};
 pub(crate) use git::Git;
+#[cfg(test)]
+pub(crate) use quote::split;
 
 /// A longer line is not read to its end.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// A text may be read again, e.g. as the program of a shell in it: so many times its length in all, and a bit for short ones.
+/// A text may be read again, for example as the program of a nested shell: this many times its length in all, and a
+/// little more for short ones.
 const MAX_AGAIN: usize = 4;
 const MIN_READ: usize = 64 << 10;
 
-/// A line that is broken, as we see it, is no short mistake from here on.
+/// From this length on, a line that looks broken may be our own mistake.
 const LONG: usize = 1_000;
 
-/// So many commands and words of a line are read.
+/// At most this many commands and words of a line are read.
 const MAX_COMMANDS: usize = 1_000;
 const MAX_WORDS: usize = 4_000;
 
-/// So many redirections, substitutions and words of arrays are read: each costs more than its bytes.
+/// At most this many redirections, substitutions and array words are read. Each costs more than its bytes.
 const MAX_PARTS: usize = 16_000;
 
 /// How deep a shell inside a shell is looked into.
 const MAX_DEPTH: u8 = 4;
 
-/// What a line says.
+/// What was read from a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) commands: Vec<Simple>,
-    /// The quoting or the brackets don't end: only the lines before that are here, as only they would run.
+    /// A quote or a bracket does not end. Only the lines before it are here, because only they would run.
     pub(crate) is_broken: bool,
     /// It was too long or too deep for us, and only its beginning is here.
     pub(crate) is_cut: bool,
@@ -70,7 +88,7 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// Where it runs, seen from where the shell is; empty: there. See `is_known`.
+    /// Where it runs, relative to the shell's folder; empty for that folder itself. See `is_known`.
     pub(crate) folder: String,
     /// The function that it is a part of: it runs when that is called.
     pub(crate) function: Option<String>,
@@ -82,7 +100,7 @@ pub(crate) struct Simple {
     pub(crate) executes: Vec<usize>,
     /// The commands that it runs for what it finds (`find -exec`), or that are given what it says (`find | xargs`).
     pub(crate) inner: Vec<usize>,
-    /// What it says is chosen from before another command gets it (`find | grep | xargs`).
+    /// Its output is filtered before another command gets it (`find | grep | xargs`).
     pub(crate) is_filtered: bool,
     /// The command that runs it, whose input it gets (`docker exec -i`).
     pub(crate) outer: Option<usize>,
@@ -105,7 +123,7 @@ pub(crate) struct Word {
     pub(crate) has_braces: bool,
     /// It has a variable or a substitution whose value is not known here.
     pub(crate) has_unknown: bool,
-    /// It begins with a quote, so it is nothing but a word: no keyword, no alias.
+    /// It begins with a quote, so it can't be a keyword or an alias.
     pub(crate) is_quoted: bool,
     /// The commands whose output is in it.
     pub(crate) runs: Vec<usize>,
@@ -116,29 +134,29 @@ pub(crate) fn read(line: &str) -> Line {
     read_counted(line).0
 }
 
-/// The same, and how many bytes were looked at for it.
+/// The same, with the number of bytes that were looked at.
 fn read_counted(line: &str) -> (Line, usize) {
     let kept = substrate_core::text::cut(line, MAX_BYTES);
     let max_read = kept.len().saturating_mul(MAX_AGAIN).saturating_add(MIN_READ);
     let mut state = State { max_read, ..State::default() };
     lex::read(&mut state, kept, 0);
-    nested::read_inputs(&mut state);
+    piped::read_inputs(&mut state);
     state.line.is_cut |= kept.len() < line.len();
-    // Where it is broken as we see it, a shell would refuse it too, but a long one may be our mistake.
+    // A shell would refuse a line that looks broken, but with a long one the mistake may be ours.
     let is_doubtful = state.line.is_broken && line.len() > LONG;
     state.line.is_unread = state.line.is_cut
         || (is_doubtful && RISKY.as_ref().is_none_or(|risky| risky.is_match(line)));
     (state.line, state.n_read)
 }
 
-/// What is looked for as text in a long line that is broken: a guess, for nothing but a question.
+/// What is searched for in a long broken line. It is a guess, and only leads to a question.
 static RISKY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let texts = r"(?i-u)\brm\s+-\w*r|\bgit\s+(reset|clean|checkout|restore|push|stash)\b|\bmkfs|\bof=/dev/|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(destroy|shred|wipefs)\b";
     Regex::new(texts).ok()
 });
 
 impl Line {
-    /// Keeps the first commands only, and what they say about each other.
+    /// Keeps only the first commands and the links between them.
     fn forget_after(&mut self, n: usize) {
         self.commands.truncate(n);
         let is_kept = |at: &usize| *at < n;
@@ -157,7 +175,7 @@ impl Simple {
         self.words.first().map_or("", |word| word.name())
     }
 
-    /// Whether the program has that name; `mkfs*` is the beginning of one.
+    /// Whether the program has this name. `mkfs*` is a prefix.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         match name.strip_suffix('*') {
             Some(start) => self.name().starts_with(start) && !self.words.is_empty(),
@@ -179,7 +197,7 @@ impl Simple {
         before_end.filter(|word| word.is_flag())
     }
 
-    /// The words that are no flags, and all after `--`.
+    /// The words that are not flags, and everything after `--`.
     pub(crate) fn args(&self) -> impl Iterator<Item = &Word> {
         let mut is_past = false;
         self.after().iter().filter(move |word| {
@@ -227,13 +245,13 @@ impl Word {
 
 fn is_flag(word: &str, flag: &str) -> bool {
     let Some(name) = flag.strip_prefix("--") else {
-        // One letter stands among others; `-delete` and the like stand alone.
+        // One letter may stand among others. `-delete` and the like stand alone.
         let letters = flag.trim_start_matches('-');
         let is_letter = letters.chars().count() == 1;
         return word == flag || (is_letter && !word.starts_with("--") && word.contains(letters));
     };
     let given = word.strip_prefix("--").map(|given| given.split('=').next().unwrap_or_default());
-    // Programs take the beginning of a long flag for the whole, where it is unmistakable.
+    // Programs accept an unambiguous prefix of a long flag.
     given.is_some_and(|given| given == name || (given.len() >= 3 && name.starts_with(given)))
 }
 
@@ -253,7 +271,7 @@ struct State {
     function: Option<String>,
     /// Variables that the line itself has set to something known.
     vars: HashMap<String, String>,
-    /// What `for x in …` goes through.
+    /// What `for x in …` goes through, the words of an array, and what `$1` and `$@` stand for.
     lists: HashMap<String, Vec<Word>>,
     /// Variables that stand for each thing that a command finds (`find | while read f`).
     found: HashMap<String, usize>,
@@ -269,12 +287,19 @@ impl State {
         if self.n_read > self.max_read { Err(self.cut()) } else { Ok(()) }
     }
 
+    /// What a variable stands for that is several words.
+    fn note_list(&mut self, name: &str, words: Vec<Word>) {
+        if self.lists.len() < MAX_COMMANDS {
+            self.lists.insert(name.to_owned(), words);
+        }
+    }
+
     fn one_more_part(&mut self) -> Result<(), Broken> {
         self.n_parts += 1;
         if self.n_parts > MAX_PARTS { Err(self.cut()) } else { Ok(()) }
     }
 
-    /// It is too much: nothing more is read.
+    /// The line is too long: nothing more is read.
     fn cut(&mut self) -> Broken {
         self.line.is_cut = true;
         Broken

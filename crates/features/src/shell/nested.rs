@@ -1,14 +1,15 @@
-//! Commands inside of commands: `sh -c`, `eval`, `find -exec`, and shells that are fed their program.
+//! Commands inside commands: `sh -c`, `eval`, `find -exec`.
 
 use std::rc::Rc;
 
-use super::folder::TOP_HERE;
-use super::{Line, MAX_DEPTH, Simple, State, Word, is_known, lex, wrap};
+use super::piped::said;
+use super::quote::as_script;
+use super::{MAX_DEPTH, Simple, State, Word, lex, wrap};
 
-const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
+pub(super) const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
-/// Programs that run what they read, where they are given nothing else.
-const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php"];
+/// Programs that run their input if they get no arguments.
+pub(super) const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php"];
 
 /// Programs that run another one in a container or on another machine.
 const CONTAINERS: &[&str] = &[
@@ -24,10 +25,7 @@ const CONTAINERS: &[&str] = &[
     "incus",
 ];
 
-/// A pipe with more commands is not followed.
-const MAX_PIPE: usize = 16;
-
-/// So many things that a program is run for are looked at one by one.
+/// At most this many arguments are read one by one.
 const MAX_EACH: usize = 8;
 
 /// A folder on another machine or in a container.
@@ -45,7 +43,7 @@ pub(super) fn read_script(state: &mut State, text: &str, depth: u8) {
     state.at = at;
 }
 
-/// Reads what the command at that place was given to run as its arguments.
+/// Reads the program that a command was given in its arguments.
 pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
     let Some(made) = state.line.commands.get(at) else { return };
     if !has_inside(made.name()) {
@@ -57,7 +55,11 @@ pub(super) fn read_inside(state: &mut State, at: usize, depth: u8) {
         name if SHELLS.contains(&name) || matches!(name, "su" | "script" | "sg" | "runuser") => {
             if let Some(script) = after_flag_c(args) {
                 executes(state, at, &script.runs);
+                // `sh -c 'rm "$1"' name FILE`
+                let n = args.iter().position(|word| std::ptr::eq(word, script)).unwrap_or_default();
+                let before = super::args::give(state, args.get(n + 2..).unwrap_or_default());
                 read_script(state, &script.text, depth);
+                super::args::take_back(state, before);
             } else if SHELLS.contains(&name) {
                 let file = args.iter().find(|word| !word.is_flag());
                 let runs = file.map_or(&[][..], |word| &word.runs);
@@ -136,6 +138,7 @@ fn scripts(name: &str, args: &[Word]) -> Vec<String> {
         }
         "nix-shell" => after(&["--run", "--command"]),
         "env" => after(&["-S", "--split-string"]),
+        "entr" => after(&["-s"]),
         "trap" => args.first().map(|word| word.text.clone()).into_iter().collect(),
         "hyperfine" | "concurrently" => {
             let texts = args.iter().filter(|word| !word.is_flag() && word.text.contains(' '));
@@ -150,7 +153,7 @@ fn scripts(name: &str, args: &[Word]) -> Vec<String> {
     }
 }
 
-/// Whether a program of that name may have another one among its arguments: only then it is looked at.
+/// Whether a program may have another one among its arguments. Only then they are read.
 fn has_inside(name: &str) -> bool {
     SHELLS.contains(&name)
         || INTERPRETERS.contains(&name)
@@ -174,6 +177,7 @@ fn has_inside(name: &str) -> bool {
                 | "hyperfine"
                 | "concurrently"
                 | "trap"
+                | "entr"
                 | "env"
                 | "screen"
                 | "tmux"
@@ -183,7 +187,7 @@ fn has_inside(name: &str) -> bool {
         )
 }
 
-/// Reads a program that runs where no folder is one of here.
+/// Reads a program that runs on another machine or in a container.
 fn read_elsewhere(state: &mut State, text: &str, depth: u8) {
     let at = state.at.clone();
     Rc::make_mut(&mut state.at).folder = ELSEWHERE.to_owned();
@@ -191,7 +195,7 @@ fn read_elsewhere(state: &mut State, text: &str, depth: u8) {
     state.at = at;
 }
 
-/// `git submodule foreach 'git reset --hard'`: in folders that nobody knows here. `git bisect run`, `git rebase --exec`.
+/// `git submodule foreach 'git reset --hard'`: in unknown folders. `git bisect run`, `git rebase --exec`.
 fn in_git(state: &mut State, made: &Simple, depth: u8) {
     let Some(git) = made.git.as_ref() else { return };
     let text =
@@ -229,89 +233,13 @@ fn after_flag_c(args: &[Word]) -> Option<&Word> {
     args[flag + 1..].iter().find(|word| !word.is_flag())
 }
 
-/// Reads what `echo` and the like have said as a program.
+/// Reads the output of `echo` and the like as a program.
 fn read_said(state: &mut State, runs: &[usize], depth: u8) {
     for at in runs {
         if let Some(text) = state.line.commands.get(*at).and_then(said) {
             read_script(state, &text, depth);
         }
     }
-}
-
-/// The words of a program that only says them.
-fn said(made: &Simple) -> Option<String> {
-    let words: Vec<&str> = echoed(made)?.iter().map(|word| word.text.as_str()).collect();
-    Some(words.join(" ").replace("\\n", "\n"))
-}
-
-/// The same, each as it was written.
-pub(super) fn echoed(made: &Simple) -> Option<&[Word]> {
-    let is_option =
-        |word: &&Word| matches!(word.text.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en" | "--");
-    let words = made.words.get(1..).unwrap_or_default();
-    let words = &words[words.iter().take_while(is_option).count()..];
-    match made.name() {
-        "echo" => Some(words),
-        "printf" => {
-            // What `%s` stands for is said, and a format without it says itself.
-            let has_place = words.first().is_some_and(|word| word.text.contains('%'));
-            Some(if has_place { &words[1..] } else { words })
-        }
-        _ => None,
-    }
-}
-
-/// What a command says, where that is known, as one word.
-pub(super) fn output(made: &Simple) -> Option<Word> {
-    if let Some(words) = echoed(made) {
-        let first = words.first()?;
-        let mut out = Word { runs: Vec::new(), ..first.clone() };
-        for word in &words[1..] {
-            out.text.push(' ');
-            out.text.push_str(&word.text);
-            out.has_glob |= word.has_glob;
-            out.has_unknown |= word.has_unknown;
-        }
-        // Several words are split again where they are not quoted, which one word can't say.
-        return (words.len() == 1 || made.words.len() < 64).then_some(out);
-    }
-    let unknown = |text: String| Word { text, has_unknown: true, ..Word::default() };
-    let args = || made.args().cloned();
-    match made.name() {
-        "pwd" if made.folder.is_empty() => Some(unknown("$PWD".to_owned())),
-        "pwd" if is_known(&made.folder) => Some(match made.folder.strip_prefix('~') {
-            Some(rest) => unknown(format!("$HOME{rest}")),
-            None if made.folder.starts_with('/') => Word::plain(&made.folder),
-            None => unknown(format!("$PWD/{}", made.folder)),
-        }),
-        "realpath" | "readlink" => args().next(),
-        "dirname" => args().next().map(|word| Word { text: format!("{}/..", word.text), ..word }),
-        "printenv" => args().next().map(|word| unknown(format!("${}", word.text))),
-        "cat" if made.words.len() == 1 && !made.stdin.is_empty() => {
-            let text = made.stdin.trim_end_matches('\n').to_owned();
-            let has_unknown = text.contains(['$', '`']);
-            Some(Word { text, has_unknown, ..Word::default() })
-        }
-        "git" => {
-            let git =
-                made.git.as_ref().filter(|git| git.sub == "rev-parse" && git.folder.is_empty())?;
-            let [only] = git.args.as_slice() else { return None };
-            (only.text == "--show-toplevel").then(|| unknown(TOP_HERE.to_owned()))
-        }
-        _ => None,
-    }
-}
-
-/// Words as they could be written: what a shell would replace stays so.
-pub(super) fn as_script(words: &[Word]) -> String {
-    let one = |word: &Word| {
-        let is_raw = word.has_unknown || word.has_tilde || word.has_glob;
-        if is_raw {
-            return word.text.clone();
-        }
-        shlex::try_quote(&word.text).map_or_else(|_| word.text.clone(), |text| text.into_owned())
-    };
-    words.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// `docker exec db psql -c '…'`, `kubectl exec pod -- rm …`.
@@ -333,9 +261,17 @@ fn in_container(state: &mut State, at: usize, args: &[Word], depth: u8) {
         "--context",
         "--kubeconfig",
     ];
-    let Some(exec) = args.iter().take(16).position(|word| word.text == "exec") else { return };
-    let rest = &args[exec + 1..];
-    let mut from = wrap::flags(rest, with_value) + 1;
+    let place = |name: &str| args.iter().take(16).position(|word| word.text == name);
+    // `kubectl debug node/a -- rm …`
+    let to_its_own = || place("debug").and_then(|_| args.iter().position(|word| word.text == "--"));
+    let (rest, mut from) = match (place("exec"), to_its_own()) {
+        (Some(exec), _) => {
+            let rest = &args[exec + 1..];
+            (rest, wrap::flags(rest, with_value) + 1)
+        }
+        (None, Some(at)) => (&args[at..], 0),
+        (None, None) => return,
+    };
     from += wrap::flags(rest.get(from..).unwrap_or_default(), with_value);
     let words = rest.get(from..).unwrap_or_default().to_vec();
     if words.is_empty() {
@@ -358,6 +294,14 @@ fn in_tmux(state: &mut State, args: &[Word], depth: u8) {
     let from = wrap::flags(args, &["-L", "-S", "-f"]);
     let Some(sub) = args.get(from) else { return };
     let rest = &args[from + 1..];
+    // `tmux COMMAND \; COMMAND`
+    let n = rest.iter().position(|word| word.text == ";").unwrap_or(rest.len());
+    let (rest, more) = (&rest[..n], rest.get(n + 1..).unwrap_or_default());
+    if !more.is_empty() && depth < MAX_DEPTH {
+        in_tmux(state, more, depth + 1);
+    } else {
+        state.line.is_cut |= !more.is_empty();
+    }
     match sub.text.as_str() {
         "send-keys" | "send" => {
             let is_key = |word: &&Word| matches!(word.text.as_str(), "Enter" | "C-m" | "KPEnter");
@@ -400,7 +344,9 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let rest = args.get(from..).unwrap_or_default();
     let n = rest.iter().position(|word| word.text.starts_with(":::")).unwrap_or(rest.len());
     let (command, given) = rest.split_at(n);
-    let given = given.get(1..).unwrap_or_default();
+    // What comes through a pipe, or behind `:::`.
+    let piped = super::args::piped(state, made.from);
+    let given = if given.is_empty() { &piped } else { given.get(1..).unwrap_or_default() };
     let text = match command {
         [one] => one.text.clone(),
         many => as_script(many).replace("'{}'", "{}"),
@@ -408,7 +354,7 @@ fn in_parallel(state: &mut State, made: &Simple, depth: u8) {
     let n_before = state.line.commands.len();
     match (text.contains("{}"), given) {
         (true, []) => read_script(state, &text.replace("{}", ""), depth),
-        // Each of a few; many at once, which is a rougher picture.
+        // A few are read one by one. Many are read together, which is less exact.
         (true, few) if few.len() <= MAX_EACH => {
             for one in few {
                 let one = as_script(std::slice::from_ref(one));
@@ -463,82 +409,8 @@ fn find(state: &mut State, args: &[Word], depth: u8) {
     }
 }
 
-fn executes(state: &mut State, at: usize, runs: &[usize]) {
+pub(super) fn executes(state: &mut State, at: usize, runs: &[usize]) {
     if let Some(made) = state.line.commands.get_mut(at) {
         made.executes.extend(runs);
-    }
-}
-
-/// Shells that read their program from a pipe or a here-document.
-pub(super) fn read_inputs(state: &mut State) {
-    let mut at = 0;
-    while let Some(made) = state.line.commands.get(at) {
-        if let Some(from) = made.from.filter(|_| reads_program(made)) {
-            let before: Vec<usize> = upstream(state, from);
-            executes(state, at, &before);
-        }
-        let Some(made) = state.line.commands.get(at) else { break };
-        let is_shell =
-            SHELLS.contains(&made.name()) || matches!(made.name(), "at" | "batch" | "ssh");
-        if is_shell && reads_program(made) {
-            let (text, folder) = (state.line.fed(made), made.folder.clone());
-            if !text.is_empty() {
-                Rc::make_mut(&mut state.at).folder = folder;
-                state.groups.clear();
-                // Each turn pays for what it reads, so this ends.
-                lex::read(state, &text, MAX_DEPTH - 1);
-            }
-        }
-        if state.line.is_cut {
-            break;
-        }
-        at += 1;
-    }
-}
-
-/// Nothing but its input says what to run.
-fn reads_program(made: &Simple) -> bool {
-    let args = made.words.get(1..).unwrap_or_default();
-    if matches!(made.name(), "at" | "batch" | "ssh") {
-        return made.name() != "ssh" || made.args().count() == 1;
-    }
-    let has_nothing = || {
-        args.iter().all(|word| {
-            matches!(word.text.as_str(), "-" | "-s" | "-x" | "-e" | "-ex" | "-eu" | "/dev/stdin")
-        })
-    };
-    let is_shell = SHELLS.contains(&made.name());
-    let runs = is_shell || INTERPRETERS.contains(&made.name());
-    runs && !made.has_hidden_args && (has_nothing() || (is_shell && made.has_flag("-s")))
-}
-
-/// The commands of a pipe, from that one backwards.
-fn upstream(state: &State, from: usize) -> Vec<usize> {
-    let mut out = Vec::new();
-    let mut next = Some(from);
-    while let Some(at) = next.filter(|_| out.len() < MAX_PIPE) {
-        out.push(at);
-        next = state.line.commands.get(at).and_then(|made| made.from).filter(|before| *before < at);
-    }
-    out
-}
-
-impl Line {
-    /// The text that a command is given to read, where the line says it.
-    pub(crate) fn fed(&self, made: &Simple) -> String {
-        if !made.stdin.is_empty() {
-            return made.stdin.clone();
-        }
-        if let Some(outer) = made.outer.and_then(|at| self.commands.get(at)) {
-            // One that runs another runs before it, so this ends.
-            return self.fed(outer);
-        }
-        let Some(source) = made.from.and_then(|at| self.commands.get(at)) else {
-            return String::new();
-        };
-        match source.name() {
-            "cat" | "tee" => source.stdin.clone(),
-            _ => said(source).unwrap_or_default(),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Texts of many shapes, as long as one wants: the time to read one grows with its length and with nothing else.
+//! Texts of many shapes and any length. The time to read one depends on its length alone.
 
 use super::*;
 
@@ -86,6 +86,18 @@ const SHAPES: &[Shape] = &[
     ("a function with a long name", |n| {
         format!("{}(){{ {} }}", times("abcdefgh", n / 2), times("a;", n / 2))
     }),
+    ("functions with arguments", |n| {
+        format!("{}{}", times("f(){ a $1 \"$@\";};", 900), times("f b c;", n))
+    }),
+    ("functions in functions", |n| {
+        format!("f(){{ {} }};{}", times("f \"$@\";", 900), times("f b;", n))
+    }),
+    ("an array that is used", |n| {
+        format!("x=({});{}", times("abcdefgh ", n / 2), times("b ${x[@]};", n / 2))
+    }),
+    ("here-documents for xargs", |n| {
+        times(&format!("xargs a <<E\n{}\nE\n", "b ".repeat(2_000)), n)
+    }),
     ("loops", |n| times("for x in a b;do c $x;done;", n)),
     ("a loop over much", |n| {
         format!("for x in {};do {} done", times("abcdefgh ", n / 2), times("b $x;", n / 2))
@@ -115,7 +127,7 @@ const SHAPES: &[Shape] = &[
     ("signs of other scripts", |n| around("echo ", "æ—¥本é", "", n)),
 ];
 
-/// Reading pays for every byte that it looks at: so much, for a text of that shape.
+/// Reading pays for every byte it looks at; this bounds the sum for each shape.
 #[test]
 fn a_text_of_any_shape_is_read_in_steps_that_grow_with_its_length() {
     let mut wrong = Vec::new();

@@ -1,12 +1,12 @@
 //! One word: quotes, escapes, variables, and the commands that are substituted in it.
 
 use super::lex::{self, Broken, MAX_NESTED, Reader, is_substitution};
-use super::{MAX_DEPTH, Word, nested};
+use super::{MAX_DEPTH, Word, piped};
 
 /// Where a word has braces and the commas in them, none of them quoted.
 pub(super) type Marks = Vec<(usize, u8)>;
 
-/// What a substitution stands for whose output is not known.
+/// The text of a substitution whose output is unknown.
 pub(super) const SAID: &str = "$(…)";
 
 /// Bytes that mean nothing but themselves in a word, where no brace is open.
@@ -48,8 +48,20 @@ impl Reader<'_> {
                     out.has_unknown = true;
                     out.text.push_str("<(…)");
                 }
-                b'(' if out.text.ends_with(['=', '@', '!', '+', '?', '*']) => {
+                // `!(a)` before a command is a group, whose result is turned round.
+                b'(' if out.text == "!" && self.draft.is_empty_so_far() => return Ok(out),
+                // Everything but some names.
+                b'(' if out.text.ends_with('!') => {
                     self.array()?;
+                    out.text.pop();
+                    out.text.push('*');
+                    out.has_glob = true;
+                }
+                b'(' if out.text.ends_with(['=', '@', '+', '?', '*']) => {
+                    let words = self.array()?;
+                    if let Some(name) = out.text.strip_suffix('=').filter(|_| out.is_assignment()) {
+                        self.state.note_list(name, words);
+                    }
                     out.has_unknown = true;
                 }
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
@@ -98,24 +110,30 @@ impl Reader<'_> {
         }
     }
 
-    /// An array, or a pattern, from its bracket on: its words are no commands.
-    fn array(&mut self) -> Result<(), Broken> {
+    /// The words of an array or a pattern, from its bracket on. They are not commands.
+    fn array(&mut self) -> Result<Vec<Word>, Broken> {
         self.at += 1;
+        let mut out = Vec::new();
         while !self.rest().starts_with(')') {
             self.skip_blanks();
-            if self.rest().is_empty() {
+            let rest = self.rest();
+            if rest.is_empty() {
                 return Err(Broken);
+            }
+            if rest.starts_with('#') && self.text[..self.at].ends_with([' ', '\t', '\n']) {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+                continue;
             }
             self.state.one_more_part()?;
             let before = self.at;
-            self.nested(Self::word)?;
+            out.push(self.nested(Self::word)?);
             if self.at == before && !self.rest().starts_with(')') {
                 self.at += self.rest().chars().next().map_or(0, char::len_utf8);
             }
             self.skip_blanks();
         }
         self.at += 1;
-        Ok(())
+        Ok(out)
     }
 
     /// What is in double quotes, whose opening was read.
@@ -241,7 +259,7 @@ impl Reader<'_> {
     fn said(&mut self, out: &mut Word, inner: Option<usize>) -> Result<(), Broken> {
         out.runs.extend(inner);
         let made = inner.and_then(|at| self.state.line.commands.get(at));
-        let Some(said) = made.and_then(nested::output) else {
+        let Some(said) = made.and_then(piped::output) else {
             out.has_unknown = true;
             out.text.push_str(SAID);
             return Ok(());
@@ -289,7 +307,7 @@ impl Reader<'_> {
                     out.runs.extend(inner.runs);
                 }
                 '\\' => self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-                // Inside of double quotes an apostrophe is nothing but that.
+                // Inside double quotes an apostrophe is a plain character.
                 '\'' if !is_quoted => self.at += 2 + rest[1..].find('\'').ok_or(Broken)?,
                 '"' => {
                     self.at += 1;
@@ -308,7 +326,8 @@ impl Reader<'_> {
         // `${X:?}` is `$X` or nothing at all; `${HOME:-x}` is the home wherever there is one.
         let is_itself = rest.starts_with(":?") || rest.starts_with('?');
         let has_other = rest.starts_with(":-") || rest.starts_with('-') || rest.starts_with(":=");
-        if rest.is_empty() || (n > 0 && (is_itself || (has_other && is_known))) {
+        let is_list = matches!(rest, "[@]" | "[*]") && self.state.lists.contains_key(plain);
+        if rest.is_empty() || is_list || (n > 0 && (is_itself || (has_other && is_known))) {
             return self.variable(out, plain);
         }
         out.has_unknown = true;

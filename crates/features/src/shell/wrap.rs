@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::folder::into;
 use super::lex::{Broken, Draft, MAX_NAME};
 use super::wrappers::{runner, wrapper};
-use super::{Git, MAX_COMMANDS, MAX_WORDS, Simple, State, Word, args, git, nested};
+use super::{
+    Git, MAX_COMMANDS, MAX_DEPTH, MAX_WORDS, Simple, State, Word, args, git, nested, quote,
+};
 
 const KEYWORDS: &[&str] =
     &["then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "coproc"];
@@ -14,10 +16,10 @@ pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// A folder that is deeper than any path may be is not followed.
+/// A folder deeper than any path may be is not followed.
 const MAX_FOLDER: usize = 4_096;
 
-/// Notes a command, and what is inside of it. Its place.
+/// Adds a command and what is inside it. Returns its index.
 pub(super) fn emit(state: &mut State, draft: Draft, depth: u8) -> Option<usize> {
     let words = expanded(state, draft.words).ok()?;
     state.n_words += words.len() + draft.writes.len();
@@ -59,8 +61,8 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     let mut script = None;
     match made.name() {
         "git" => match git::read(made.words.get(1..).unwrap_or_default(), &made.folder, state) {
-            git::Found::Git(found) => made.git = Some(found),
-            git::Found::Shell(text) => script = Some(text),
+            git::GitCall::Git(found) => made.git = Some(found),
+            git::GitCall::Shell(text) => script = Some(text),
         },
         "cd" | "chdir" | "pushd" | "popd" => {
             let at = Rc::make_mut(&mut state.at);
@@ -79,9 +81,8 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
             if let [_, name, word_in, items @ ..] = made.words.as_slice()
                 && word_in.text == "in"
                 && !items.is_empty()
-                && state.lists.len() < MAX_COMMANDS
             {
-                state.lists.insert(name.text.clone(), items.to_vec());
+                state.note_list(&name.text, items.to_vec());
             }
         }
         "export" | "local" | "declare" | "typeset" | "readonly" => {
@@ -106,6 +107,7 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     }
     let at = state.line.commands.len();
     state.line.commands.push(made);
+    call(state, at, depth);
     if let Some(text) = script {
         // So that `alias rm='rm -i'` ends.
         let aliases = std::mem::take(&mut state.shell_aliases);
@@ -116,11 +118,39 @@ fn push(state: &mut State, mut made: Simple, depth: u8) -> usize {
     at
 }
 
+/// A function that the line itself has made, with what it is given: the commands of it that name `$1` or `$@`.
+fn call(state: &mut State, at: usize, depth: u8) {
+    let Some(made) = state.line.commands.get(at).filter(|made| made.words.len() > 1) else {
+        return;
+    };
+    let name = made.name();
+    if depth >= MAX_DEPTH || !state.line.functions.iter().any(|known| known == name) {
+        return;
+    }
+    let is_given = |word: &Word| word.has_unknown && args::is_given(&word.text);
+    let is_meant = |inner: &&Simple| {
+        inner.function.as_deref() == Some(name)
+            && !matches!(inner.name(), "echo" | "printf")
+            && inner.words.iter().any(is_given)
+    };
+    let inside: Vec<Simple> = state.line.commands[..at].iter().filter(is_meant).cloned().collect();
+    if inside.is_empty() {
+        return;
+    }
+    let given = made.words[1..].to_vec();
+    let before = args::give(state, &given);
+    for inner in inside {
+        let draft = Draft { words: inner.words, writes: inner.writes, ..Draft::default() };
+        emit(state, draft, depth + 1);
+    }
+    args::take_back(state, before);
+}
+
 /// What an alias that the line itself has made stands for.
 fn alias(state: &State, name: &str, made: &Simple) -> Option<String> {
     let text = state.shell_aliases.get(name)?;
     let is_named = made.words.first().is_some_and(|word| word.text == name && !word.is_quoted);
-    is_named.then(|| format!("{text} {}", nested::as_script(&made.words[1..])))
+    is_named.then(|| format!("{text} {}", quote::as_script(&made.words[1..])))
 }
 
 /// `git config alias.x 'reset --hard'`
@@ -157,13 +187,13 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     let mut rest = words;
     let mut out = Program::default();
     // Variables before a program are the program's own; alone they are the shell's.
-    if words.iter().all(is_assignment) {
+    if words.iter().all(Word::is_assignment) {
         words.iter().for_each(|word| assign(state, word));
         return out;
     }
     while let Some((word, after)) = rest.split_first() {
         let name = word.name();
-        if is_assignment(word) || KEYWORDS.contains(&name) {
+        if word.is_assignment() || KEYWORDS.contains(&name) {
             match name {
                 "{" => {
                     let function = state.function.take();
@@ -171,6 +201,11 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
                 }
                 "}" => {
                     state.groups.pop();
+                }
+                // Its name, if what it runs is a group.
+                "coproc" if after.get(1).is_some_and(|word| word.text == "{") => {
+                    rest = &after[1..];
+                    continue;
                 }
                 _ => {}
             }
@@ -220,7 +255,7 @@ fn program<'w>(state: &mut State, words: &'w [Word]) -> Program<'w> {
     out
 }
 
-/// How many words stand before the program; `None` where no program is run, or it is in a text.
+/// How many words come before the program. `None` if no program is run, or it is inside a text.
 fn before_program(
     name: &str,
     first: &str,
@@ -239,6 +274,7 @@ fn before_program(
     let is_text = |word: &Word| match name {
         "env" => matches!(word.text.as_str(), "-S" | "--split-string"),
         "screen" => word.text == "-X",
+        "entr" => word.text == "-s",
         "runuser" | "npx" | "npm" => matches!(word.text.as_str(), "-c" | "--command"),
         _ => false,
     };
@@ -315,17 +351,19 @@ fn expanded(state: &mut State, words: Vec<Word>) -> Result<Vec<Word>, Broken> {
     Ok(out)
 }
 
-fn is_assignment(word: &Word) -> bool {
-    word.text.split_once('=').is_some_and(|(name, _)| {
-        let name = name.strip_suffix('+').unwrap_or(name);
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+impl Word {
+    pub(super) fn is_assignment(&self) -> bool {
+        self.text.split_once('=').is_some_and(|(name, _)| {
+            let name = name.strip_suffix('+').unwrap_or(name);
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+    }
 }
 
 fn assign(state: &mut State, word: &Word) {
     let Some((name, value)) = word.text.split_once('=') else { return };
-    // What is below home is known well enough, however that was written.
+    // A path below home is known well enough, however it was written.
     let value = match (Word { text: value.to_owned(), ..word.clone() }).path() {
         Some(path) if path.starts_with('~') => Some(path.replacen('~', "$HOME", 1)),
         Some(_) if !word.has_unknown => Some(value.to_owned()),

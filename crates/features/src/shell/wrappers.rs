@@ -43,7 +43,7 @@ const XARGS: &[&str] = &[
     "--max-chars",
 ];
 
-/// Of a program that runs another one: which of its flags have a value, and how many words stand before the other's name.
+/// For a program that runs another: its flags that take a value, and how many words come before the other's name.
 pub(super) type Wrapper = (&'static [&'static str], usize);
 
 pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
@@ -54,7 +54,8 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
         "command" | "builtin" | "nohup" | "setsid" | "unbuffer" | "busybox" | "unshare"
         | "fakeroot" | "linux32" | "linux64" | "catchsegv" | "dbus-run-session" | "firejail"
         | "torsocks" | "proxychains" | "proxychains4" | "rlwrap" | "valgrind" | "dotenv"
-        | "toybox" | "pkexec" | "prlimit" | "cgexec" | "eatmydata" => (&[], 0),
+        | "toybox" | "pkexec" | "prlimit" | "cgexec" | "eatmydata" | "chronic"
+        | "flatpak-spawn" | "systemd-inhibit" => (&[], 0),
         "exec" => (&["-a"], 0),
         "nice" => (&["-n", "--adjustment"], 0),
         "ionice" => (&["-c", "-n", "--class", "--classdata"], 0),
@@ -78,7 +79,7 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
         "systemd-run" => {
             (&["-p", "-u", "-E", "-M", "-H", "--property", "--unit", "--slice", "--setenv"], 0)
         }
-        "systemd-inhibit" => (&[], 0),
+        "dtach" => (&["-a", "-A", "-c", "-n", "-N", "-e", "-r"], 0),
         "entr" | "npx" | "bunx" => (&["-p", "--package"], 0),
         "xargs" => (XARGS, 0),
         _ => return None,
@@ -94,6 +95,10 @@ pub(super) fn runner(name: &str, word: &str) -> Option<Wrapper> {
         | ("mise", "x")
         | ("rr", "record") => (&["-n", "-p", "--package", "-e", "-o", "--env-file", "--with"], 0),
         ("direnv" | "aws-vault", "exec") => (&[], 1),
+        ("podman" | "buildah", "unshare") | ("toolbox" | "zellij", "run") => (&["-c", "-n"], 0),
+        ("apptainer" | "singularity", "exec") => (&["-B", "-H", "--bind", "--home"], 1),
+        ("distrobox", "enter") => (&["-n", "--name"], 1),
+        ("ip", "netns") => (&[], 2),
         ("conda" | "mamba" | "micromamba", "run") => (&["-n", "-p", "--name", "--prefix"], 0),
         ("bisect", "run") => (&[], 0),
         _ => return None,
@@ -103,7 +108,7 @@ pub(super) fn runner(name: &str, word: &str) -> Option<Wrapper> {
 /// Whether another program stands in the place of one of that name.
 #[cfg(test)]
 pub(super) fn sees_through(name: &str) -> bool {
-    let words = ["run", "exec", "stat", "x"];
+    let words = ["run", "exec", "stat", "x", "unshare", "enter", "netns"];
     wrapper(name).is_some()
         || words.iter().any(|word| runner(name, word).is_some())
         || name == "substrate"

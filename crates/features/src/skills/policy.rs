@@ -1,15 +1,17 @@
-//! Which prompts are looked at, where skills are looked for, and what is said.
+//! Which prompts get a suggestion, where skills are looked for, and what is said.
 
 use substrate_core::facts::Skill;
 use substrate_core::text::one_line;
-use substrate_core::{Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Settings, Wish};
+use substrate_core::{
+    Actor, Cx, Detail, Event, EventKind, FeatureError, Need, Settings, Wish, seed,
+};
 
 use super::score::{Keywords, best};
 
-/// Characters of a description.
+/// The characters of a description.
 const MAX_DESCRIPTION: usize = 100;
 
-/// Characters of a name and of a path; longer ones are no use to anybody.
+/// The characters of a name and of a path.
 const MAX_NAME: usize = 64;
 const MAX_PATH: usize = 300;
 
@@ -26,7 +28,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(text.map(|text| Wish::context(text, None)).into_iter().collect())
 }
 
-/// What a person asked the main thread for; `None` for anything else, and where nobody wants suggestions.
+/// A person's prompt to the main thread, if suggestions are on.
 fn asked<'a>(event: &'a Event, settings: &Settings) -> Option<&'a str> {
     let is_main = matches!(event.actor, Actor::Main { .. });
     match &event.detail {
@@ -41,7 +43,7 @@ fn asked<'a>(event: &'a Event, settings: &Settings) -> Option<&'a str> {
     }
 }
 
-/// The project's skills come before the user's. Where the client does not name its project, the session is in it.
+/// The project's skills come before the user's. A client that names no project is inside it.
 fn need(event: &Event) -> Need {
     let here = || vec![event.cwd.as_str(), event.project.as_str()];
     let projects = event.project_dir.as_deref().map_or_else(here, |dir| vec![dir]);
@@ -52,7 +54,7 @@ fn need(event: &Event) -> Need {
         .collect();
     projects.dedup();
     let own = event.config_dir.as_ref().map(|dir| format!("{dir}/skills"));
-    Need::Skills { projects, below: ".claude/skills", own }
+    Need::Skills { projects, below: seed::SKILLS, own }
 }
 
 /// One line that names the skills and their files.

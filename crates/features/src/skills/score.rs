@@ -1,25 +1,25 @@
-//! How well a skill fits a prompt: whole words, in its name, in its description, and in the table of keywords.
+//! Scores how well a skill fits a prompt, by whole words in its name, its description and the table of keywords.
 
 use std::collections::BTreeSet;
 
 use substrate_core::facts::Skill;
 use substrate_core::text::cut;
 
-/// How much a word counts where it is found.
+/// What a word counts, depending on where it is found.
 const IN_KEYWORDS: usize = 5;
 const IN_NAME: usize = 3;
 const IN_DESCRIPTION: usize = 1;
 
-/// What a skill needs to be suggested: one word of its name, or several of its description.
+/// The score of a suggestion: one word of the name, or several of the description.
 const ENOUGH: usize = 3;
 
 /// How many are suggested.
 const MAX_SUGGESTED: usize = 3;
 
-/// How much of a prompt is looked at; what comes later is most often pasted.
+/// How much of a prompt counts. What comes later is mostly pasted.
 const MAX_PROMPT: usize = 4_000;
 
-/// Words that say nothing about what somebody wants; `use`, `when` and the like open half of all descriptions.
+/// Words that don't tell what a person wants. `use`, `when` and the like open half of all descriptions.
 const STOP_WORDS: &[&str] = &[
     "about", "after", "again", "all", "also", "and", "any", "are", "ask", "because", "been",
     "before", "but", "can", "could", "did", "does", "don", "each", "for", "from", "get", "give",
@@ -32,14 +32,14 @@ const STOP_WORDS: &[&str] = &[
     "why", "will", "with", "work", "would", "yes", "yet", "you", "your",
 ];
 
-/// The table of keywords: each word or phrase with the skill that it calls for. Lines that say nothing are skipped.
+/// The table of keywords: each phrase with its skill. Malformed lines are skipped.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Keywords {
     entries: Vec<(Vec<String>, String)>,
 }
 
 impl Keywords {
-    /// From lines such as `effect, error handling => effect-patterns`.
+    /// Reads lines such as `effect, error handling => effect-patterns`.
     pub(super) fn read(lines: &[String]) -> Self {
         let mut entries = Vec::new();
         for line in lines {
@@ -55,7 +55,7 @@ impl Keywords {
         Self { entries }
     }
 
-    /// How many of a skill's phrases are in the prompt.
+    /// How many of a skill's phrases the prompt contains.
     fn n_in(&self, prompt: &[String], skill: &str) -> usize {
         let is_said = |phrase: &[String]| prompt.windows(phrase.len()).any(|part| part == phrase);
         self.entries.iter().filter(|(phrase, name)| name == skill && is_said(phrase)).count()
@@ -87,7 +87,7 @@ fn score(said: &[String], telling: &BTreeSet<String>, skill: &Skill, keywords: &
         + IN_KEYWORDS * keywords.n_in(said, &skill.name.to_lowercase())
 }
 
-/// The words of a text, in lower case, without the endings that make one word two.
+/// The words of a text, in lower case and stemmed.
 fn words(text: &str) -> impl Iterator<Item = String> {
     split(text).map(|word| stem(&word.to_lowercase()))
 }
@@ -96,7 +96,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Whether a word of a prompt says what somebody wants.
+/// Whether a word of a prompt tells what a person wants.
 fn is_telling(word: &str) -> bool {
     let is_stop_word = |word: &str| STOP_WORDS.binary_search(&word).is_ok();
     let singular = word.strip_suffix('s').unwrap_or(word);
@@ -105,7 +105,8 @@ fn is_telling(word: &str) -> bool {
         && !is_stop_word(singular)
 }
 
-/// `tests` and `testing` are `test`, `release` and `releasing` are `releas`. Crude on purpose: both sides go through it.
+/// `tests` and `testing` become `test`; `release` and `releasing` become `releas`. Crude is enough, because both sides are
+/// stemmed.
 fn stem(word: &str) -> String {
     let n_chars = word.chars().count();
     let without = |end: &str, at_least: usize| {
@@ -125,7 +126,7 @@ mod tests {
     use super::STOP_WORDS;
 
     #[test]
-    fn the_stop_words_are_in_order_so_that_they_are_found() {
+    fn the_stop_words_are_sorted_for_the_binary_search() {
         assert!(STOP_WORDS.is_sorted());
     }
 }

@@ -1,4 +1,4 @@
-//! Which skills fit which prompts, and which prompts are looked at.
+//! Which skills fit which prompts, and which prompts get suggestions.
 
 use rstest::rstest;
 use substrate_core::facts::{Found, Skill};
@@ -97,7 +97,7 @@ fn stage(toml: &str, skills: Vec<Skill>) -> Stage {
     stage
 }
 
-/// Our own section of what the model is told.
+/// The text of this feature's section.
 fn told(stage: &mut Stage, event: &Event) -> Option<String> {
     let context = stage.happen(event).verdict.context?;
     context.split_once("[substrate skills] ").map(|(_, text)| text.to_owned())
@@ -155,7 +155,7 @@ fn the_keywords_of_the_settings_count() {
 }
 
 #[test]
-fn skills_are_looked_for_only_where_somebody_asks_and_where_they_can_be() {
+fn skills_are_looked_for_only_at_a_persons_prompt() {
     let keys = crate::keys();
     let stage = Stage::new("");
     let off = Settings::resolve(&keys, &[]);

@@ -1,8 +1,9 @@
 //! The SQL of supervisors.
 
+use substrate_core::wish::Receipt;
 use substrate_core::{Db, DbError, RequestId, Row, SafeId, Timestamp, World};
 
-/// A process: its number, and when it began. `None` if it was gone when it was noted.
+/// A process by its pid and start time. The start time is `None` if the process was gone when it was noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -14,55 +15,55 @@ impl Process {
         Self { pid, began: world.process_began(pid) }
     }
 
-    /// It is there, and no other that was given its number.
+    /// Whether the process runs, and its pid was not recycled.
     pub(super) fn is_there(self, world: &dyn World) -> bool {
         self.began.is_some() && world.process_began(self.pid) == self.began
     }
 }
 
-/// A supervisor, the program that it has started, and the client below it.
+/// A supervisor, the program it started, and the client below that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Supervisor {
     pub(super) token: String,
     pub(super) own: Process,
-    /// What it started: the client, or a wrapper of it. 0 where it has not said so yet.
+    /// What it started: the client or a wrapper around it. 0 until it says so.
     pub(super) child: Process,
-    /// The client, once one was heard of.
+    /// The client, once it was heard of.
     pub(super) client: Option<Process>,
     pub(super) n_restarts: i64,
     pub(super) since: Timestamp,
     pub(super) session: Option<String>,
     pub(super) agent: Option<String>,
-    pub(super) wanted: Option<Wanted>,
-    pub(super) brief: Option<Brief>,
-    /// Its client came back with the conversation that was full: another restart would change nothing.
+    pub(super) wanted: Option<RestartRequest>,
+    pub(super) brief: Option<Briefing>,
+    /// The last restart brought the full conversation back, so another would change nothing.
     pub(super) is_futile: bool,
 }
 
-/// Its client shall be exchanged for a fresh one.
+/// A request to replace the client by a fresh one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct RestartRequest {
     pub(super) since: Timestamp,
     pub(super) why: String,
-    /// What the fresh one goes on with.
+    /// What the fresh one continues.
     pub(super) effort: Option<i64>,
 }
 
-/// What a fresh client is told, and how far that has come.
+/// What a fresh client is told, and how far that has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Brief {
+pub(super) struct Briefing {
     pub(super) effort: i64,
-    /// An answer is on its way with it.
+    /// When an answer claimed it.
     pub(super) claimed: Option<Timestamp>,
     pub(super) told: Option<Timestamp>,
-    /// An answer is on its way that starts its first turn.
+    /// When an answer that starts the first turn was claimed.
     pub(super) wake_claimed: Option<Timestamp>,
-    /// Its first turn was started, by us or by its own prompt.
+    /// The first turn was started, by us or by its own prompt.
     pub(super) has_begun: bool,
 }
 
 impl Supervisor {
-    /// What the supervisor waits for.
+    /// The key that the supervisor waits for.
     pub(super) fn wake_key(&self) -> String {
         wake_key(&self.token)
     }
@@ -72,8 +73,8 @@ pub(super) fn wake_key(token: &str) -> String {
     format!("run {token}")
 }
 
-/// A supervisor is about to start a client, which goes on with that effort if it takes another's place. What was known of the
-/// client before is over.
+/// A supervisor is about to start a client. If the client replaces another one, it continues that effort. Everything known
+/// about the former client is dropped.
 pub(super) fn announce(
     db: &mut dyn Db,
     token: &SafeId,
@@ -98,7 +99,7 @@ pub(super) fn announce(
     Ok(())
 }
 
-/// It has started that process. Whether it is known.
+/// The supervisor started that process. Returns whether the supervisor is known.
 pub(super) fn started(db: &mut dyn Db, token: &SafeId, child: Process) -> Result<bool, DbError> {
     let n = db.execute(
         "update supervisors set child = $2, child_began = $3 where token = $1",
@@ -107,7 +108,7 @@ pub(super) fn started(db: &mut dyn Db, token: &SafeId, child: Process) -> Result
     Ok(n > 0)
 }
 
-/// Which client runs below it, and which session in that.
+/// Notes the client below a supervisor, and its session.
 pub(super) fn heard_of(
     db: &mut dyn Db,
     token: &str,
@@ -142,7 +143,7 @@ pub(super) fn want(
     Ok(())
 }
 
-/// The restart brought the old conversation back: the client need not be told to go on.
+/// The restart brought the old conversation back, so the client needs no briefing.
 pub(super) fn was_futile(db: &mut dyn Db, token: &str) -> Result<(), DbError> {
     db.execute(
         "update supervisors set is_futile = 1, effort = null where token = $1",
@@ -151,35 +152,32 @@ pub(super) fn was_futile(db: &mut dyn Db, token: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// An answer goes out with what the client is told.
+/// An answer goes out with the briefing, or with what starts the first turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claimed {
+    Briefing,
+    FirstTurn,
+}
+
 pub(super) fn claim(
     db: &mut dyn Db,
     token: &str,
+    claimed: Claimed,
     request: RequestId,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    db.execute(
-        "update supervisors set claim = $2, claimed_ms = $3 where token = $1",
-        &[token.into(), request.to_string().as_str().into(), now.0.into()],
-    )?;
+    let sql = match claimed {
+        Claimed::Briefing => "update supervisors set claim = $2, claimed_ms = $3 where token = $1",
+        Claimed::FirstTurn => {
+            "update supervisors set wake_claim = $2, wake_claimed_ms = $3 where token = $1"
+        }
+    };
+    let request = request.to_string();
+    db.execute(sql, &[token.into(), request.as_str().into(), now.0.into()])?;
     Ok(())
 }
 
-/// An answer goes out that starts its first turn.
-pub(super) fn claim_wake(
-    db: &mut dyn Db,
-    token: &str,
-    request: RequestId,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    db.execute(
-        "update supervisors set wake_claim = $2, wake_claimed_ms = $3 where token = $1",
-        &[token.into(), request.to_string().as_str().into(), now.0.into()],
-    )?;
-    Ok(())
-}
-
-/// A turn has begun in it.
+/// A turn has begun in the client.
 pub(super) fn has_begun(db: &mut dyn Db, token: &str, now: Timestamp) -> Result<(), DbError> {
     db.execute(
         "update supervisors set woken_ms = $2 where token = $1",
@@ -188,15 +186,10 @@ pub(super) fn has_begun(db: &mut dyn Db, token: &str, now: Timestamp) -> Result<
     Ok(())
 }
 
-/// Whether the answer to that request was printed: then its words were told, or else they are free again.
-pub(super) fn printed(
-    db: &mut dyn Db,
-    request: RequestId,
-    reached: bool,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let request = request.to_string();
-    let params = [request.as_str().into(), reached.then_some(now.0).into()];
+/// Settles the claims of an answer: its words were told, or are free again.
+pub(super) fn printed(db: &mut dyn Db, receipt: Receipt, now: Timestamp) -> Result<(), DbError> {
+    let request = receipt.request.to_string();
+    let params = [request.as_str().into(), receipt.reached.then_some(now.0).into()];
     db.execute(
         "update supervisors set told_ms = coalesce(told_ms, $2), claim = null, claimed_ms = null
          where claim = $1",
@@ -223,7 +216,7 @@ macro_rules! select {
 
 pub(super) const OF_CLIENT: &str = select!("where client = $1");
 
-/// The supervisor of that very client, if both are there.
+/// The supervisor of that client, if both still run.
 pub(super) fn of_client(
     db: &mut dyn Db,
     world: &dyn World,
@@ -240,7 +233,7 @@ pub(super) fn one(db: &mut dyn Db, token: &SafeId) -> Result<Option<Supervisor>,
     db.first(select!("where token = $1"), &[token.as_str().into()], read)
 }
 
-/// The newest ones.
+/// The newest supervisors.
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Supervisor>, DbError> {
     db.rows(select!("order by since_ms desc, token limit $1"), &[limit.into()], read)
 }
@@ -254,11 +247,11 @@ fn read(row: &dyn Row) -> Result<Supervisor, DbError> {
     let process = |pid: i64, began| Process { pid: u32::try_from(pid).unwrap_or(0), began };
     let time = |at| Ok::<_, DbError>(row.opt_int(at)?.map(Timestamp));
     let wanted = match (time(9)?, row.opt_text(10)?) {
-        (Some(since), Some(why)) => Some(Wanted { since, why, effort: row.opt_int(13)? }),
+        (Some(since), Some(why)) => Some(RestartRequest { since, why, effort: row.opt_int(13)? }),
         _ => None,
     };
     let brief = match row.opt_int(14)? {
-        Some(effort) => Some(Brief {
+        Some(effort) => Some(Briefing {
             effort,
             claimed: time(15)?,
             told: time(16)?,

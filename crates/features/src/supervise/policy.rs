@@ -1,41 +1,37 @@
-//! When a supervised client is exchanged for a fresh one, and how that one learns what to go on with.
+//! When a supervised client is replaced by a fresh one, and how the fresh one learns what to continue.
 //!
-//! A client is supervised when its supervisor is among the processes above it: there may be a wrapper between the two, whose
-//! arguments are nobody's but its own. So a fresh client is told by its own hooks, never by its command line: at its start, or
-//! at its first prompt; and the waiter beside it starts a turn where no prompt does.
+//! A wrapper may stand between supervisor and client, and its arguments are its own. So a fresh client is told by its
+//! hooks, never by its command line: at its start, or at its first prompt. Where no prompt starts a turn, the waiter beside
+//! the client does.
 
-use substrate_core::wish::{Block, Cause, Insists};
+use substrate_core::wish::{Block, Cause, Insists, Receipt, is_claimed};
 use substrate_core::{
-    Actor, Cx, DbError, Detail, Effect, Event, EventKind, FeatureError, Outcome, Part, RequestId,
-    StartSource, Timestamp, Wish,
+    Actor, Cx, DbError, Detail, Effect, Event, EventKind, FeatureError, Outcome, Part, StartSource,
+    Timestamp, Wish,
 };
 
-use super::ops::{self, Brief, Process, Supervisor, Wanted};
-use super::words;
+use super::ops::{self, Briefing, Claimed, Process, RestartRequest, Supervisor};
 use crate::efforts;
 
-/// A supervisor that has not done what it was asked for so long does not listen: the client may compact.
+/// After this long, a supervisor that did not react is not listening, and the client may compact.
 pub(super) const PATIENCE_MS: i64 = 20_000;
 
-/// How long a client's own prompt may take to begin a turn after the start; then the waiter begins one.
+/// How long a client's own prompt may take to start a turn. Then the waiter starts one.
 pub(super) const SETTLE_MS: i64 = 1_000;
 
-/// How often the waiter looks whether the start's answer was printed.
+/// How often the waiter checks whether the answer at the start was printed.
 const STEP_MS: i64 = 200;
-
-/// How long an answer that is on its way keeps others from saying the same.
-pub(super) const CLAIM_MS: i64 = 10_000;
 
 pub(super) const WHY: &str = "the context was full";
 
 const NAME: &str = "supervise";
 
-/// The parts that an account is kept of: what a fresh client is told,
+/// The parts of an answer: what a fresh client is told,
 const BRIEF: &str = "brief";
 /// and what starts its first turn.
 const WAKE: &str = "wake";
 
-/// Supervisors that are looked at in one go.
+/// How many supervisors are looked at.
 const STEP: i64 = 1_000;
 
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
@@ -55,7 +51,7 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     }
 }
 
-/// Remembers which client and session are supervised, and tells a fresh one what to go on with.
+/// Notes which client and session are supervised, and tells a fresh one what to continue.
 fn began(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -67,7 +63,7 @@ fn began(
     let agent = cx.who.as_ref().map(|who| who.name.as_str());
     ops::heard_of(cx.db, &found.token, Process::now(cx.world, pid), session, agent)?;
     let Some(brief) = untold(&found, cx.now) else { return Ok(Vec::new()) };
-    // A wrapper that says `--continue` brings the full conversation back. It knows everything, and has to be compacted.
+    // A wrapper with `--continue` brings the full conversation back. It knows everything, and must be compacted.
     if source == StartSource::Resume {
         ops::was_futile(cx.db, &found.token)?;
         return Ok(Vec::new());
@@ -84,7 +80,7 @@ fn prompted(cx: &mut Cx<'_>, pid: u32) -> Result<Vec<Wish>, FeatureError> {
     Ok(untold(&found, cx.now).map_or_else(Vec::new, |brief| tell(cx, brief)))
 }
 
-/// Starts the first turn of a fresh client that nobody has given a prompt.
+/// Starts the first turn of a fresh client that got no prompt.
 fn waits(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, FeatureError> {
     let Some(who) = cx.who.clone().filter(|who| who.has_stopped) else { return Ok(Vec::new()) };
     let Some(found) = ops::of_client(cx.db, cx.world, pid)? else { return Ok(Vec::new()) };
@@ -98,10 +94,10 @@ fn waits(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, FeatureE
     let wait = |until| Ok(vec![Wish::Wait { key: who.wake_key(), until }]);
     let (reason, is_brief) = match brief.told {
         Some(told) if cx.now.since(told) < SETTLE_MS => return wait(told.plus_ms(SETTLE_MS)),
-        Some(_) => (words::begin(brief.effort), false),
+        Some(_) => (begin(brief.effort), false),
         None if is_claimed(brief.claimed, cx.now) => return wait(cx.now.plus_ms(STEP_MS)),
-        // There was no room for it at the start, or that answer was lost.
-        None => (words::go_on(brief.effort), true),
+        // It did not fit at the start, or that answer was lost.
+        None => (go_on(brief.effort), true),
     };
     let part = |what: &'static str| Part { what: what.into(), id: brief.effort, end: reason.len() };
     let mut parts = vec![part(WAKE)];
@@ -110,8 +106,8 @@ fn waits(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, FeatureE
     Ok(vec![Wish::Block(block), Wish::Receipt])
 }
 
-/// The context is full: a supervised client is not compacted but exchanged for a fresh one, where the settings say so and
-/// there is an effort to go on with. Without one the fresh client would know less than a summary says.
+/// The context is full. If the settings say so, a supervised client with an effort is replaced by a fresh one instead of
+/// being compacted. Without an effort a fresh client would know less than a summary tells.
 fn overflow(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, FeatureError> {
     if cx.settings.word("context.on_auto_compact") != "restart" || !cx.settings.on("efforts.on") {
         return Ok(Vec::new());
@@ -124,7 +120,9 @@ fn overflow(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, Featu
         return Ok(Vec::new());
     };
     match &found.wanted {
-        Some(Wanted { since, .. }) if cx.now.since(*since) > PATIENCE_MS => return Ok(Vec::new()),
+        Some(RestartRequest { since, .. }) if cx.now.since(*since) > PATIENCE_MS => {
+            return Ok(Vec::new());
+        }
         Some(_) => {}
         None => {
             let agent = cx.who.as_ref().map(|who| who.name.as_str());
@@ -133,12 +131,12 @@ fn overflow(cx: &mut Cx<'_>, event: &Event, pid: u32) -> Result<Vec<Wish>, Featu
         }
     }
     cx.effects.push(Effect::Wake { key: found.wake_key() });
-    let reason = words::REASON.to_owned();
+    let reason = REASON.to_owned();
     Ok(vec![Wish::block(Cause::Rule, reason, Insists::Always)])
 }
 
-/// The supervisor above a client: the nearest one. A client below another client that is supervised is not its own: ending it
-/// would end the other.
+/// The nearest supervisor above a client. A client inside a supervised client has none, because ending it would end the
+/// outer one.
 fn supervisor(cx: &mut Cx<'_>, pid: u32) -> Result<Option<Supervisor>, DbError> {
     let mut all = ops::all(cx.db, STEP)?;
     all.retain(|one| one.own.is_there(cx.world));
@@ -150,7 +148,7 @@ fn supervisor(cx: &mut Cx<'_>, pid: u32) -> Result<Option<Supervisor>, DbError> 
         let is_own = |id: &substrate_core::ProcessId| {
             id.pid == one.own.pid && Some(id.began) == one.own.began
         };
-        // Where the system does not say who is above, the client is what was started, or is not known.
+        // Where the system does not tell which processes are above, the client must be the started child itself.
         let is_child = one.child == Process::now(cx.world, pid) && one.child.is_there(cx.world);
         above.iter().position(is_own).or_else(|| is_child.then_some(usize::MAX))
     };
@@ -161,20 +159,16 @@ fn supervisor(cx: &mut Cx<'_>, pid: u32) -> Result<Option<Supervisor>, DbError> 
     }))
 }
 
-/// What a fresh client was not told yet, if no answer is on its way with it.
-fn untold(found: &Supervisor, now: Timestamp) -> Option<Brief> {
+/// What a fresh client has yet to be told, unless an answer carries it now.
+fn untold(found: &Supervisor, now: Timestamp) -> Option<Briefing> {
     found.brief.filter(|brief| brief.told.is_none() && !is_claimed(brief.claimed, now))
 }
 
-fn is_claimed(at: Option<Timestamp>, now: Timestamp) -> bool {
-    at.is_some_and(|at| now.since(at) < CLAIM_MS)
-}
-
-fn tell(cx: &Cx<'_>, brief: Brief) -> Vec<Wish> {
+fn tell(cx: &Cx<'_>, brief: Briefing) -> Vec<Wish> {
     if !cx.settings.on("efforts.on") {
         return Vec::new();
     }
-    let text = words::go_on(brief.effort);
+    let text = go_on(brief.effort);
     let parts = vec![Part { what: BRIEF.into(), id: brief.effort, end: text.len() }];
     vec![
         Wish::Context { text, more: Some("substrate effort show".to_owned()), parts },
@@ -182,7 +176,7 @@ fn tell(cx: &Cx<'_>, brief: Brief) -> Vec<Wish> {
     ]
 }
 
-/// What is in the answer is claimed for it.
+/// Claims the parts that are in the answer.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -192,24 +186,18 @@ pub(super) fn record(
     let (false, Some(pid)) = (told.is_empty(), event.client_pid) else { return Ok(()) };
     let Some(found) = ops::of_client(cx.db, cx.world, pid)? else { return Ok(()) };
     for part in told {
-        match &*part.what {
-            BRIEF => ops::claim(cx.db, &found.token, outcome.request, cx.now)?,
-            _ => ops::claim_wake(cx.db, &found.token, outcome.request, cx.now)?,
-        }
+        let claimed = if part.what == BRIEF { Claimed::Briefing } else { Claimed::FirstTurn };
+        ops::claim(cx.db, &found.token, claimed, outcome.request, cx.now)?;
     }
     Ok(())
 }
 
-/// Whether an answer reached the client's pipe.
-pub(super) fn printed(
-    cx: &mut Cx<'_>,
-    request: RequestId,
-    reached: bool,
-) -> Result<(), FeatureError> {
-    Ok(ops::printed(cx.db, request, reached, cx.now)?)
+/// Settles the claims of an answer.
+pub(super) fn printed(cx: &mut Cx<'_>, receipt: Receipt) -> Result<(), FeatureError> {
+    Ok(ops::printed(cx.db, receipt, cx.now)?)
 }
 
-/// Supervisors that ended without a word are forgotten.
+/// Forgets supervisors that ended without saying so.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     for one in ops::all(cx.db, STEP)? {
         if !one.own.is_there(cx.world) {
@@ -217,4 +205,20 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         }
     }
     Ok(false)
+}
+
+/// Said instead of a compaction. People see it too.
+pub(super) const REASON: &str = "Not compacted: this session ends now and continues in a fresh one (context.on_auto_compact = \"restart\").";
+
+/// Told at the start of the fresh session. Its command line may contain the first prompt again, because that can't be taken
+/// out of a wrapper's arguments, and print mode needs one.
+pub(super) fn go_on(effort: i64) -> String {
+    format!(
+        "Your previous context window was full, so this session was started in its place. Continue effort {effort} where the last session left it: `substrate effort show {effort}` shows where that is. If this session started with a prompt, it is the one the first session was given."
+    )
+}
+
+/// Starts the first turn of a session that was told `go_on`.
+pub(super) fn begin(effort: i64) -> String {
+    format!("Continue with effort {effort} now, as this session was told at its start.")
 }

@@ -1,4 +1,4 @@
-//! The table of supervisors; a row is there only while its supervisor runs.
+//! The table of supervisors. A row exists only while its supervisor runs.
 
 use substrate_core::Migration;
 

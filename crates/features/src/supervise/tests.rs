@@ -1,20 +1,20 @@
-//! Supervised clients: which one is exchanged for a fresh one, which is left alone, and what the fresh one is told.
+//! Supervised clients: which is replaced, which is left alone, and what a fresh one is told.
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use substrate_core::wish::CLAIM_MS;
 use substrate_core::{
     Actor, Caller, Detail, Effect, Event, EventKind, Outcome, SafeId, StartSource, VerbError,
 };
 
-use super::policy::{CLAIM_MS, PATIENCE_MS, SETTLE_MS, WHY};
-use super::words::{self, REASON};
+use super::policy::{PATIENCE_MS, REASON, SETTLE_MS, WHY, begin, go_on};
 use crate::stage::Stage;
 
 const SUPERVISOR: u32 = 100;
 const WRAPPER: u32 = 150;
 const CLIENT: u32 = 200;
 const FRESH: u32 = 300;
-/// Below a client: another one that its shell has started.
+/// A client that another client's shell started.
 const NESTED: u32 = 400;
 const RESTART: &str = "efforts.on = true\n[context]\non_auto_compact = \"restart\"\n";
 
@@ -63,7 +63,7 @@ fn started(stage: &Stage, pid: u32, source: StartSource) -> Event {
     event(stage, pid, EventKind::SessionStart, Detail::SessionStart { source, model: None })
 }
 
-/// A session begins in that process. Its agent.
+/// A session begins in that process. Returns its agent.
 fn start(stage: &mut Stage, pid: u32) -> Outcome {
     let event = started(stage, pid, StartSource::Startup);
     stage.told(&event)
@@ -102,7 +102,7 @@ fn waiter(stage: &Stage, pid: u32) -> Event {
     event(stage, pid, EventKind::Waiter, detail)
 }
 
-/// A supervised client with a full context, and the effort that it works on.
+/// A supervised client with a full context, and its effort.
 fn full() -> (Stage, i64) {
     let mut stage = stage(RESTART);
     note_child(&mut stage, WRAPPER);
@@ -113,7 +113,7 @@ fn full() -> (Stage, i64) {
     (stage, effort)
 }
 
-/// The same after its restart: the fresh client has not begun.
+/// The same after a restart, before the fresh client begins.
 fn restarted() -> (Stage, i64) {
     let (mut stage, effort) = full();
     let detail = Detail::Because { word: "other".to_owned() };
@@ -134,7 +134,7 @@ fn n_told(outcome: &Outcome, text: &str) -> usize {
 #[test]
 fn a_full_context_is_not_compacted_but_its_supervisor_is_woken_and_told_once() {
     let mut stage = stage(RESTART);
-    // The client may be heard of before its supervisor has said which process it started.
+    // The client may be heard of before its supervisor reports the started process.
     start(&mut stage, CLIENT);
     note_child(&mut stage, WRAPPER);
     let agent = agent(&mut stage);
@@ -184,14 +184,14 @@ enum But {
 #[case::explicitly(But::Settings("efforts.on = true\n[context]\non_auto_compact = \"compact\"\n"))]
 #[case::efforts_are_off(But::Settings("[context]\non_auto_compact = \"restart\"\n"))]
 #[case::nothing_to_restart_from(But::NoEffort)]
-#[case::nor_any_more(But::EffortFinished)]
+#[case::the_effort_is_finished(But::EffortFinished)]
 #[case::a_person_compacts(But::Manual)]
 #[case::a_client_inside_the_client(But::Nested)]
 #[case::a_subagent(But::ASubagent)]
 #[case::a_client_elsewhere(But::NotBelow)]
-#[case::nobody_would_start_it(But::SupervisorGone)]
-#[case::nor_who_has_its_number(But::SupervisorReplaced)]
-#[case::nobody_listens(But::SupervisorDeaf)]
+#[case::the_supervisor_is_gone(But::SupervisorGone)]
+#[case::its_pid_was_recycled(But::SupervisorReplaced)]
+#[case::the_supervisor_does_not_react(But::SupervisorDeaf)]
 fn it_compacts_as_always(#[case] but: But) {
     let settings = match but {
         But::Settings(toml) => toml,
@@ -261,7 +261,7 @@ fn a_client_that_is_not_the_first_below_its_supervisor_takes_the_place_of_one_th
 }
 
 #[test]
-fn where_nobody_says_who_is_above_the_started_process_is_the_client() {
+fn without_process_ancestry_the_started_process_is_the_client() {
     let mut stage = stage(RESTART);
     stage.machine.parents.clear();
     note_child(&mut stage, CLIENT);
@@ -275,7 +275,7 @@ fn where_nobody_says_who_is_above_the_started_process_is_the_client() {
 fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
     let (mut stage, effort) = restarted();
     let told = start(&mut stage, FRESH);
-    assert_eq!(n_told(&told, &words::go_on(effort)), 1, "{told:?}");
+    assert_eq!(n_told(&told, &go_on(effort)), 1, "{told:?}");
     let mut beside = waiter(&stage, FRESH);
     let outcome = stage.told(&beside);
     // A prompt of the client's own comes first.
@@ -283,8 +283,8 @@ fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
     stage.pass(SETTLE_MS);
     beside.at = stage.now;
     let outcome = stage.told(&beside);
-    assert_eq!(outcome.verdict.block, Some(words::begin(effort)));
-    // The turn has begun; nothing is said again.
+    assert_eq!(outcome.verdict.block, Some(begin(effort)));
+    // The turn has begun, so nothing is told again.
     for _ in 0..2 {
         assert_eq!(n_told(&prompt(&mut stage, FRESH), "Continue"), 0);
         stage.pass(CLAIM_MS);
@@ -297,7 +297,7 @@ fn a_fresh_client_is_told_at_its_start_and_its_waiter_begins_the_turn() {
 #[test]
 fn a_client_that_has_a_prompt_begins_by_itself() {
     let (mut stage, effort) = restarted();
-    assert_eq!(n_told(&start(&mut stage, FRESH), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&start(&mut stage, FRESH), &go_on(effort)), 1);
     assert_eq!(n_told(&prompt(&mut stage, FRESH), "Continue effort"), 0, "once");
     stage.pass(10 * SETTLE_MS);
     let beside = waiter(&stage, FRESH);
@@ -320,7 +320,7 @@ fn words_that_were_lost_are_told_with_the_prompt_or_by_the_waiter() {
         assert_eq!(stage.happen(&beside).verdict.block, None, "an answer is on its way");
         stage.printed(lost.request, false);
         let told = if by_prompt { prompt(&mut stage, FRESH) } else { stage.told(&beside) };
-        assert_eq!(n_told(&told, &words::go_on(effort)), 1, "{told:?}");
+        assert_eq!(n_told(&told, &go_on(effort)), 1, "{told:?}");
         stage.pass(CLAIM_MS);
         let beside = waiter(&stage, FRESH);
         assert_eq!(stage.told(&beside).verdict.block, None, "once");
@@ -329,10 +329,10 @@ fn words_that_were_lost_are_told_with_the_prompt_or_by_the_waiter() {
 }
 
 #[test]
-fn where_nobody_watches_the_waiter_leaves_at_once() {
+fn without_a_person_the_waiter_leaves_at_once() {
     let (mut stage, effort) = restarted();
     let event = Event { attended: Some(false), ..started(&stage, FRESH, StartSource::Startup) };
-    assert_eq!(n_told(&stage.told(&event), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&stage.told(&event), &go_on(effort)), 1);
     let beside = Event { attended: Some(false), ..waiter(&stage, FRESH) };
     let outcome = stage.told(&beside);
     assert_eq!((outcome.verdict.block, outcome.verdict.wait), (None, None));
@@ -354,7 +354,7 @@ fn a_wrapper_that_brings_the_full_conversation_back_has_it_compacted() {
 fn a_client_inside_the_fresh_one_is_told_nothing() {
     let (mut stage, effort) = restarted();
     stage.machine.parents.insert(NESTED, FRESH);
-    assert_eq!(n_told(&start(&mut stage, FRESH), &words::go_on(effort)), 1);
+    assert_eq!(n_told(&start(&mut stage, FRESH), &go_on(effort)), 1);
     assert_eq!(n_told(&start(&mut stage, NESTED), "Continue effort"), 0);
     stage.pass(10 * SETTLE_MS);
     let beside = waiter(&stage, NESTED);
@@ -371,7 +371,7 @@ fn without_a_writable_database_it_compacts() {
 }
 
 #[test]
-fn whoever_ended_without_a_word_is_forgotten() {
+fn a_supervisor_that_ended_silently_is_forgotten() {
     let mut stage = stage("");
     note_child(&mut stage, WRAPPER);
     start(&mut stage, CLIENT);

@@ -1,4 +1,4 @@
-//! `substrate supervise …`: what `substrate run` says and asks, and a list for people.
+//! `substrate supervise …`: the plumbing of `substrate run`, hidden from help, and a list for people.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,24 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Output, SafeId, VerbError, WaitFor};
 
 use super::ops::{self, Process, Supervisor};
+use crate::listing::MAX_ROWS;
 
-/// One wait; the supervisor asks again.
+/// How long one wait lasts. The supervisor asks again.
 const WAIT_MS: i64 = 60_000;
-
-/// Shown at the most.
-const MAX: i64 = 200;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct List {}
 
 impl VerbArgs for List {
     const PATH: &'static [&'static str] = &["supervise", "list"];
-    const ABOUT: &'static str = "The clients that run under `substrate run`";
+    const ABOUT: &'static str = "List the clients that run under `substrate run`";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
+    const HIDDEN: bool = true;
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let mut found = ops::all(cx.db, MAX)?;
+        let mut found = ops::all(cx.db, MAX_ROWS)?;
         found.retain(|one| one.own.is_there(cx.world) && one.child.is_there(cx.world));
         let mut text = String::new();
         for one in &found {
@@ -63,14 +62,14 @@ pub(super) struct Note {
     /// The supervisor's process
     #[arg(long)]
     pid: u32,
-    /// The process that it has just started; 0: it is about to start one
+    /// The process it has just started; 0: it is about to start one
     #[arg(long)]
     child: u32,
-    /// How often it was started again
+    /// How often the client was restarted
     #[arg(long, default_value_t = 0)]
     #[serde(default)]
     restarts: u32,
-    /// The effort that a fresh client goes on with
+    /// The effort that a fresh client continues
     #[arg(long)]
     #[serde(default)]
     effort: Option<i64>,
@@ -78,9 +77,10 @@ pub(super) struct Note {
 
 impl VerbArgs for Note {
     const PATH: &'static [&'static str] = &["supervise", "note"];
-    const ABOUT: &'static str = "Says that a client is started; `substrate run` calls it";
+    const ABOUT: &'static str = "Report that a client starts (for `substrate run`)";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::User;
+    const HIDDEN: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
@@ -98,7 +98,7 @@ impl VerbArgs for Note {
 pub(super) struct Wait {
     /// The supervisor's own id
     token: String,
-    /// The process that it has started
+    /// The process it started
     #[arg(long)]
     child: u32,
     /// When the waiting ends
@@ -109,10 +109,10 @@ pub(super) struct Wait {
 
 impl VerbArgs for Wait {
     const PATH: &'static [&'static str] = &["supervise", "wait"];
-    const ABOUT: &'static str =
-        "Waits until a client shall be started anew; `substrate run` calls it";
+    const ABOUT: &'static str = "Wait until a client is to be restarted (for `substrate run`)";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::User;
+    const HIDDEN: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
@@ -142,17 +142,22 @@ pub(super) struct Done {
 
 impl VerbArgs for Done {
     const PATH: &'static [&'static str] = &["supervise", "done"];
-    const ABOUT: &'static str = "Says that a client has ended, and asks whether it shall start anew; `substrate run` calls it";
+    const ABOUT: &'static str =
+        "Report that a client ended, and ask whether to restart it (for `substrate run`)";
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::User;
+    const HIDDEN: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let token = known(&self.token)?;
-        // It may have ended before it was noted.
+        // The client may have ended before it was noted.
         let is_it = |one: &Supervisor| [0, self.child].contains(&one.child.pid);
         let found = ops::one(cx.db, &token)?.filter(is_it);
         let Some(found) = found else {
-            return Ok(Output::new("Nobody knew of it.\n".to_owned(), json!({"wanted": null})));
+            return Ok(Output::new(
+                "That client was not known.\n".to_owned(),
+                json!({"wanted": null}),
+            ));
         };
         ops::forget(cx.db, token.as_str())?;
         cx.effects.push(Effect::Wake { key: found.wake_key() });
@@ -160,7 +165,7 @@ impl VerbArgs for Done {
     }
 }
 
-/// What the supervisor shall do.
+/// What the supervisor should do.
 fn decided(found: &Supervisor) -> Output {
     let why = found.wanted.as_ref().map(|wanted| wanted.why.as_str());
     let text = why.map_or_else(String::new, |why| format!("Start a fresh one: {why}.\n"));
@@ -173,12 +178,12 @@ fn decided(found: &Supervisor) -> Output {
     Output::new(text, json)
 }
 
-/// The client's process, or that of its wrapper while no client was heard of.
+/// The client's process, or that of its wrapper until a client was heard of.
 fn client(one: &Supervisor) -> u32 {
     one.client.map_or(one.child.pid, |client| client.pid)
 }
 
 fn known(token: &str) -> Result<SafeId, VerbError> {
     SafeId::new(token)
-        .ok_or_else(|| VerbError::user("the token is empty", "`substrate run` gives its own"))
+        .ok_or_else(|| VerbError::user("the token is empty", "`substrate run` passes its own"))
 }

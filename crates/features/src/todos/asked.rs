@@ -1,16 +1,14 @@
-//! Whether an agent has just asked its user something. Then its turn must end, or nobody could answer.
+//! Whether an agent has just asked its user something. Then its turn must end, so that the user can answer.
 
-/// The tool by which an agent asks its user.
-pub(super) const TOOL: &str = "AskUserQuestion";
-
-/// So much of the end of a message is looked at, in characters: a question may be followed by its choices.
+/// How much of a message's end is searched, in characters. A question may be followed by its choices.
 const MAX_END: usize = 600;
 
-/// Whether a message ends with a question: a sentence near its end, outside of code, that ends with a question mark.
-/// Rather too often than not often enough: to be held for once less is no harm, to be held while one asks is a trap.
+/// Whether a message ends with a question: a sentence near its end, outside code, that ends with a question mark.
+///
+/// A false positive does no harm, because the agent is merely not held. A false negative traps an agent that asks.
 pub(super) fn is_question(message: &str) -> bool {
     let start = message.char_indices().rev().nth(MAX_END - 1).map_or(0, |(at, _)| at);
-    // Whether code is open where the end begins is known only from the beginning.
+    // Only the part before tells whether the end starts inside a code block.
     let (before, end) = message.split_at(start);
     let mut is_code = before.matches("```").count() % 2 == 1;
     for (at, part) in end.split("```").enumerate() {
@@ -22,12 +20,12 @@ pub(super) fn is_question(message: &str) -> bool {
     false
 }
 
-/// A line without what is between backticks.
+/// A line without the code between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("x")
 }
 
-/// Whether a sentence of the line ends with a question mark. In `a?b=1` none does.
+/// Whether a sentence in the line ends with a question mark. `a?b=1` has none.
 fn asks(line: &str) -> bool {
     let ends = |rest: &str| {
         rest.trim_start_matches(['*', '_', '"', '\'', ')', ']', '”', '’', '»', '!', '?'])
@@ -36,7 +34,7 @@ fn asks(line: &str) -> bool {
             .is_none_or(char::is_whitespace)
     };
     line.match_indices('?').any(|(at, mark)| ends(&line[at + mark.len()..]))
-        // These never stand inside of an address, and often nothing comes between them and the next sentence.
+        // These never occur in an address, and often no space follows them.
         || line.contains(['？', '؟'])
 }
 
@@ -64,7 +62,7 @@ mod tests {
     #[case::a_block_of_code("It reads:\n```\nis it? \n```\nDone.", false)]
     #[case::after_code("```\nlet a;\n```\nIs that right?", true)]
     #[case::open_code("```\nwhat?\n", false)]
-    fn a_message_asks(#[case] message: &str, #[case] expected: bool) {
+    fn questions_at_the_end_are_found(#[case] message: &str, #[case] expected: bool) {
         assert_eq!(is_question(message), expected);
     }
 

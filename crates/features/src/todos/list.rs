@@ -1,13 +1,13 @@
-//! A task list as the client wrote it, and what of it is unfinished. Anything odd is skipped: a list that can't be
-//! read is no reason to hold anybody.
+//! The unfinished entries of the client's task list. Anything odd is skipped, because an unreadable list must not hold an
+//! agent.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use substrate_core::text::one_line;
+use substrate_core::{Dialect, TodoItem};
 
-/// How many entries are kept of a list.
+/// How many entries of a list are kept.
 const MAX_KEPT: usize = 50;
 
 /// How many entries the reason names.
@@ -24,6 +24,18 @@ pub(super) struct Todo {
     pub(super) subject: String,
 }
 
+impl Todo {
+    /// What the client says about it; where it names none, its file's name is the id.
+    fn of(item: &TodoItem, file: &str) -> Self {
+        let id = [item.id.as_str(), file].into_iter().find(|id| is_plain(id));
+        Self {
+            id: id.unwrap_or("?").to_owned(),
+            status: if item.is_begun { Status::InProgress } else { Status::Pending },
+            subject: words(&item.subject),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
@@ -32,15 +44,6 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// `None` for whatever needs no more work: completed, deleted, and all that we don't know.
-    fn read(entry: &Value) -> Option<Self> {
-        match entry.get("status")?.as_str()? {
-            "pending" => Some(Self::Pending),
-            "in_progress" => Some(Self::InProgress),
-            _ => None,
-        }
-    }
-
     const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -49,7 +52,7 @@ impl Status {
     }
 }
 
-/// What is unfinished: how many, and the first of them.
+/// The number of unfinished entries, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unfinished {
     pub(super) n: usize,
@@ -64,25 +67,22 @@ impl Unfinished {
     }
 
     /// From the client's task files: name and text of each.
-    pub(super) fn in_files(files: &[(String, String)]) -> Self {
-        let mut all: Vec<Todo> =
-            files.iter().filter_map(|(name, text)| in_file(name, text)).collect();
+    pub(super) fn in_files(dialect: &Dialect, files: &[(String, String)]) -> Self {
+        let read = |(name, text): &(String, String)| {
+            let item = (dialect.todo_file)(text)?;
+            Some(Todo::of(&item, name.trim_end_matches(".json")))
+        };
+        let mut all: Vec<Todo> = files.iter().filter_map(read).collect();
         all.sort_by_key(|todo| (todo.id.parse::<u64>().unwrap_or(u64::MAX), todo.id.clone()));
         Self::of(all)
     }
 
-    /// From the input of a `TodoWrite` call, whose entries have no ids but their place.
-    pub(super) fn in_todo_write(input: &str) -> Option<Self> {
-        let input: Value = serde_json::from_str(input).ok()?;
-        let entries = input.get("todos")?.as_array()?.iter().enumerate();
-        let read = |(at, entry): (usize, &Value)| {
-            let status = Status::read(entry)?;
-            Some(Todo { id: (at + 1).to_string(), status, subject: words(entry.get("content")) })
-        };
-        Some(Self::of(entries.filter_map(read).collect()))
+    /// From a call that wrote the whole list.
+    pub(super) fn in_list(items: &[TodoItem]) -> Self {
+        Self::of(items.iter().map(|item| Todo::of(item, "")).collect())
     }
 
-    /// Why the agent may not stop; `None` when all is done.
+    /// Why the agent may not stop; `None` if everything is done.
     pub(super) fn reason(&self) -> Option<String> {
         let list = self.told(MAX_TOLD)?;
         Some(format!(
@@ -91,7 +91,7 @@ impl Unfinished {
         ))
     }
 
-    /// What the agent is reminded of; `None` when all is done.
+    /// What the agent is reminded of; `None` if everything is done.
     pub(super) fn briefing(&self) -> Option<String> {
         let list = self.told(MAX_BRIEFED)?;
         Some(format!("{} unfinished task(s): {list}", self.n))
@@ -118,30 +118,13 @@ impl Unfinished {
     }
 }
 
-fn in_file(name: &str, text: &str) -> Option<Todo> {
-    let entry: Value = serde_json::from_str(text).ok()?;
-    let status = Status::read(&entry)?;
-    let stem = name.trim_end_matches(".json").to_owned();
-    let written = match entry.get("id") {
-        Some(Value::String(id)) => Some(id.clone()),
-        Some(Value::Number(id)) => Some(id.to_string()),
-        _ => None,
-    };
-    let id = [written, Some(stem)].into_iter().flatten().find(|id| is_plain(id));
-    Some(Todo {
-        id: id.unwrap_or_else(|| "?".to_owned()),
-        status,
-        subject: words(entry.get("subject")),
-    })
-}
-
-/// Whether an id can stand in a sentence of ours.
+/// Whether an id is safe in a sentence of ours.
 fn is_plain(id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=20).contains(&id.len()) && id.bytes().all(plain)
 }
 
-/// Somebody's words, harmless between our quotation marks.
-fn words(text: Option<&Value>) -> String {
-    one_line(text.and_then(Value::as_str).unwrap_or_default(), 60).replace('"', "'")
+/// Foreign words, made safe between our quotation marks.
+fn words(text: &str) -> String {
+    one_line(text, 60).replace('"', "'")
 }

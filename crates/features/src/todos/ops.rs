@@ -1,11 +1,12 @@
-//! The SQL of stored lists.
+//! The SQL of stored task lists.
 
 use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, SafeId, Timestamp};
 
 use super::list::{Todo, Unfinished};
+use crate::retention::Expiring;
 
-/// Replaces the session's list; a finished one is forgotten.
+/// Replaces the session's list. A finished list is forgotten.
 pub(super) fn replace(
     db: &mut dyn Db,
     session: &SafeId,
@@ -44,15 +45,6 @@ pub(super) fn forget(db: &mut dyn Db, session: &SafeId) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Forgets lists that were written before then, at most `limit`. How many were forgotten.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from todo_lists where session in
-           (select session from todo_lists where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Lists that were written long ago.
+pub(super) const LISTS: Expiring =
+    Expiring { table: "todo_lists", key: "session", when: "at_ms < $1" };

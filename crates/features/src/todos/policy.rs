@@ -1,4 +1,4 @@
-//! When the task list is looked at, and what comes of it.
+//! When the task list is read, and what follows from it.
 
 use substrate_core::wish::{Cause, Insists};
 use substrate_core::{
@@ -10,11 +10,8 @@ use super::list::Unfinished;
 use super::{asked, ops};
 use crate::journal;
 
-/// How long a stored list is remembered.
+/// How long a stored list is kept.
 const KEPT_MS: i64 = 30 * 86_400_000;
-
-/// Rows removed in one go.
-const STEP: i64 = 200;
 
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     if is_asked(event, settings) { need(event).into_iter().collect() } else { Vec::new() }
@@ -50,12 +47,12 @@ pub(super) fn record(
         return Ok(());
     }
     match (event.kind, &event.detail) {
-        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) if call.name == "TodoWrite" => {
-            if let Some(list) = Unfinished::in_todo_write(&call.input) {
-                ops::replace(cx.db, session, &list, cx.now)?;
+        (EventKind::PostToolUse, Detail::ToolAfter { call, .. }) => {
+            if let Some(items) = &call.todos {
+                ops::replace(cx.db, session, &Unfinished::in_list(items), cx.now)?;
             }
         }
-        // A session that ends may be resumed, and its list with it; a cleared one begins anew.
+        // A session that ends may be resumed with its list. A cleared one starts over.
         (EventKind::SessionStart, Detail::SessionStart { source: StartSource::Clear, .. }) => {
             ops::forget(cx.db, session)?;
         }
@@ -64,10 +61,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// `true`: there is more to forget.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let n = ops::forget_older(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(usize::try_from(STEP).is_ok_and(|step| n == step))
+    ops::LISTS.tick(cx, KEPT_MS)
 }
 
 fn is_main(event: &Event) -> bool {
@@ -89,7 +84,7 @@ fn is_asked(event: &Event, settings: &Settings) -> bool {
         }
 }
 
-/// Whether the agent has just asked its user something: in its last words, or by its last tool.
+/// Whether the agent has just asked its user something, in its last words or with its last tool.
 fn waits_for_an_answer(cx: &mut Cx<'_>, event: &Event) -> Result<bool, DbError> {
     let Detail::Stop { last_message, .. } = &event.detail else { return Ok(false) };
     if last_message.as_deref().is_some_and(asked::is_question) {
@@ -97,7 +92,7 @@ fn waits_for_an_answer(cx: &mut Cx<'_>, event: &Event) -> Result<bool, DbError> 
     }
     let Some(session) = &event.session else { return Ok(false) };
     let tool = journal::face::latest_tool(cx.db, session.as_str(), event.actor.key())?;
-    Ok(tool.as_deref() == Some(asked::TOOL))
+    Ok(tool.is_some() && tool.as_deref() == event.dialect.question_tool)
 }
 
 fn need(event: &Event) -> Option<Need> {
@@ -105,12 +100,12 @@ fn need(event: &Event) -> Option<Need> {
     Some(Need::Files { folder, ends: ".json", max_files: 200, max_bytes: 256 * 1024 })
 }
 
-/// The task files decide; only where there are none the latest `TodoWrite` does.
+/// The task files decide. Without any, the latest list that a call wrote does.
 fn unfinished(cx: &mut Cx<'_>, event: &Event) -> Result<Unfinished, DbError> {
     let need = need(event);
     let files = need.as_ref().and_then(|need| cx.facts.files(need)).unwrap_or_default();
     match &event.session {
-        _ if !files.is_empty() => Ok(Unfinished::in_files(files)),
+        _ if !files.is_empty() => Ok(Unfinished::in_files(event.dialect, files)),
         Some(session) => ops::load(cx.db, session),
         None => Ok(Unfinished::default()),
     }

@@ -1,4 +1,4 @@
-//! The lists that leave no file: what a session's latest `TodoWrite` left unfinished.
+//! Lists without files: what a session's latest `TodoWrite` left unfinished.
 
 use substrate_core::Migration;
 

@@ -3,9 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 use substrate_core::facts::Found;
-use substrate_core::{
-    Actor, Caller, Detail, Event, EventKind, Facts, Need, SafeId, StartSource, ToolCall, ToolClass,
-};
+use substrate_core::{Actor, Caller, Detail, Event, EventKind, Facts, Need, SafeId, StartSource};
 
 use crate::stage::Stage;
 
@@ -35,16 +33,8 @@ fn start(stage: &Stage, source: StartSource) -> Event {
 }
 
 fn todo_write(stage: &Stage, input: &str) -> Event {
-    let call = ToolCall {
-        name: "TodoWrite".to_owned(),
-        class: ToolClass::Todo,
-        use_id: Some("toolu_1".to_owned()),
-        files: Vec::new(),
-        command: None,
-        input: input.to_owned(),
-    };
-    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
-    Event { detail, ..stage.event(EventKind::PostToolUse, "s1") }
+    let payload = format!(r#"{{"tool_name":"TodoWrite","tool_input":{input}}}"#);
+    stage.reported("s1", "PostToolUse", &payload)
 }
 
 /// A stage whose client has these task files.
@@ -132,7 +122,7 @@ fn background_tasks_are_waited_for(#[case] n: usize, #[case] expected: bool) {
 }
 
 #[test]
-fn nobody_else_is_held_and_nobody_at_all_when_it_is_switched_off() {
+fn only_the_main_thread_is_held_and_only_while_switched_on() {
     let mut stage = with_files(&[("1.json", r#"{"id":"1","status":"pending"}"#)]);
     let sub = Actor::Subagent { id: SafeId::new("a1").unwrap(), kind: "reviewer".to_owned() };
     let of_sub = Event { kind: EventKind::SubagentStop, actor: sub, ..stop(&stage, 0) };
@@ -145,7 +135,7 @@ fn nobody_else_is_held_and_nobody_at_all_when_it_is_switched_off() {
     assert_eq!(reason(&mut off, &event), None);
 }
 
-/// A model that stops again and again: at which of its tries it is held.
+/// A model stops again and again. Returns at which tries it is held.
 fn held(stage: &mut Stage, n_tries: usize, last_message: Option<&str>) -> Vec<bool> {
     let mut held = Vec::new();
     for n_before in 0..n_tries {
@@ -172,7 +162,7 @@ fn it_holds_once_a_turn() {
 }
 
 #[test]
-fn who_insists_holds_at_every_try_but_lets_go_before_the_clients_cap() {
+fn insisting_holds_every_try_but_lets_go_before_the_clients_cap() {
     for toml in ["[todos]\ninsist = true\n", "profile = \"persistent\"\n"] {
         let mut stage = with_files(ONE);
         stage.set(&format!("{toml}[persist]\nmode = \"off\"\n"));
@@ -184,25 +174,21 @@ fn who_insists_holds_at_every_try_but_lets_go_before_the_clients_cap() {
 #[rstest]
 #[case::standard("")]
 #[case::persistent("profile = \"persistent\"\n")]
-fn who_asks_its_user_something_is_never_held(#[case] profile: &str) {
+fn an_agent_that_asks_its_user_is_never_held(#[case] profile: &str) {
     let mut stage = with_files(ONE);
     stage.set(&format!("{profile}[persist]\nmode = \"off\"\n"));
     assert_eq!(held(&mut stage, 2, Some("Postgres or SQLite?")), [false, false]);
     assert!(held(&mut stage, 1, Some("I took SQLite."))[0]);
 }
 
-/// A call of that tool is done.
+/// A call of that tool has finished.
 fn used(stage: &mut Stage, tool: &str) {
-    let mut event = todo_write(stage, "{}");
-    if let Detail::ToolAfter { call, .. } = &mut event.detail {
-        call.name = tool.to_owned();
-        call.class = ToolClass::Other;
-    }
+    let event = stage.reported("s1", "PostToolUse", &format!(r#"{{"tool_name":"{tool}"}}"#));
     stage.happen(&event);
 }
 
 #[test]
-fn who_asked_by_a_tool_is_not_held_until_it_has_worked_again() {
+fn an_agent_that_asked_by_tool_is_not_held_until_it_works_again() {
     let mut stage = with_files(ONE);
     used(&mut stage, "AskUserQuestion");
     assert_eq!(held(&mut stage, 1, Some("I have asked.")), [false]);
@@ -211,7 +197,7 @@ fn who_asked_by_a_tool_is_not_held_until_it_has_worked_again() {
     assert_eq!(held(&mut stage, 1, Some("Done.")), [true]);
 }
 
-/// Mail holds the turn meanwhile; the tasks don't hold it twice.
+/// Mail holds the turn in between, and the tasks don't hold it twice.
 #[test]
 fn mail_in_between_does_not_let_them_hold_again() {
     let mut stage = with_files(ONE);
@@ -249,8 +235,8 @@ fn the_latest_todo_write_holds_where_there_are_no_files() {
     let expected =
         &*format!("2 incomplete task(s): #2 [in_progress] \"b\", #3 [pending] \"c\". {WAY_OUT}");
     assert_eq!(reason(&mut stage, &event).as_deref(), Some(expected));
-    // What can't be read changes nothing; what is finished lets go.
-    stage.happen(&todo_write(&stage, "{"));
+    // An unreadable list changes nothing. A finished one lets the agent stop.
+    stage.happen(&todo_write(&stage, "{}"));
     stage.happen(&todo_write(&stage, r#"{"todos":"none"}"#));
     assert_eq!(reason(&mut stage, &event).as_deref(), Some(expected));
     stage.happen(&todo_write(&stage, r#"{"todos":[{"content":"b","status":"completed"}]}"#));

@@ -1,10 +1,10 @@
-//! The table of work. What is queued and what is claimed have small indexes of their own; what is done is history.
+//! The table of work items. Queued and claimed items have small partial indexes; done items are history.
 
 use substrate_core::Migration;
 
 pub(super) const MIGRATIONS: &[Migration] = &[Migration {
     about: "the work queue",
-    // The longest texts come last: a list that does not want them never touches their pages.
+    // The longest texts come last, so that a list that skips them never touches their pages.
     sql: "create table work (
             id integer primary key,
             project text not null,

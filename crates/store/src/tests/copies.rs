@@ -1,7 +1,7 @@
 //! Copies, and what is put back from them.
 
 use super::{ONE, Place, add, texts};
-use crate::{Readers, StoreError, back_up, check, daily, newest_good, restore};
+use crate::{Database, StoreError};
 use substrate_core::Timestamp;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -22,10 +22,10 @@ fn a_backup_never_overwrites() {
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     add(&mut writer, "a");
     let target = place.folder.path().join("copy.db");
-    back_up(&place.db(), &target).unwrap();
-    assert!(check(&target).unwrap().is_empty());
-    assert_eq!(Readers::new(&target).read(texts).unwrap(), ["a"]);
-    assert!(matches!(back_up(&place.db(), &target), Err(StoreError::Create { .. })));
+    place.database().back_up(&target).unwrap();
+    assert!(Database::at(&target).check().unwrap().is_empty());
+    assert_eq!(Database::at(&target).read(texts).unwrap(), ["a"]);
+    assert!(matches!(place.database().back_up(&target), Err(StoreError::Create { .. })));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_copy_is_made_once_a_day_and_three_are_kept() {
     let place = Place::new();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     let backups = place.folder.path().join("backups");
-    let at = |ms| daily(&place.db(), &backups, Timestamp(ms)).unwrap().is_some();
+    let at = |ms| place.database().back_up_daily(&backups, Timestamp(ms)).unwrap().is_some();
     add(&mut writer, "a");
     assert!(at(DAY) && !at(DAY + 1) && !at(2 * DAY - 1));
     assert!((2..6).all(|n| at(n * DAY)));
@@ -51,12 +51,12 @@ fn damage_is_found_by_the_daily_copy_and_replaces_no_good_one() {
     let backups = place.folder.path().join("backups");
     add(&mut writer, "kept");
     writer.empty_log().unwrap();
-    daily(&place.db(), &backups, Timestamp(DAY)).unwrap();
+    place.database().back_up_daily(&backups, Timestamp(DAY)).unwrap();
     drop(writer);
     damage(&place.db());
-    let found = daily(&place.db(), &backups, Timestamp(3 * DAY)).unwrap_err();
+    let found = place.database().back_up_daily(&backups, Timestamp(3 * DAY)).unwrap_err();
     assert!(matches!(found.storage(), Some(substrate_core::DbError::Corrupt { .. })), "{found:?}");
-    assert_eq!(newest_good(&backups), Some(backups.join(format!("daily-{DAY}.db"))));
+    assert_eq!(Database::newest_good_copy(&backups), Some(backups.join(format!("daily-{DAY}.db"))));
 }
 
 #[test]
@@ -65,21 +65,21 @@ fn a_copy_takes_the_place_of_a_damaged_database_which_is_kept() {
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     let backups = place.folder.path().join("backups");
     add(&mut writer, "copied");
-    let copy = daily(&place.db(), &backups, Timestamp(DAY)).unwrap().unwrap();
+    let copy = place.database().back_up_daily(&backups, Timestamp(DAY)).unwrap().unwrap();
     add(&mut writer, "since");
     writer.empty_log().unwrap();
     add(&mut writer, "in the log");
     drop(writer);
     damage(&place.db());
     let damaged = std::fs::read(place.db()).unwrap();
-    let restored = restore(&place.db(), &copy, Timestamp(7)).unwrap();
+    let restored = place.database().restore(&copy, Timestamp(7)).unwrap();
     let aside = place.folder.path().join("subtrate.db.damaged-7");
-    assert_eq!(restored.aside, Some(aside.clone()));
+    assert_eq!(restored, Some(aside.clone()));
     assert_eq!(std::fs::read(aside).unwrap(), damaged);
     assert!(place.folder.path().join("subtrate.db.damaged-7-wal").exists());
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     add(&mut writer, "after");
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["copied", "after"]);
+    assert_eq!(place.database().read(texts).unwrap(), ["copied", "after"]);
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn a_damaged_copy_is_refused_and_nothing_is_touched() {
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     add(&mut writer, "here");
     let copy = place.folder.path().join("copy.db");
-    back_up(&place.db(), &copy).unwrap();
+    place.database().back_up(&copy).unwrap();
     damage(&copy);
-    assert!(restore(&place.db(), &copy, Timestamp(7)).is_err());
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["here"]);
+    assert!(place.database().restore(&copy, Timestamp(7)).is_err());
+    assert_eq!(place.database().read(texts).unwrap(), ["here"]);
 }

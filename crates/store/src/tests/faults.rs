@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::{ONE, Place, add, copies::damage, texts};
-use crate::{Durability, Prepared, Readers, Setup, StoreError, Writer, check, prepare};
+use crate::{Database, Durability, Prepared, Setup, StoreError, Writer};
 use substrate_core::{Db, DbError, Timestamp};
 
 /// Set in the child of `a_file_that_may_not_grow`: where its database is.
@@ -20,7 +20,7 @@ fn program(name: &str) -> Command {
 struct Small(PathBuf);
 
 impl Small {
-    /// `None`: none can be mounted here. It is said loudly, since nothing was tested then.
+    /// `None` if nothing can be mounted here. The test says so, because nothing was tested.
     fn mount(at: &Path, kb: usize) -> Option<Self> {
         let size = format!("size={kb}k,mode=0700");
         let mounted = program("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).status();
@@ -61,7 +61,7 @@ fn open(folder: &Path) -> Result<Writer, StoreError> {
     let patience = Duration::from_secs(1);
     let setup =
         Setup { schema: &[("notes", ONE)], now: Timestamp(1_000), backups: &backups, patience };
-    prepare(&folder.join("subtrate.db"), &setup).map(|Prepared { writer, .. }| writer)
+    Database::at(&folder.join("subtrate.db")).prepare(&setup).map(|Prepared { writer, .. }| writer)
 }
 
 /// Writes until it fails.
@@ -95,9 +95,9 @@ fn a_full_disk_is_named_and_the_probe_knows_when_it_is_over() {
     writer.probe().unwrap();
     add(&mut writer, "after");
     let db = folder.path().join("subtrate.db");
-    let all = Readers::new(&db).read(texts).unwrap();
+    let all = Database::at(&db).read(texts).unwrap();
     assert!(all.first().unwrap() == "before" && all.last().unwrap() == "after");
-    assert!(check(&db).unwrap().is_empty());
+    assert!(Database::at(&db).check().unwrap().is_empty());
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn a_folder_that_becomes_read_only_is_named_and_can_still_be_read() {
     }
     let refused = open(folder.path()).unwrap_err();
     assert!(matches!(refused.storage(), Some(DbError::ReadOnly)), "{refused:?}");
-    assert!(check(&folder.path().join("subtrate.db")).unwrap().is_empty());
+    assert!(Database::at(&folder.path().join("subtrate.db")).check().unwrap().is_empty());
     let mut memory = Writer::in_memory(&[("notes", ONE)], Timestamp(0)).unwrap();
-    let seeded = crate::seed(&mut memory, &folder.path().join("subtrate.db"), &["note"]).unwrap();
+    let seeded = memory.take_over(&folder.path().join("subtrate.db"), &["note"]).unwrap();
     assert_eq!(seeded.tables[0].n_rows, 1, "{seeded:?}");
 }
 
@@ -185,7 +185,7 @@ fn nothing_is_written_by_accident_after_a_transaction_has_failed() {
     assert!(texts(db).is_err(), "not even a look, which would see half of it");
     assert!(tx.failure().is_some_and(DbError::is_storage));
     assert!(tx.commit().is_err_and(|error| error.is_storage()));
-    assert_eq!(Readers::new(&folder.path().join("subtrate.db")).read(texts).unwrap(), [""; 0]);
+    assert_eq!(Database::at(&folder.path().join("subtrate.db")).read(texts).unwrap(), [""; 0]);
     add(&mut writer, "a new transaction works");
 }
 
@@ -199,7 +199,7 @@ fn damaged_pages_are_named_whenever_they_are_met() {
     writer.empty_log().unwrap();
     drop(writer);
     damage(&place.db());
-    assert!(!check(&place.db()).unwrap_or_else(|_| vec!["unreadable".to_owned()]).is_empty());
+    assert!(!place.database().check().unwrap_or_else(|_| vec!["unreadable".to_owned()]).is_empty());
     let failed = match place.open(&[("notes", ONE)]) {
         Err(error) => error.storage(),
         Ok((mut writer, _)) => {
@@ -224,7 +224,7 @@ fn a_file_that_was_cut_off_is_damaged() {
     let whole = std::fs::read(place.db()).unwrap();
     for len in [1, 100, 4_096, whole.len() / 2] {
         std::fs::write(place.db(), &whole[..len]).unwrap();
-        let damage = check(&place.db());
+        let damage = place.database().check();
         let is_named = match &damage {
             Ok(lines) => !lines.is_empty(),
             Err(error) => matches!(error.storage(), Some(DbError::Corrupt { .. })),

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{ONE, Place, add};
-use crate::log::{checkpoint, log_size};
-use crate::{Durability, MAX_LOG, Readers, Writer};
+use crate::log::{MAX_LOG, checkpoint, log_size};
+use crate::{Durability, Writer};
 use substrate_core::{Db as _, DbError};
 
 /// One commit of about 100 KB.
@@ -17,7 +17,7 @@ fn write_much(writer: &mut Writer) {
     tx.commit().unwrap();
 }
 
-/// The longest that the log's file ever was, over so many commits.
+/// The longest log file over this many commits.
 fn longest(writer: &mut Writer, place: &Place, n_commits: usize) -> u64 {
     let lengths = (0..n_commits).map(|_| {
         write_much(writer);
@@ -31,7 +31,7 @@ fn the_log_is_bounded_while_readers_come_and_go() {
     let place = Place::new();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     writer.copy_log_aside().unwrap();
-    let readers = Readers::new(&place.db());
+    let readers = place.database();
     let enough = AtomicBool::new(false);
     let longest = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -66,7 +66,7 @@ fn a_reader_that_stays_slows_the_writer_down_before_the_log_is_too_long() {
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     writer.copy_log_aside().unwrap();
     add(&mut writer, "something to see");
-    let readers = Readers::new(&place.db());
+    let readers = place.database();
     let result: Result<u64, DbError> = readers.read(|db| {
         db.first("select 1 from note", &[], |_| Ok(()))?;
         let begun = Instant::now();
@@ -101,7 +101,7 @@ fn a_reader_that_is_idle_holds_nothing() {
     let place = Place::new();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     add(&mut writer, "a");
-    let readers = Readers::new(&place.db());
+    let readers = place.database();
     readers.read(super::texts).unwrap();
     add(&mut writer, "b");
     assert!(checkpoint(writer.conn(), "restart").unwrap().is_whole);
@@ -127,7 +127,7 @@ fn the_log_is_emptied_when_nothing_happens() {
 fn the_log_of_a_killed_writer_is_read_quickly() {
     let place = Place::new();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
-    let readers = Readers::new(&place.db());
+    let readers = place.database();
     let written: Result<(), DbError> = readers.read(|db| {
         db.first("select count(*) from note", &[], |row| row.int(0))?;
         while log_size(&place.db()) < 39 << 20 {

@@ -1,5 +1,6 @@
-//! The contract of the store, on real files.
+//! What holds for a database file. The contract of every implementation is in `contract.rs`.
 
+mod contract;
 mod copies;
 mod faults;
 mod in_memory;
@@ -8,10 +9,8 @@ mod log;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{
-    Durability, Prepared, Readers, Schema, Setup, StoreError, Writer, check, missing_steps, prepare,
-};
-use substrate_core::{Db, DbError, Migration, Param, Timestamp};
+use crate::{Database, Durability, Prepared, Schema, Setup, StoreError, Writer};
+use substrate_core::{Db, DbError, Migration, Timestamp};
 
 const ONE: &[Migration] = &[Migration {
     about: "notes",
@@ -43,6 +42,10 @@ impl Place {
         self.folder.path().join("subtrate.db")
     }
 
+    fn database(&self) -> Database {
+        Database::at(&self.db())
+    }
+
     fn open(
         &self,
         schema: &[(&str, &[Migration])],
@@ -50,7 +53,7 @@ impl Place {
         let backups = self.folder.path().join("backups");
         let patience = Duration::from_secs(5);
         let setup = Setup { schema, now: Timestamp(1_000), backups: &backups, patience };
-        prepare(&self.db(), &setup).map(|Prepared { writer, backup }| (writer, backup))
+        Database::at(&self.db()).prepare(&setup).map(|Prepared { writer, backup }| (writer, backup))
     }
 }
 
@@ -72,41 +75,7 @@ fn what_is_committed_is_read_and_what_is_dropped_never_happened() {
     let mut tx = writer.begin(Durability::Full).unwrap();
     tx.execute("insert into note (text) values ($1)", &["dropped".into()]).unwrap();
     drop(tx);
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["kept"]);
-}
-
-#[test]
-fn parameters_go_by_their_number_and_not_by_their_place() {
-    let place = Place::new();
-    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
-    let mut tx = writer.begin(Durability::Normal).unwrap();
-    tx.execute("insert into note (text, id) values ($2, $1)", &[Param::Int(7), "seven".into()])
-        .unwrap();
-    let db: &mut dyn Db = &mut tx;
-    let found =
-        db.first("select id from note where text = $1 and $1 = text", &["seven".into()], |row| {
-            row.int(0)
-        });
-    assert_eq!(found.unwrap(), Some(7));
-    let missing = db.execute("insert into note (text) values ($3)", &["a".into()]);
-    assert!(missing.is_err());
-}
-
-#[test]
-fn a_savepoint_that_fails_takes_only_its_own_writes() {
-    let place = Place::new();
-    let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
-    let mut tx = writer.begin(Durability::Normal).unwrap();
-    let db: &mut dyn Db = &mut tx;
-    db.execute("insert into note (text) values ('before')", &[]).unwrap();
-    let failed: Result<(), DbError> = db.savepoint(|db| {
-        db.execute("insert into note (text) values ('inside')", &[])?;
-        Err(DbError::Busy)
-    });
-    assert!(failed.is_err());
-    db.execute("insert into note (text) values ('after')", &[]).unwrap();
-    tx.commit().unwrap();
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["before", "after"]);
+    assert_eq!(place.database().read(texts).unwrap(), ["kept"]);
 }
 
 #[test]
@@ -117,10 +86,10 @@ fn a_new_step_is_applied_once_with_a_copy_of_what_was_there() {
     add(&mut writer, "old");
     drop(writer);
     let (_, backup) = place.open(&[("notes", TWO)]).unwrap();
-    assert_eq!(Readers::new(&backup.unwrap()).read(texts).unwrap(), ["old"]);
+    assert_eq!(Database::at(&backup.unwrap()).read(texts).unwrap(), ["old"]);
     let (_, backup) = place.open(&[("notes", TWO)]).unwrap();
     assert_eq!(backup, None);
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["old"]);
+    assert_eq!(place.database().read(texts).unwrap(), ["old"]);
 }
 
 #[test]
@@ -140,8 +109,7 @@ fn a_newer_or_a_changed_schema_is_refused_and_nothing_is_touched() {
 fn what_a_schema_lacks_is_counted_without_touching_it() {
     let place = Place::new();
     drop(place.open(&[("notes", ONE)]).unwrap());
-    let missing =
-        |schema: Schema<'_>| Readers::new(&place.db()).read(|db| missing_steps(db, schema));
+    let missing = |schema: Schema<'_>| place.database().missing_steps(schema);
     assert_eq!(missing(&[("notes", TWO)]).unwrap(), 1);
     assert_eq!(missing(&[("notes", ONE)]).unwrap(), 0);
     assert!(matches!(missing(&[]), Err(StoreError::Newer { .. })));
@@ -160,7 +128,7 @@ fn many_that_start_at_once_create_one_database() {
             });
         }
     });
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap().len(), 16);
+    assert_eq!(place.database().read(texts).unwrap().len(), 16);
 }
 
 #[test]
@@ -173,7 +141,7 @@ fn a_damaged_file_is_named_and_left_alone() {
         place.open(&[("notes", ONE)]),
         Err(StoreError::Open { source: DbError::Corrupt { .. }, .. })
     ));
-    assert!(check(&place.db()).is_err());
+    assert!(place.database().check().is_err());
     assert_eq!(std::fs::read(place.db()).unwrap(), garbage);
 }
 
@@ -211,7 +179,7 @@ fn a_file_of_zero_bytes_is_damage_and_never_new() {
         panic!("{refused:?}");
     };
     assert_eq!(detail, "the file has 0 bytes");
-    assert!(check(&place.db()).is_err());
+    assert!(place.database().check().is_err());
     assert_eq!(std::fs::metadata(place.db()).unwrap().len(), 0);
 }
 
@@ -224,7 +192,7 @@ fn the_log_of_a_database_that_is_gone_is_not_read_into_a_new_one() {
     std::fs::remove_file(place.db()).unwrap();
     let (mut writer, _) = place.open(&[("notes", ONE)]).unwrap();
     add(&mut writer, "of the new one");
-    assert_eq!(Readers::new(&place.db()).read(texts).unwrap(), ["of the new one"]);
+    assert_eq!(place.database().read(texts).unwrap(), ["of the new one"]);
     assert!(place.folder.path().join("subtrate.db-wal.lost-1000").exists());
 }
 

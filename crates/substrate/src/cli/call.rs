@@ -1,4 +1,4 @@
-//! Asking the daemon; starting it if there is none, and replacing it if it is frozen.
+//! Asks the daemon. Starts it if none runs, and replaces it if it is frozen.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use substrate_core::{Caller, Output, Settings, Verb};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
-use crate::daemon::{Ask, Call, Heard, Reach, Status, Stay};
+use crate::daemon::{Answer, Ask, Call, Reach, Status, Stay};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -27,7 +27,7 @@ pub(super) struct Line<'a> {
     context: &'a Context,
     verb: &'static Verb,
     conn: Option<Conn>,
-    /// How long a daemon stays that is started for this; `None`: none is started.
+    /// How long a daemon that is started for this stays. `None`: don't start one.
     stay: Option<Stay>,
 }
 
@@ -40,19 +40,19 @@ impl<'a> Line<'a> {
         Self { context, verb, conn: None, stay: Some(stay(&settings)) }
     }
 
-    /// The same without a word about the settings.
+    /// Without warnings about the settings.
     pub(super) fn silent(context: &'a Context, verb: &'static Verb) -> Self {
         Self { context, verb, conn: None, stay: Some(stay(&settings(context))) }
     }
 
-    /// For a question in the background: says nothing about the settings, and starts no daemon that a person stopped. Where a
-    /// daemon stays only for the requests at hand, none is ever there by itself, so one is started for this one.
+    /// For a question in the background: no warnings about the settings, and no start of a daemon that a person stopped. With
+    /// `daemon.autostart` off a daemon lives only as long as its requests, so one is started for this one.
     pub(super) fn quiet(context: &'a Context, verb: &'static Verb) -> Self {
         let stay = Some(stay(&settings(context))).filter(|stay| *stay == Stay::Brief);
         Self { context, verb, conn: None, stay }
     }
 
-    /// Runs the verb in the daemon. The same call is done once, whichever daemon ends in the middle of it.
+    /// Runs the verb in the daemon. It runs once, even if a daemon ends in the middle of it.
     pub(super) fn call(&mut self, body: Value, request: &str) -> Result<Output> {
         let caller = Caller { request: request.to_owned(), ..self.context.caller.clone() };
         let path = self.verb.path.iter().map(|word| (*word).to_owned()).collect();
@@ -84,17 +84,17 @@ impl<'a> Line<'a> {
                 continue;
             }
             match reach.hear(&mut conn) {
-                Heard::Frame(Frame::Reply, body) => {
+                Answer::Frame(Frame::Reply, body) => {
                     let reply = Reply::read(&body).ok_or_else(|| no_answer(ConnError::Foreign))?;
                     self.conn = Some(conn);
                     return Ok((reply.exit, reply.stdout.to_vec()));
                 }
-                Heard::Frame(..) => return Err(no_answer(ConnError::Foreign)),
-                Heard::Ended | Heard::Foreign if reach.left().is_zero() => {
+                Answer::Frame(..) => return Err(no_answer(ConnError::Foreign)),
+                Answer::Ended | Answer::Foreign if reach.left().is_zero() => {
                     return Err(no_answer(ConnError::Broken));
                 }
-                Heard::Ended | Heard::Foreign => {}
-                Heard::Late => return Err(no_answer(ConnError::TooSlow)),
+                Answer::Ended | Answer::Foreign => {}
+                Answer::Late => return Err(no_answer(ConnError::TooSlow)),
             }
         }
     }
@@ -110,7 +110,7 @@ fn stay(settings: &Settings) -> Stay {
 
 fn no_answer(error: ConnError) -> AppError {
     AppError::new(Kind::Daemon, format!("the daemon did not answer ({})", error.name()))
-        .hint("it may have been done or not: look before you repeat it; `substrate daemon status` tells more")
+        .hint("it may or may not have been done: check before you repeat it; `substrate daemon status` tells more")
 }
 
 /// Asks the daemon about itself.

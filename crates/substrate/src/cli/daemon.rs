@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipc::ConnError;
 use serde_json::{Value, json};
+use substrate_core::Audience;
 use substrate_core::time::Ago;
 
-use super::{Context, call, say};
+use super::table::Definition;
+use super::{Context, call, print};
 use crate::config::Home;
 use crate::daemon::{self, Ask, RunOptions, Status, Stay};
 use crate::error::{AppError, Kind, Result};
@@ -15,78 +17,83 @@ use crate::{clock, ui};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) fn command() -> Command {
+pub(super) const COMMANDS: &[Definition] = &[
+    // Hooks and commands start it for agents and the user alike.
+    Definition::new(
+        &["daemon", "run"],
+        Audience::Both,
+        "Run the daemon in the foreground until it is stopped",
+        foreground,
+    )
+    .taking(run_flags),
+    Definition::new(
+        &["daemon", "start"],
+        Audience::Both,
+        "Start the daemon in the background",
+        |context, _| done(context, &start(context)?),
+    ),
+    Definition::new(
+        &["daemon", "stop"],
+        Audience::User,
+        "Stop the daemon once it has answered every open request",
+        |context, _| done(context, &stop(&context.home)?),
+    ),
+    Definition::new(
+        &["daemon", "restart"],
+        Audience::User,
+        "Replace the running daemon with this version without dropping a request",
+        |context, _| done(context, &restart(context)?),
+    ),
+    Definition::new(
+        &["daemon", "status"],
+        Audience::Both,
+        "Show whether the daemon runs, its version and its counters",
+        |context, _| status(context),
+    ),
+];
+
+fn run_flags(command: Command) -> Command {
     let hidden =
         |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).hide(true);
-    Command::new("daemon")
-        .about("The local daemon: it starts by itself when it is needed")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            Command::new("run")
-                .about("Run in the foreground until it is stopped")
-                .arg(hidden("detached"))
-                .arg(hidden("brief"))
-                .arg(hidden("take-over")),
-        )
-        .subcommand(Command::new("start").about("Start it in the background"))
-        .subcommand(
-            Command::new("stop").about("Stop it after it has answered everything it was asked"),
-        )
-        .subcommand(
-            Command::new("restart")
-                .about("Let this program take over from the running daemon; no request is lost"),
-        )
-        .subcommand(Command::new("status").about("Whether it runs, which version, since when"))
+    command.args(["detached", "brief", "take-over"].map(hidden))
 }
 
-pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<()> {
-    match matches.subcommand() {
-        Some(("run", flags)) => {
-            let options = match ["take-over", "brief", "detached"].map(|name| flags.get_flag(name))
-            {
-                [true, ..] => RunOptions::TakeOver,
-                [false, true, _] => RunOptions::Brief,
-                [false, false, true] => RunOptions::Detached,
-                [false, false, false] => RunOptions::Foreground,
-            };
-            daemon::run(context.env, &context.home, options)
-        }
-        Some(("start", _)) => done(&context, &start(&context)?),
-        Some(("stop", _)) => done(&context, &stop(&context.home)?),
-        Some(("restart", _)) => done(&context, &restart(&context)?),
-        _ => status(&context),
-    }
+fn foreground(context: &Context, flags: &ArgMatches) -> Result<()> {
+    let options = match ["take-over", "brief", "detached"].map(|name| flags.get_flag(name)) {
+        [true, ..] => RunOptions::TakeOver,
+        [false, true, _] => RunOptions::Brief,
+        [false, false, true] => RunOptions::Detached,
+        [false, false, false] => RunOptions::Foreground,
+    };
+    daemon::run(context.env.clone(), &context.home, options)
 }
 
 fn done(context: &Context, json: &Value) -> Result<()> {
-    say::to_programs(context, json);
+    print::to_programs(context, json);
     Ok(())
 }
 
-/// Starts it where none runs, and says what came of it.
+/// Starts the daemon if none runs. Reports its status.
 pub(super) fn start(context: &Context) -> Result<Value> {
     let begun = Instant::now();
     let mut started = daemon::start(&context.env, &context.home, Stay::Long)?;
     let status = loop {
         match call::control(&context.home, &Ask::Ping, PATIENCE) {
             Ok((_, status)) if !status.is_brief => break status,
-            // One that answers only what is at hand, or that has just ended.
+            // A brief daemon, or one that has just ended.
             _ if begun.elapsed() < PATIENCE => {
                 started |= daemon::start(&context.env, &context.home, Stay::Long)?;
                 std::thread::sleep(Duration::from_millis(5));
             }
             _ => {
-                return Err(AppError::new(Kind::Daemon, "the daemon did not come up").hint(
-                    format!(
-                        "its log is in `{}`; `substrate daemon run` shows what it says",
-                        context.home.logs().display()
-                    ),
-                ));
+                return Err(AppError::new(Kind::Daemon, "the daemon did not start").hint(format!(
+                    "its log is in `{}`; `substrate daemon run` shows what it says",
+                    context.home.logs().display()
+                )));
             }
         }
     };
-    ui::talk(if started { "the daemon runs\n" } else { "the daemon runs already\n" });
+    ui::talk(if started { "the daemon is running\n" } else { "the daemon was already running\n" });
     if let Some(trouble) = &status.trouble {
         ui::talk(&format!(
             "warning: it can't use its database ({trouble}); `substrate doctor` says what to do\n"
@@ -97,8 +104,17 @@ pub(super) fn start(context: &Context) -> Result<Value> {
     Ok(json)
 }
 
-/// Stops it, and says what came of it.
+/// Stops the daemon. Reports whether one ran.
 pub(super) fn stop(home: &Home) -> Result<Value> {
+    end(home, "; an agent is reached at its next event")
+}
+
+/// The same where no hook is left that could start it again.
+pub(super) fn stop_for_good(home: &Home) -> Result<Value> {
+    end(home, "")
+}
+
+fn end(home: &Home, waiters: &str) -> Result<Value> {
     let stopped = |stopped: bool| Ok(json!({"running": false, "stopped": stopped}));
     match call::control(home, &Ask::Stop, PATIENCE) {
         Ok((0, status)) => {
@@ -106,19 +122,17 @@ pub(super) fn stop(home: &Home) -> Result<Value> {
             ui::talk("the daemon has stopped\n");
             if status.n_waiting > 0 {
                 let n = status.n_waiting;
-                ui::talk(&format!(
-                    "{n} waited for mail and no longer do; an agent is reached at its next event\n"
-                ));
+                ui::talk(&format!("{n} waited for mail and no longer do{waiters}\n"));
             }
             stopped(true)
         }
-        Ok(_) => Err(AppError::new(Kind::User, "the daemon is stopped only for the user")
+        Ok(_) => Err(AppError::new(Kind::User, "only the user may stop the daemon")
             .hint("run the command in a terminal of your own, outside the client")),
         Err(ConnError::Absent) if !home.root().is_dir() || !daemon::is_held(home)? => {
-            ui::talk("no daemon runs\n");
+            ui::talk("no daemon is running\n");
             stopped(false)
         }
-        // It has lost its socket, or is frozen: the system can end it.
+        // It lost its socket or is frozen, so end its process.
         Err(error) => {
             let holder = daemon::holder(home).ok_or_else(|| no_answer(error))?;
             holder.end();
@@ -128,7 +142,7 @@ pub(super) fn stop(home: &Home) -> Result<Value> {
     }
 }
 
-/// Waits until its process has ended: until then it may still copy its log into the database.
+/// Waits until the process has ended. Until then it may still write its log into the database.
 fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE * 2 {
@@ -138,7 +152,7 @@ fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
             Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     }
-    Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) does not end", status.pid)))
+    Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) has not ended", status.pid)))
 }
 
 fn restart(context: &Context) -> Result<Value> {
@@ -151,7 +165,7 @@ fn restart(context: &Context) -> Result<Value> {
         }
         Ok((_, old)) => Err(AppError::new(
             Kind::Daemon,
-            format!("the new daemon did not come up; the old one (pid {}) goes on", old.pid),
+            format!("the new daemon did not start; the old one (pid {}) goes on", old.pid),
         )
         .hint(format!("the log in `{}` says why", context.home.logs().display()))),
         Err(ConnError::Absent) => start(context),
@@ -185,13 +199,13 @@ fn status(context: &Context) -> Result<()> {
                 }
                 None => text,
             };
-            say::result(context, &running(&status), || text);
+            print::result(context, &running(&status), || text);
             Ok(())
         }
         Err(error) => {
-            say::to_programs(context, &json!({"running": false, "why": error.name()}));
+            print::to_programs(context, &json!({"running": false, "why": error.name()}));
             Err(match error {
-                ConnError::Absent => AppError::new(Kind::Daemon, "no daemon runs").hint(
+                ConnError::Absent => AppError::new(Kind::Daemon, "no daemon is running").hint(
                     "it starts with the next hook or command, or now with `substrate daemon start`",
                 ),
                 error => no_answer(error),

@@ -1,86 +1,105 @@
 //! `substrate db check|backup|restore|path`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches};
 use serde_json::json;
-use substrate_store::{Readers, StoreError, back_up, check, missing_steps, newest_good, restore};
+use substrate_core::Audience;
+use substrate_store::{Database, StoreError};
 
-use super::{Context, say};
+use super::table::Definition;
+use super::{Context, print};
 use crate::daemon::Lock;
 use crate::error::{AppError, Kind, RESTORE, Result};
 use crate::{clock, host, ui};
 
-pub(super) fn command() -> Command {
-    Command::new("db")
-        .about("The database file")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            Command::new("check").about("Read all of it and say whether anything is damaged"),
-        )
-        .subcommand(
-            Command::new("backup").about("Copy it, as it is now, to a new file").arg(
-                Arg::new("to")
-                    .value_name("FILE")
-                    .help("Where to (default: a new file in the state home's `backups`)"),
-            ),
-        )
-        .subcommand(
-            Command::new("restore")
-                .about("Put a copy in its place; what was there is kept beside it")
-                .arg(
-                    Arg::new("from")
-                        .value_name("FILE")
-                        .help("Which copy (default: the newest good one in `backups`)"),
-                ),
-        )
-        .subcommand(Command::new("path").about("Where it is"))
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["db", "check"],
+        Audience::Both,
+        "Read the whole database and report damage",
+        |context, _| look(context),
+    ),
+    // It writes a file wherever it is told to.
+    Definition::new(
+        &["db", "backup"],
+        Audience::User,
+        "Copy the database as it is now to a new file",
+        backup,
+    )
+    .taking(|command| {
+        let help = "The new file (default: one in the state home's `backups`)";
+        command.arg(Arg::new("to").value_name("FILE").help(help))
+    }),
+    Definition::new(
+        &["db", "restore"],
+        Audience::User,
+        "Replace the database with a copy and keep the old file beside it",
+        put_back,
+    )
+    .taking(|command| {
+        let help = "The copy (default: the newest good one in `backups`)";
+        command.arg(Arg::new("from").value_name("FILE").help(help))
+    }),
+    Definition::new(
+        &["db", "path"],
+        Audience::Both,
+        "Print where the database is",
+        |context, _| {
+            let path = context.home.database();
+            print::result(context, &json!({"path": path}), || format!("{}\n", path.display()));
+            Ok(())
+        },
+    ),
+];
+
+fn backup(context: &Context, flags: &ArgMatches) -> Result<()> {
+    let database = context.home.database();
+    let given = flags.get_one::<String>("to").map(PathBuf::from);
+    if !database.exists() {
+        return Err(AppError::new(Kind::User, "there is no database yet")
+            .hint(format!("it will be `{}`", database.display())));
+    }
+    // A mistyped folder is an error, not a new folder.
+    if let Some(folder) = given.as_deref().and_then(Path::parent)
+        && !folder.as_os_str().is_empty()
+        && !folder.is_dir()
+    {
+        let message = format!("there is no folder `{}`", folder.display());
+        return Err(AppError::new(Kind::User, message).hint("create it, or name another file"));
+    }
+    let name = format!("subtrate-{}.db", clock::now().0);
+    let target = given.unwrap_or_else(|| context.home.backups().join(name));
+    let progress = ui::progress("Copying the database", copied(&database, &target));
+    Database::at(&database).back_up(&target)?;
+    drop(progress);
+    print::result(context, &json!({"path": target}), || format!("{}\n", target.display()));
+    Ok(())
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    let database = context.home.database();
-    match matches.subcommand() {
-        Some(("check", _)) => look(context),
-        Some(("restore", flags)) => put_back(context, flags.get_one::<String>("from")),
-        Some(("backup", flags)) => {
-            let target = flags.get_one::<String>("to").map_or_else(
-                || context.home.backups().join(format!("subtrate-{}.db", clock::now().0)),
-                PathBuf::from,
-            );
-            if !database.exists() {
-                return Err(AppError::new(Kind::User, "there is no database yet")
-                    .hint(format!("it will be `{}`", database.display())));
-            }
-            // A folder that was typed wrong is not made.
-            if let (Some(_), Some(folder)) = (flags.get_one::<String>("to"), target.parent())
-                && !folder.as_os_str().is_empty()
-                && !folder.is_dir()
-            {
-                let message = format!("there is no folder `{}`", folder.display());
-                return Err(
-                    AppError::new(Kind::User, message).hint("make it, or name another file")
-                );
-            }
-            back_up(&database, &target)?;
-            say::result(context, &json!({"path": target}), || format!("{}\n", target.display()));
-            Ok(())
-        }
-        _ => {
-            say::result(context, &json!({"path": database}), || {
-                format!("{}\n", database.display())
-            });
-            Ok(())
-        }
+/// How much of the database is in the copy, which has a name of its own until it is whole.
+fn copied(database: &Path, target: &Path) -> impl Fn() -> Option<String> + Send + use<> {
+    let (database, folder) = (database.to_owned(), target.parent().map(Path::to_owned));
+    let mark = format!("{}-", std::process::id());
+    move || {
+        let is_ours = |name: &str| name.contains(&mark) && name.ends_with(".db");
+        let folder = folder.as_deref().filter(|folder| !folder.as_os_str().is_empty());
+        let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+        let part =
+            entries.flatten().find(|entry| entry.file_name().to_str().is_some_and(is_ours))?;
+        let whole = std::fs::metadata(&database).ok()?.len().max(1);
+        Some(format!("{} %", (part.metadata().ok()?.len() * 100 / whole).min(100)))
     }
 }
 
 fn look(context: &Context) -> Result<()> {
     let database = context.home.database();
     let exists = database.exists();
-    let damage = if exists { check(&database)? } else { Vec::new() };
+    let progress = ui::progress("Reading the database", || None);
+    let damage = if exists { Database::at(&database).check()? } else { Vec::new() };
+    drop(progress);
     if damage.is_empty() && exists {
-        Readers::new(&database).read(|db| missing_steps(db, &host::schema()))?;
+        Database::at(&database).missing_steps(&host::schema())?;
     }
     let json = json!({"path": database, "exists": exists, "damage": damage});
     let word = match (exists, damage.is_empty()) {
@@ -88,7 +107,7 @@ fn look(context: &Context) -> Result<()> {
         (true, false) => "damaged",
         (false, _) => "no database yet",
     };
-    say::result(context, &json, || format!("{word}: {}\n", database.display()));
+    print::result(context, &json, || format!("{word}: {}\n", database.display()));
     if damage.is_empty() {
         return Ok(());
     }
@@ -98,33 +117,35 @@ fn look(context: &Context) -> Result<()> {
     Err(error.hint(RESTORE))
 }
 
-/// Everything that can fail because of the copy is done before the daemon stops.
-fn put_back(context: &Context, from: Option<&String>) -> Result<()> {
+/// Whatever can fail because of the copy happens before the daemon stops.
+fn put_back(context: &Context, flags: &ArgMatches) -> Result<()> {
     let (home, database) = (&context.home, context.home.database());
     let backups = home.backups();
-    let copy = match from {
+    let copy = match flags.get_one::<String>("from") {
         Some(path) => PathBuf::from(path),
-        None => newest_good(&backups).ok_or_else(|| {
+        None => Database::newest_good_copy(&backups).ok_or_else(|| {
             AppError::new(Kind::User, format!("there is no good copy in `{}`", backups.display()))
                 .hint("name one: `substrate db restore FILE`")
-                .hint(format!("or move `{}` away to begin with an empty one", database.display()))
+                .hint(format!("or move `{}` away to start with an empty one", database.display()))
         })?,
     };
-    if let Some(how) = check(&copy)?.into_iter().next() {
+    if let Some(how) = Database::at(&copy).check()?.into_iter().next() {
         return Err(StoreError::DamagedCopy { path: copy, how }.into());
     }
-    Readers::new(&copy).read(|db| missing_steps(db, &host::schema()))?;
+    Database::at(&copy).missing_steps(&host::schema())?;
     home.ensure()?;
     super::daemon::stop(home)?;
     let _lock = Lock::try_take(home)?.ok_or_else(|| {
         AppError::new(Kind::Daemon, "a daemon has just started, and holds the database")
             .hint("run the command again")
     })?;
-    let restored = restore(&database, &copy, clock::now())?;
-    if let Some(aside) = &restored.aside {
+    let progress = ui::progress("Restoring the database", || None);
+    let aside = Database::at(&database).restore(&copy, clock::now())?;
+    drop(progress);
+    if let Some(aside) = &aside {
         ui::talk(&format!("what was there is kept as `{}`\n", aside.display()));
     }
-    let json = json!({"path": database, "from": copy, "aside": restored.aside});
-    say::result(context, &json, || format!("restored from {}\n", copy.display()));
+    let json = json!({"path": database, "from": copy, "aside": aside});
+    print::result(context, &json, || format!("restored from {}\n", copy.display()));
     Ok(())
 }

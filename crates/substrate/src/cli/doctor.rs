@@ -3,32 +3,38 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use substrate_core::Audience;
 
-use super::{Context, call, say};
+use super::table::Definition;
+use super::{Context, call, print};
 use crate::daemon::Ask;
 use crate::doctor::{Patient, Report, gather, judge, mend};
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, ui};
 
-/// A daemon that is well answers within this.
+/// A healthy daemon answers within this.
 const PING: Duration = Duration::from_millis(500);
 
-pub(super) fn command() -> Command {
-    Command::new("doctor")
-        .about("What is wrong with the installation, and what to do about it; exits 0 only when nothing is")
+pub(super) const COMMANDS: &[Definition] = &[Definition::new(
+    &["doctor"],
+    Audience::Both,
+    "Find what is wrong with the installation and say how to fix it",
+    run,
+)
+.taking(flags)];
+
+fn flags(command: Command) -> Command {
+    let fix = Arg::new("fix").long("fix").action(ArgAction::SetTrue);
+    command
         .long_about(
-            "Looks at the programs, the daemon, the database, the settings of Substrate and of the client, the latest \
-             sessions and how the hooks fared, and says for each finding how bad it is and what to do.\n\n\
-             Exits 0 when there is no warning and no failure, otherwise 1. Changes nothing without --fix.",
+            "Checks the programs, the daemon, the database, the settings of Substrate and of the client, the latest \
+             sessions and how the hooks fared. Each finding says how bad it is and what to do.\n\n\
+             Exits 0 if there is no warning and no failure, otherwise 1. Changes nothing without --fix.",
         )
-        .arg(
-            Arg::new("fix").long("fix").action(ArgAction::SetTrue).help(
-                "Mend what can be mended safely: take others' access away, start a daemon where none runs",
-            ),
-        )
+        .arg(fix.help("Repair what is safe to repair: close files to other users, start a missing daemon"))
 }
 
-/// Looks for a command that does something else, and tells only what is wrong.
+/// Checks on behalf of another command, and reports only what is wrong.
 pub(super) fn quick(context: &Context) -> Report {
     let ping = || call::control(&context.home, &Ask::Ping, PING).map(|(_, status)| status);
     let patient = Patient {
@@ -43,7 +49,7 @@ pub(super) fn quick(context: &Context) -> Report {
     report
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
+fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     let ping = || call::control(&context.home, &Ask::Ping, PING).map(|(_, status)| status);
     let look = || Patient {
         env: &context.env,
@@ -59,10 +65,10 @@ pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
         facts = gather(&look());
     }
     let report = Report::new(judge(&facts), mended);
-    say::result(context, &report.json(), || report.text());
+    print::result(context, &report.json(), || report.text());
     if report.is_healthy() {
         return Ok(());
     }
-    // Everything is said already.
+    // The report has said everything.
     Err(AppError::new(Kind::User, ""))
 }

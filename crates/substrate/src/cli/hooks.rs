@@ -6,75 +6,87 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
-use substrate_clients::claude_code::install::plan;
+use substrate_clients::Client;
 use substrate_clients::install::{Entry, What};
-use substrate_core::Format;
+use substrate_core::{Audience, Format};
 
-use super::standing::{self, Fits};
-use super::{Context, ask, call, say};
+use super::audience::{self, Fits};
+use super::table::Definition;
+use super::{Context, call, help, print};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Change, Manifest, Plan, Profiles, Request, Scope, State};
 use crate::ui;
 
-/// How often an installation begins anew because somebody else wrote the file meanwhile.
+/// How often an installation starts over because another program wrote the file meanwhile.
 const TRIES: usize = 5;
 
-pub(super) fn command() -> Command {
-    Command::new("hooks")
-        .about("Register the hooks with a client, look at them, take them out")
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .subcommand(
-            scoped(
-                Command::new("install").about(
-                    "Register the hooks; what is there already stays as it is, byte for byte",
-                ),
-            )
-            .arg(
-                Arg::new("profile")
-                    .long("profile")
-                    .value_name("PROFILE")
-                    .value_parser(profiles())
-                    .action(ArgAction::Append)
-                    .value_delimiter(',')
-                    .help(
-                        "Add a named set of settings to the scope's settings file; several add up",
-                    ),
-            )
-            .arg(
-                switch(
-                    "only",
-                    "With these profiles in place of those in the scope's settings file",
-                )
-                .requires("profile"),
-            )
-            .arg(
-                switch(
-                    "scripts",
-                    "Register shell scripts, which you can edit, in place of the program",
-                )
-                .conflicts_with_all(["project", "local"]),
-            )
-            .arg(
-                switch("no-scripts", "Register the program again, and remove the scripts")
-                    .conflicts_with_all(["scripts", "project", "local"]),
-            )
-            .arg(switch(
-                "allow-commands",
-                "Let agents run the commands that are meant for them without a dialog",
-            ))
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["hooks", "install"],
+        Audience::User,
+        "Register the hooks and leave the rest of the settings file as it is",
+        |context, flags| {
+            let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
+            print::to_programs(context, &install(context, &request(context, flags), dry_run, yes)?);
+            Ok(())
+        },
+    )
+    .taking(install_flags),
+    Definition::new(
+        &["hooks", "status"],
+        Audience::Both,
+        "Show which hooks are registered where, and whether the client will use them",
+        |context, _| status(context),
+    ),
+    Definition::new(
+        &["hooks", "uninstall"],
+        Audience::User,
+        "Remove exactly what was added",
+        |context, flags| {
+            let done = uninstall(context, client(flags), scope(flags), flags.get_flag("dry-run"))?;
+            print::to_programs(context, &done);
+            Ok(())
+        },
+    )
+    .taking(|command| {
+        scoped(command)
             .arg(switch("dry-run", "Show what would change, and change nothing"))
-            .arg(switch("yes", "Don't ask")),
+            .arg(switch("yes", "Don't ask (it never does)").hide(true))
+    }),
+];
+
+fn install_flags(command: Command) -> Command {
+    scoped(command)
+        .arg(
+            Arg::new("profile")
+                .long("profile")
+                .value_name("PROFILE")
+                .value_parser(profiles())
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help("Add a named set of settings to the scope's settings file; several add up"),
         )
-        .subcommand(
-            Command::new("status")
-                .about("What is registered where, and whether the client will use it"),
+        .arg(
+            switch(
+                "only",
+                "Use only these profiles; drop the others from the scope's settings file",
+            )
+            .requires("profile"),
         )
-        .subcommand(
-            scoped(Command::new("uninstall").about("Take out exactly what was added"))
-                .arg(switch("dry-run", "Show what would change, and change nothing"))
-                .arg(switch("yes", "Don't ask (it never does)").hide(true)),
+        .arg(
+            switch("scripts", "Register shell scripts, which you can edit, instead of the program")
+                .conflicts_with_all(["project", "local"]),
         )
+        .arg(
+            switch("no-scripts", "Register the program again and remove the scripts")
+                .conflicts_with_all(["scripts", "project", "local"]),
+        )
+        .arg(switch(
+            "allow-commands",
+            "Let agents run the commands that are meant for them without a dialog",
+        ))
+        .arg(switch("dry-run", "Show what would change, and change nothing"))
+        .arg(switch("yes", "Don't ask"))
 }
 
 fn switch(name: &'static str, help: &'static str) -> Arg {
@@ -86,7 +98,17 @@ fn scoped(command: Command) -> Command {
         .arg(switch("user", "Your own settings, for every project (the default)").visible_alias("global"))
         .arg(switch("project", "The project's settings, committed and shared; does nothing where Substrate is not installed").conflicts_with("user"))
         .arg(switch("local", "Your own settings for this project").conflicts_with_all(["user", "project"]))
-        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value("claude-code").value_parser(["claude-code"]).help("Which client"))
+        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value(substrate_clients::DEFAULT.name).value_parser(clients()).help("Which client"))
+}
+
+fn clients() -> PossibleValuesParser {
+    PossibleValuesParser::new(substrate_clients::ALL.iter().map(|client| client.name))
+}
+
+fn client(flags: &ArgMatches) -> &'static Client {
+    let name = flags.get_one::<String>("client");
+    let found = name.and_then(|name| substrate_clients::named(name));
+    found.unwrap_or(substrate_clients::DEFAULT)
 }
 
 fn profiles() -> PossibleValuesParser {
@@ -103,40 +125,31 @@ fn scope(flags: &ArgMatches) -> Scope {
     }
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    match matches.subcommand() {
-        Some(("install", flags)) => {
-            let request = Request {
-                scope: scope(flags),
-                profiles: Profiles {
-                    names: flags.get_many("profile").into_iter().flatten().cloned().collect(),
-                    only: flags.get_flag("only"),
-                },
-                scripts: match (flags.get_flag("scripts"), flags.get_flag("no-scripts")) {
-                    (false, false) => None,
-                    (wanted, _) => Some(wanted),
-                },
-                allow: flags.get_flag("allow-commands"),
-                rules: rules(),
-                dir: call::dir(context),
-            };
-            let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
-            say::to_programs(context, &install(context, &request, dry_run, yes)?);
-            Ok(())
-        }
-        Some(("uninstall", flags)) => {
-            let done = uninstall(context, scope(flags), flags.get_flag("dry-run"))?;
-            say::to_programs(context, &done);
-            Ok(())
-        }
-        _ => status(context),
+fn request<'a>(context: &'a Context, flags: &ArgMatches) -> Request<'a> {
+    let client = client(flags);
+    Request {
+        client,
+        scope: scope(flags),
+        profiles: Profiles {
+            names: flags.get_many("profile").into_iter().flatten().cloned().collect(),
+            only: flags.get_flag("only"),
+        },
+        scripts: match (flags.get_flag("scripts"), flags.get_flag("no-scripts")) {
+            (false, false) => None,
+            (wanted, _) => Some(wanted),
+        },
+        allow: flags.get_flag("allow-commands"),
+        rules: rules(client),
+        dir: call::dir(context),
     }
 }
 
 /// The permission rules for what agents may run.
-pub(super) fn rules() -> Vec<String> {
-    let all = standing::for_agents(&super::command());
-    all.iter().map(|(words, fits)| plan::rule(words, *fits == Fits::Beginning)).collect()
+pub(super) fn rules(client: &Client) -> Vec<String> {
+    let all = audience::for_agents(&help::command());
+    let rule =
+        |(words, fits): &(String, Fits)| (client.install.rule)(words, *fits == Fits::Beginning);
+    all.iter().map(rule).collect()
 }
 
 /// Plans, shows, asks, and does it.
@@ -153,9 +166,9 @@ pub(super) fn install(
         }
         return Ok(planned(&first, 0));
     }
-    if !yes && ask::is_possible() {
+    if !yes && ui::can_ask() {
         ui::talk(&summary(context, &first));
-        if !ask::yes("Install?") {
+        if !ui::confirm("Install?") {
             return Err(AppError::new(Kind::User, "nothing was changed"));
         }
     }
@@ -164,8 +177,9 @@ pub(super) fn install(
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
         if plan.is_broad {
             ui::talk(&format!(
-                "{}: a rule of your own, `Bash(substrate:*)`, lets agents try every command; the user's are refused to them all the same\n",
-                plan.settings.display()
+                "{}: a rule of your own, `{}`, lets agents try every command; those for the user are still refused\n",
+                plan.settings.display(),
+                plan.client.install.broad_rule
             ));
         }
         for path in &plan.edited {
@@ -173,13 +187,13 @@ pub(super) fn install(
         }
         for path in &plan.foreign {
             ui::talk(&format!(
-                "{}: it is not ours, so it stays as it is; move it away and install again if you want ours\n",
+                "{}: it is not ours, so it stays as it is; move it away and install again to get ours\n",
                 path.display()
             ));
         }
         for path in &plan.without_library {
             ui::talk(&format!(
-                "{}: not written, since `lib/hook-utils.sh` beside it is not ours\n",
+                "{}: not written, because `lib/hook-utils.sh` beside it is not ours\n",
                 path.display()
             ));
         }
@@ -187,18 +201,18 @@ pub(super) fn install(
             "{}: {}\n",
             plan.settings.display(),
             if n == 0 {
-                "already as it should be; nothing was changed"
+                "already up to date; nothing was changed"
             } else {
-                "the hooks are registered; sessions that run pick them up"
+                "the hooks are registered; running sessions pick them up"
             },
         ));
         return Ok(planned(&plan, n));
     }
-    Err(AppError::new(Kind::User, format!("`{}` changes all the time", first.settings.display()))
+    Err(AppError::new(Kind::User, format!("`{}` keeps changing", first.settings.display()))
         .hint("nothing was changed; close the program that writes it, and try again"))
 }
 
-/// What a plan would do, in a few lines: files, events, profile, how to undo it, how to see all of it.
+/// A plan in a few lines: files, events, profile, how to undo it, how to see all of it.
 pub(super) fn summary(context: &Context, plan: &Plan) -> String {
     let home = context.env.text("HOME").unwrap_or_default();
     let short = |path: &Path| match path.strip_prefix(home) {
@@ -236,7 +250,7 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
     }
     let n = plan.retired.iter().filter(|retired| !retired.is_needed).count();
     if n > 0 {
-        line("removed", &format!("{n} scripts or skills of ours that are not used any more"));
+        line("removed", &format!("{n} scripts or skills of ours that are no longer used"));
     }
     line("events", &format!("{} events of a session are told to Substrate{by}", events.len()));
     line("profile", &profile(&plan.profiles));
@@ -247,10 +261,11 @@ pub(super) fn summary(context: &Context, plan: &Plan) -> String {
         ),
     );
     line("see all", &format!("`substrate hooks install --{scope} --dry-run`"));
-    format!("Substrate for Claude Code, {scope} scope ({}):\n{out}", short(&plan.settings))
+    let client = plan.client.title;
+    format!("Substrate for {client}, {scope} scope ({}):\n{out}", short(&plan.settings))
 }
 
-/// What profiles mean, in words; `standard` is always there.
+/// Profiles in words. `standard` is always there.
 fn profile(names: &[String]) -> String {
     let is_meant = |name: &str| name == "standard" || names.iter().any(|given| given == name);
     let known = substrate_features::PROFILES.iter().filter(|(name, _)| is_meant(name));
@@ -258,10 +273,10 @@ fn profile(names: &[String]) -> String {
     words.join(", ")
 }
 
-/// What can be chosen later, and by which command.
+/// What can be changed later, and how.
 pub(super) const LATER: &str = "Later: `substrate hooks install --allow-commands` lets agents run their own `substrate` commands without a dialog,\n       `--profile NAME` adds to the settings, `--scripts` makes the hooks scripts; `substrate config set KEY VALUE` changes one setting.\n";
 
-/// What a plan does, for programs, and how many files have been changed.
+/// A plan for programs, with how many files were changed.
 fn planned(plan: &Plan, n_changed: usize) -> Value {
     let file = |change: &Change| json!({"path": change.path, "change": change.word()});
     let files: Vec<Value> = plan.changes.iter().map(file).collect();
@@ -279,7 +294,7 @@ fn shown(plan: &Plan) -> String {
     }
     for retired in plan.retired.iter().filter(|retired| !retired.is_needed) {
         let _infallible =
-            writeln!(out, "{:<7} {} (not used any more)", "gone", retired.path.display());
+            writeln!(out, "{:<7} {} (no longer used)", "gone", retired.path.display());
     }
     for path in &plan.without_library {
         let why = "not written: `lib/hook-utils.sh` is not ours";
@@ -294,7 +309,7 @@ fn shown(plan: &Plan) -> String {
     out
 }
 
-/// The lines that are new, and those that go; enough for files that are only added to.
+/// Added and removed lines. Good enough for files that only grow.
 fn added_lines(before: &str, after: &str) -> String {
     let mut out = String::new();
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -310,12 +325,12 @@ fn added_lines(before: &str, after: &str) -> String {
     out
 }
 
-fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<Value> {
-    let settings = scope.settings(&context.env, call::dir(context))?;
+fn uninstall(context: &Context, client: &Client, scope: Scope, dry_run: bool) -> Result<Value> {
+    let settings = scope.settings(client, &context.env, call::dir(context))?;
     let manifest = match Manifest::load(&context.home, &settings)? {
         Some(manifest) => manifest,
-        // Another state home may have known; what is ours can be recognised.
-        None => match hooks::recognised(&context.env, scope, &settings)? {
+        // Another state home may have installed it. We recognise our own entries.
+        None => match hooks::recognised(client, &context.env, scope, &settings)? {
             Some(manifest) => manifest,
             None => {
                 ui::talk(&format!("{}: nothing of ours is there\n", settings.display()));
@@ -334,16 +349,16 @@ fn uninstall(context: &Context, scope: Scope, dry_run: bool) -> Result<Value> {
     Ok(report(&manifest, &hooks::remove(&context.home, &manifest)?))
 }
 
-/// Says what an uninstall did, file by file.
+/// Reports an uninstall file by file.
 pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
     let word = if removed.is_nothing() { "nothing of ours was left" } else { "our hooks are gone" };
     ui::talk(&format!("{}: {word}\n", manifest.settings.display()));
     let lists = [
         (&removed.restored, "as it was before"),
-        (&removed.cleaned, "only what was ours is taken out"),
+        (&removed.cleaned, "only what was ours is removed"),
         (&removed.deleted, "deleted"),
         (&removed.left, "you edited it, so it stays; remove it if you don't need it"),
-        (&removed.linked, "it is behind a link now, so it stays; look at it yourself"),
+        (&removed.linked, "it is behind a link now, so it stays; check it yourself"),
     ];
     for (paths, what) in lists {
         for path in paths {
@@ -361,8 +376,11 @@ pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
 }
 
 fn status(context: &Context) -> Result<()> {
-    let states = hooks::status(&context.env, &context.home, call::dir(context))?;
-    say::result(context, &json!(states), || states.iter().map(line).collect());
+    let mut states = Vec::new();
+    for client in substrate_clients::ALL {
+        states.extend(hooks::status(client, &context.env, &context.home, call::dir(context))?);
+    }
+    print::result(context, &json!(states), || states.iter().map(line).collect());
     Ok(())
 }
 

@@ -1,19 +1,22 @@
-//! A verb once per line of input, over one connection: whatever lines are there go together, and each gets its answer.
+//! A verb once per line of input, over one connection. Lines that are ready go together, and each gets its own answer.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use substrate_core::Verb;
 
 use super::Context;
 use super::call::Line;
+use super::dispatch::request;
 use crate::error::{AppError, Kind, Result};
-use crate::{proc, ui};
+use crate::ui;
 
-/// Lines in one request at the most.
+/// The most lines in one request.
 const MAX_LINES: usize = 128;
 
-/// Bytes in one request at the most, more or less.
+/// About the most bytes in one request.
 const MAX_BYTES: usize = 4 << 20;
 
 pub(super) fn run(context: &Context, verb: &'static Verb, source: &str) -> Result<()> {
@@ -26,20 +29,27 @@ pub(super) fn run(context: &Context, verb: &'static Verb, source: &str) -> Resul
         BufReader::with_capacity(1 << 16, Box::new(std::fs::File::open(source).map_err(fail)?))
     };
     let mut line = Line::new(context, verb);
+    let counted = Arc::new(AtomicUsize::new(0));
+    // On a terminal the answers themselves show how far it is.
+    let progress = (!std::io::stdout().is_terminal()).then(|| {
+        let counted = Arc::clone(&counted);
+        ui::progress("Sending", move || Some(format!("{} lines", counted.load(Ordering::Relaxed))))
+    });
     let (mut n_done, mut n_failed) = (0_usize, 0_usize);
     loop {
         let lines = ready_lines(&mut input).map_err(fail)?;
         if lines.is_empty() {
             break;
         }
-        let request = super::hex(proc::random_id());
-        let output = line.call(json!({ "lines": lines }), &request)?;
+        let output = line.call(json!({ "lines": lines }), &request())?;
         for answer in output.json.as_array().into_iter().flatten() {
             n_done += 1;
+            counted.store(n_done, Ordering::Relaxed);
             n_failed += usize::from(answer["ok"] != json!(true));
             ui::data(&format!("{answer}\n"));
         }
     }
+    drop(progress);
     if n_failed > 0 {
         let error = format!("{n_failed} of {n_done} lines were not done");
         return Err(AppError::new(Kind::User, error).hint("each line's answer says why"));
@@ -47,7 +57,7 @@ pub(super) fn run(context: &Context, verb: &'static Verb, source: &str) -> Resul
     Ok(())
 }
 
-/// The lines that are there: one is waited for, the others only taken if they need no waiting.
+/// Waits for one line, and takes others only if they are ready.
 fn ready_lines(input: &mut BufReader<Box<dyn std::io::Read>>) -> std::io::Result<Vec<Value>> {
     let mut out = Vec::new();
     let mut n_bytes = 0;
@@ -64,7 +74,7 @@ fn ready_lines(input: &mut BufReader<Box<dyn std::io::Read>>) -> std::io::Result
         if text.trim().is_empty() {
             continue;
         }
-        // What is no JSON is for the verb to refuse, in its place.
+        // The verb refuses what is not JSON, in its place.
         out.push(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned())));
     }
     Ok(out)

@@ -7,15 +7,15 @@ use substrate_core::{Facts, Local, Need, VerbError};
 
 use super::{Context, call};
 use crate::config::{Env, SettingsFiles};
-use crate::gather;
+use crate::{gather, hooks, ui};
 
-/// No text that anybody passes on is longer than this.
+/// The most that is read of any text.
 const MAX: u64 = 4 << 20;
 
 /// The process that runs the command.
 pub(super) struct ThisProcess<'a> {
     context: &'a Context,
-    /// Where relative paths begin, if somebody said so; otherwise where the process is.
+    /// Where relative paths start, if it is not the current folder.
     dir: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> ThisProcess<'a> {
         Self { context, dir: None }
     }
 
-    /// With relative paths that begin elsewhere.
+    /// With relative paths that start elsewhere.
     pub(super) fn from(self, dir: Option<String>) -> Self {
         Self { dir, ..self }
     }
@@ -35,7 +35,7 @@ impl Local for ThisProcess<'_> {
         let text = if path == "-" {
             bounded(std::io::stdin().lock())
         } else if path.starts_with("/dev/") || path.starts_with("/proc/") {
-            // `<(…)` of a shell is a pipe, and somebody serves it.
+            // `<(…)` of a shell is a pipe that has a writer.
             std::fs::File::open(path).and_then(bounded)
         } else {
             plain(path).and_then(bounded)
@@ -66,13 +66,12 @@ impl Local for ThisProcess<'_> {
 
     fn skills_folder(&mut self) -> Option<String> {
         let env = Env::of_this_process();
-        let config = env.text("CLAUDE_CONFIG_DIR").map(str::to_owned);
-        let config = config.or_else(|| Some(format!("{}/.claude", env.text("HOME")?)))?;
-        Some(format!("{}/skills", config.trim_end_matches('/')))
+        let home = hooks::client_home(substrate_clients::DEFAULT, &env).ok()?;
+        home.join("skills").to_str().map(str::to_owned)
     }
 
     fn screen(&self) -> Option<(u16, u16)> {
-        screen()
+        ui::screen()
     }
 
     fn is_terminal(&self) -> bool {
@@ -80,13 +79,7 @@ impl Local for ThisProcess<'_> {
     }
 }
 
-/// As it is now: a person may change it while something is shown.
-pub(super) fn screen() -> Option<(u16, u16)> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
-}
-
-/// Anything else, such as a pipe that nobody serves, would be waited for.
+/// Regular files only: a fifo without a writer would block.
 fn plain(path: &str) -> std::io::Result<std::fs::File> {
     gather::open(path).map(|(file, _)| file)
 }

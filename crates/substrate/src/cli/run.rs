@@ -6,43 +6,61 @@ use std::sync::Arc;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use substrate_core::text::one_line;
-use substrate_core::{Caller, Verb};
+use substrate_core::{Audience, Caller, Verb};
 
+use super::Context;
 use super::call::Line;
-use super::{Context, hex};
+use super::dispatch::request;
+use super::table::{self, Definition, Run};
 use crate::error::{AppError, Kind, Result};
 use crate::run::{self, Asks, Orders};
-use crate::{proc, ui};
+use crate::ui;
 
-pub(super) fn command() -> Command {
-    Command::new("run")
-        .about("Run a client and restart it with a fresh context when its window fills up")
-        .after_help("The client has the terminal as if it ran alone, and its exit code is ours. With `context.on_auto_compact = \"restart\"` a client whose context is full is not compacted, if its agent works on an effort: it is ended and started again as the same agent, and its hooks tell it to go on with that effort. What belongs to the old conversation (`--continue`, `--resume`, `--session-id`, the prompt of an interactive client) is left out of its arguments then. The client may be below a wrapper, whose own arguments are never changed. Examples: substrate run --agent NobleLion -- claude --model opus; substrate run -- env FOO=1 claude")
+pub(super) const COMMANDS: &[Definition] = &[Definition {
+    path: &["run"],
+    about: "Run a client and restart it with a fresh context when its window fills up",
+    audience: Audience::User,
+    is_default: false,
+    flags,
+    run: Run::Client(run),
+}];
+
+fn flags(command: Command) -> Command {
+    command
+        .long_about(
+            "Run a client and restart it with a fresh context when its window fills up.\n\n\
+             The client has the terminal as if it ran alone, and its exit code is ours. With `context.on_auto_compact = \
+             \"restart\"`, a client whose context is full and whose agent works on an effort is ended instead of \
+             compacted. It starts again as the same agent, and its hooks tell it to go on with that effort. Arguments \
+             that belong to the old conversation (`--continue`, `--resume`, `--session-id`, the prompt of an interactive \
+             client) are left out. The client may run below a wrapper, whose own arguments never change.",
+        )
         .arg(Arg::new("effort").long("effort").value_name("ID").help("The effort that the client works on; a fresh context is told to go on with it"))
         .arg(
             Arg::new("persist")
                 .long("persist")
                 .action(ArgAction::SetTrue)
-                .help("Keep it there: it waits for mail when it has nothing to do, and is started again when it fails (at most 4 times within 10 minutes)"),
+                .help("Keep it running: it waits for mail when idle and is restarted when it fails (at most 4 times within 10 minutes)"),
         )
         .arg(Arg::new("command").last(true).required(true).num_args(1..).value_name("COMMAND").help("The client and its arguments, after `--`"))
 }
 
-pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
+fn run(context: &Context, matches: &ArgMatches) -> Result<ExitCode> {
     let effort = matches.get_one::<String>("effort");
-    let effort = effort.map(|id| checked_effort(&context, id)).transpose()?;
-    check_agent(&context)?;
+    let effort = effort.map(|id| checked_effort(context, id)).transpose()?;
+    check_agent(context)?;
     let orders = Orders {
-        // As they were typed: what is no text stays what it is.
+        // As they were typed, even if they are not UTF-8.
         line: std::env::args_os().skip_while(|arg| arg != "--").skip(1).collect(),
         agent: context.caller.agent.clone().filter(|_| context.caller.agent_typed),
         effort,
         persists: matches.get_flag("persist"),
-        token: hex(proc::random_id()),
+        token: request(),
         env: context.env.clone(),
     };
     // Threads ask through it until the process ends.
-    let context: &'static Context = Box::leak(Box::new(Context { verbose: false, ..context }));
+    let context: &'static Context =
+        Box::leak(Box::new(Context { verbose: false, ..context.clone() }));
     let begun = Line::new(context, verb(&["supervise", "note"])?)
         .call(run::noted(&orders.token, 0, 0), &request());
     if let Err(error) = begun {
@@ -53,7 +71,7 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
     }
     let asks = move |name: &str, body: Value| {
         let verb = verb(&["supervise", name]).map_err(|error| error.message)?;
-        // A client that starts must be known, or its hooks would not know what it is to go on with.
+        // The daemon must know the client before it starts, or its hooks could not tell it what to go on with.
         let mut line = match name {
             "note" => Line::silent(context, verb),
             _ => Line::quiet(context, verb),
@@ -65,29 +83,21 @@ pub(super) fn run(context: Context, matches: &ArgMatches) -> Result<ExitCode> {
     run::supervise(&orders, asks).map(ExitCode::from)
 }
 
-fn request() -> String {
-    hex(proc::random_id())
-}
-
 fn verb(path: &[&str]) -> Result<&'static Verb> {
-    substrate_features::ALL
-        .iter()
-        .flat_map(|feature| feature.verbs)
-        .find(|verb| verb.path == path)
-        .ok_or_else(|| {
-            AppError::new(Kind::Internal, format!("no verb is called `{}`", path.join(" ")))
-        })
+    table::verbs().find(|verb| verb.path == path).ok_or_else(|| {
+        AppError::new(Kind::Internal, format!("no verb is called `{}`", path.join(" ")))
+    })
 }
 
-/// An effort that is there and not finished. Whether the client may have it is seen when it begins.
+/// An effort that exists and is not finished. Whether the client may have it shows when it starts.
 fn checked_effort(context: &Context, id: &str) -> Result<String> {
     let wrong = |what: String| {
         Err(AppError::new(Kind::User, what).hint("`substrate effort list` shows those there are"))
     };
     let Some(number) = id.parse::<i64>().ok().filter(|number| *number > 0) else {
-        return wrong(format!("`{}` is no effort: efforts have numbers", one_line(id, 60)));
+        return wrong(format!("`{}` is not an effort: efforts have numbers", one_line(id, 60)));
     };
-    // As the person: whoever is going to work on it may not be there yet.
+    // As the person, because the agent that will work on it may not exist yet.
     let caller = Caller {
         agent: None,
         agent_typed: false,
@@ -95,21 +105,20 @@ fn checked_effort(context: &Context, id: &str) -> Result<String> {
         inside_client: false,
         ..context.caller.clone()
     };
-    let (env, home) = (context.env.clone(), context.home.clone());
-    let person = Context { env, home, caller, format: context.format, verbose: false };
-    // Where no daemon runs, one is started for it: otherwise a wrong number would pass.
+    let person = Context { caller, verbose: false, ..context.clone() };
+    // Starts a daemon if none runs. Otherwise a wrong number would pass.
     let shown =
         Line::silent(&person, verb(&["effort", "show"])?).call(json!({ "id": number }), &request());
     match shown {
         Ok(shown) if shown.json["effort"]["finished_ms"].is_null() => Ok(number.to_string()),
         Ok(_) => wrong(format!("effort {number} is finished")),
         Err(error) if error.kind == Kind::User => Err(error),
-        // Without the engine nothing is known; the client is started all the same, and that is told below.
+        // Without the engine the number can't be checked. The client starts anyway, and the user is told below.
         Err(_) => Ok(number.to_string()),
     }
 }
 
-/// The name is passed on to the client's hooks, where one that nobody can have would be left out silently.
+/// The client's hooks would silently ignore an invalid name.
 fn check_agent(context: &Context) -> Result<()> {
     let Some(name) = context.caller.agent.as_deref().filter(|_| context.caller.agent_typed) else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `substrate scratchpad [show|check|init]`: scratchpads by hand. Where they are is what the feature says; what they must
-//! contain is judged by its own functions, so that a person and a hook come to the same result.
+//! `substrate scratchpad [show|check|init]`: scratchpads by hand. The feature says where they are, and its own functions
+//! judge them, so a person and a hook come to the same result.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use substrate_core::facts::{Daily, DayFile};
 use substrate_core::text::{one_line, plain_line};
-use substrate_core::{Format, Need, Timestamp, Verb};
+use substrate_core::{Audience, Format, Need, Timestamp, Verb};
 use substrate_features::scratchpad::{
     self as pads, BASE, COORDINATOR, COORDINATOR_LINES, Days, EGO, EGO_LINES, MAX_BYTES,
     MAX_JUDGED, N_LATEST,
@@ -18,7 +18,8 @@ use substrate_features::scratchpad::{
 
 use super::call::Line;
 use super::local::ThisProcess;
-use super::{Context, say};
+use super::table::{self, Definition};
+use super::{Context, print};
 use crate::error::{AppError, Kind, Result};
 use crate::inside::Folder;
 use crate::{clock, gather};
@@ -35,67 +36,73 @@ const MAX_LISTED: usize = 200;
 /// The longest line that is shown.
 const MAX_LINE: usize = 2_000;
 
-/// Adds our commands to the group that the feature's own began.
-pub(super) fn commands(group: Command) -> Command {
-    let agent = || {
-        // Not `agent`: that is the flag that says as whom one acts.
-        Arg::new("whose")
-            .value_name("AGENT")
-            .help("The type of agent (default: your own, or `coordinator`)")
-    };
-    let whose =
-        agent().help("The type of agent (default: coordinator and ego, and who wrote today)");
-    group
-        .subcommand_required(false)
-        .arg_required_else_help(false)
-        .subcommand(
-            Command::new("show")
-                .about("The latest scratchpad of an agent, or how things stand")
-                .arg(whose),
-        )
-        .subcommand(
-            Command::new("check")
-                .about("Whether an agent's scratchpad of today is complete; exits 1 if it is not")
-                .arg(agent()),
-        )
-        .subcommand(
-            Command::new("init")
-                .about("Begin an agent's scratchpad of today; one that is there stays as it is")
-                .arg(agent().required(true).help("The type of agent")),
-        )
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["scratchpad"],
+        Audience::Both,
+        "Show how today's scratchpads stand",
+        |context, _| overview(context, &Place::of(context, None)?),
+    ),
+    Definition::new(
+        &["scratchpad", "show"],
+        Audience::Both,
+        "Show an agent's latest scratchpad, or how today's stand",
+        |context, flags| match whose(flags) {
+            Some(agent) => show(context, &Place::of(context, Some(agent))?),
+            None => overview(context, &Place::of(context, None)?),
+        },
+    )
+    .taking(|command| {
+        command.arg(agent("The type of agent (default: coordinator, ego and today's authors)"))
+    }),
+    Definition::new(
+        &["scratchpad", "check"],
+        Audience::Both,
+        "Check whether an agent's scratchpad of today is complete; exits 1 if it is not",
+        |context, flags| check(context, &Place::of(context, whose(flags))?),
+    )
+    .taking(|command| {
+        command.arg(agent("The type of agent (default: your own, or `coordinator`)"))
+    }),
+    Definition::new(
+        &["scratchpad", "init"],
+        Audience::Both,
+        "Start an agent's scratchpad of today; an existing one stays as it is",
+        |context, flags| {
+            let place = Place::of(context, whose(flags))?;
+            init(context, &place, whose(flags).unwrap_or(&place.folder))
+        },
+    )
+    .taking(|command| command.arg(agent("The type of agent").required(true))),
+];
+
+/// Not called `agent`: that is the global flag that says who acts.
+fn agent(help: &'static str) -> Arg {
+    Arg::new("whose").value_name("AGENT").help(help)
 }
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    let (name, inner) = matches.subcommand().unwrap_or(("show", matches));
-    let agent = inner.try_get_one::<String>("whose").ok().flatten().map(String::as_str);
-    let place = Place::of(context, agent)?;
-    match (name, agent) {
-        ("check", _) => check(context, &place),
-        ("init", _) => init(context, &place, agent.unwrap_or(&place.folder)),
-        (_, Some(_)) => show(context, &place),
-        (_, None) => overview(context, &place),
-    }
+fn whose(flags: &ArgMatches) -> Option<&str> {
+    flags.get_one::<String>("whose").map(String::as_str)
 }
 
-/// Where an agent's scratchpads are, as the feature says.
+/// Where the feature says an agent's scratchpads are.
 #[derive(Deserialize)]
 struct Place {
     path: String,
     root: String,
-    /// The working tree around the caller: a subagent may have its own, and what it writes there counts too.
+    /// The caller's working tree. A subagent may have its own, and what it writes there counts too.
     tree: String,
     folder: String,
     day: String,
     /// The first day that counts.
     since: String,
-    /// When the agent began, if anybody saw it.
+    /// When the agent started, if a hook saw it.
     started_ms: Option<i64>,
 }
 
 impl Place {
     fn of(context: &Context, agent: Option<&str>) -> Result<Self> {
-        let mut verbs = substrate_features::ALL.iter().flat_map(|feature| feature.verbs);
-        let verb = verbs.find(|verb| verb.path == ["scratchpad", "path"]);
+        let verb = table::verbs().find(|verb| verb.path == ["scratchpad", "path"]);
         let verb =
             verb.ok_or_else(|| AppError::new(Kind::Internal, "`scratchpad path` is gone"))?;
         let output =
@@ -109,7 +116,7 @@ impl Place {
     }
 }
 
-/// The latest file of an agent that can be read; where none can, the latest.
+/// An agent's latest readable file, or its latest if none is readable.
 fn latest(root: &str, folder: &str) -> Result<Option<DayFile>> {
     let mut files = files(root, folder, N_LATEST, MAX_BYTES)?;
     let at = files.iter().rposition(|file| file.text.is_some());
@@ -127,12 +134,12 @@ fn files(root: &str, folder: &str, n: usize, max_bytes: usize) -> Result<Vec<Day
     let need = Need::Daily { dir, of_tree: false, below, until, n, max_bytes };
     let found = gather::gather(vec![need.clone()]);
     found.daily(&need).map(|Daily { files, .. }| files.clone()).ok_or_else(|| {
-        AppError::new(Kind::State, format!("`{root}/{BASE}/{folder}` can't be looked into"))
+        AppError::new(Kind::State, format!("`{root}/{BASE}/{folder}` can't be read"))
             .hint("make it a folder that you may read; `--project-dir` names another project")
     })
 }
 
-/// As if it were typed.
+/// Built from typed flags.
 fn body(context: &Context, verb: &Verb, agent: Option<&str>) -> Result<Value> {
     let command = (verb.augment)(Command::new("path")).no_binary_name(true);
     let matches = command
@@ -144,11 +151,11 @@ fn body(context: &Context, verb: &Verb, agent: Option<&str>) -> Result<Value> {
 fn show(context: &Context, place: &Place) -> Result<()> {
     let Some(file) = latest(&place.root, &place.folder)? else {
         return Err(AppError::new(Kind::User, format!("{} has no scratchpad yet", place.folder))
-            .hint(format!("`substrate scratchpad init {}` begins one", place.folder)));
+            .hint(format!("`substrate scratchpad init {}` starts one", place.folder)));
     };
     let path = place.file(&place.root, &file.day);
     let text = file.text.ok_or_else(|| unreadable(&path))?;
-    say::result(context, &json!({"path": path, "day": file.day, "text": text}), || {
+    print::result(context, &json!({"path": path, "day": file.day, "text": text}), || {
         format!("{path}\n\n{}", plain(&text))
     });
     Ok(())
@@ -166,12 +173,12 @@ fn overview(context: &Context, place: &Place) -> Result<()> {
     }
     let today = wrote(place);
     let _infallible = if today.is_empty() {
-        writeln!(text, "Nobody has written a scratchpad on {} in {}.", place.day, place.root)
+        writeln!(text, "No agent has written a scratchpad on {} in {}.", place.day, place.root)
     } else {
         writeln!(text, "Written on {}: {}", place.day, today.join(", "))
     };
     let json = json!({"day": place.day, "root": place.root, "latest": entries, "today": today});
-    say::result(context, &json, || text);
+    print::result(context, &json, || text);
     Ok(())
 }
 
@@ -210,20 +217,20 @@ fn check(context: &Context, place: &Place) -> Result<()> {
     let is_complete = is_there && lacks.is_empty();
     let json = json!({"path": path, "exists": is_there, "complete": is_complete, "lacks": lacks});
     if is_complete || context.format == Format::Json {
-        say::result(context, &json, || format!("complete: {path}\n"));
+        print::result(context, &json, || format!("complete: {path}\n"));
     }
     match (is_complete, context.format) {
         (true, _) => Ok(()),
-        // Said already.
+        // The JSON has said it.
         (false, Format::Json) => Err(AppError::new(Kind::User, "")),
-        (false, _) if !is_there => Err(AppError::new(Kind::User, format!("{path} is not there"))
-            .hint(format!("`substrate scratchpad init {}` begins it", place.folder))),
+        (false, _) if !is_there => Err(AppError::new(Kind::User, format!("{path} does not exist"))
+            .hint(format!("`substrate scratchpad init {}` starts it", place.folder))),
         (false, _) => Err(AppError::new(Kind::User, format!("{path} lacks: {}", lacks.join(", ")))
             .hint("add what is missing, sections as headings such as `## What I did`")),
     }
 }
 
-/// Of the coordinator's only that it says something is asked.
+/// The coordinator's only has to say something.
 fn lacks(folder: &str, text: &str) -> Vec<&'static str> {
     match folder {
         _ if pads::is_untouched(text) => vec!["words under its headings"],
@@ -239,24 +246,22 @@ fn init(context: &Context, place: &Place, agent: &str) -> Result<()> {
     let made = create(Path::new(&place.root), path, text.as_bytes());
     match made {
         Ok(()) => {
-            say::result(context, &json!({"path": place.path}), || {
+            print::result(context, &json!({"path": place.path}), || {
                 format!("written: {}\n", place.path)
             });
             Ok(())
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(AppError::new(Kind::User, format!("{} is there already", place.path)).hint(
-                format!(
-                    "add to it; `substrate scratchpad check {}` says what it lacks",
-                    place.folder
-                ),
-            ))
+            Err(AppError::new(Kind::User, format!("{} exists already", place.path)).hint(format!(
+                "add to it; `substrate scratchpad check {}` says what it lacks",
+                place.folder
+            )))
         }
         Err(error) => Err(refused(path, &error)),
     }
 }
 
-/// A new file below the root, and the folders that lead to it. Nothing is written through a link.
+/// Creates a file below the root and the folders above it. Never writes through a link.
 fn create(root: &Path, path: &Path, text: &[u8]) -> std::io::Result<()> {
     let relative = path.strip_prefix(root).map_err(|_| ErrorKind::InvalidInput)?;
     let name =
@@ -267,7 +272,7 @@ fn create(root: &Path, path: &Path, text: &[u8]) -> std::io::Result<()> {
 
 fn refused(path: &Path, error: &std::io::Error) -> AppError {
     AppError::new(Kind::State, format!("`{}` could not be written: {error}", path.display()))
-        .hint("is the folder there, yours, and reached through no link? `--project-dir` names another project")
+        .hint("check that the folder exists, is yours, and is not behind a link; `--project-dir` names another project")
 }
 
 fn unreadable(path: &str) -> AppError {
@@ -275,7 +280,7 @@ fn unreadable(path: &str) -> AppError {
         .hint("make it a plain file that you may read")
 }
 
-/// What others wrote, without what a terminal would obey or a model take for its client's.
+/// What others wrote, without control characters or a client's tags.
 fn plain(text: &str) -> String {
     let keep = |line: &str| {
         let line = plain_line(&line.replace('\t', "    "), None);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use substrate_clients::claude_code::install::plan::scripts;
+use substrate_clients::DEFAULT;
 use substrate_core::settings::{Layer, Scope};
 
 /// One promise.
@@ -106,7 +106,8 @@ impl Sources {
         // Of a path, every part that is a name.
         let mut parts =
             name.split('/').filter(|part| !part.is_empty() && !part.contains(['*', '<', '~']));
-        let is_script = |part: &str| scripts("x").iter().any(|(script, _)| script == part);
+        let scripts = (DEFAULT.install.scripts)("x");
+        let is_script = |part: &str| scripts.iter().any(|(script, _)| script == part);
         parts.all(|part| is_script(part) || is_word_in(&self.program, part))
     }
 }

@@ -1,53 +1,81 @@
-//! `substrate up|down|uninstall`: everything at once.
+//! `substrate up|down|uninstall`: the whole installation at once.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
+use substrate_core::Audience;
 
-use super::{Context, ask, call, daemon, doctor, guard, hooks as hooks_command, say, tmux};
+use super::table::Definition;
+use super::{Context, call, commit_hook, daemon, doctor, hooks as hooks_command, print, tmux};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
 use crate::{remnants, ui};
 
-/// What a new user can see at once.
-const TRY_FIRST: &str = "\nTry first: start `claude` in two terminals, then in a third one
-  substrate fleet                        # both are there, by name
-  substrate send NAME \"hello\"            # the one of that name reads it when its turn ends
-  substrate journal tail                 # what happens, as it happens; `substrate doctor` says whether all is well\n";
+/// What a new user can try right away.
+const TRY_FIRST: &str = "in two terminals, then in a third one
+  substrate fleet                        # lists both by name
+  substrate send NAME \"hello\"            # read at once, or when a running turn ends
+  substrate journal tail                 # shows events as they happen; `substrate doctor` checks the installation\n";
 
-pub(super) fn commands() -> [Command; 3] {
-    let yes = || Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Don't ask");
-    [
-        Command::new("up").about("Start the daemon, register the hooks for the clients that are here, and check everything").arg(yes()),
-        Command::new("down").about("Stop the daemon; hooks go on without it, and start it again when they are used"),
-        Command::new("uninstall")
-            .about("Take the hooks out everywhere they were installed; ask before any data is deleted")
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["up"],
+        Audience::User,
+        "Start the daemon, register the hooks with installed clients, and check everything",
+        up,
+    )
+    .taking(|command| command.arg(yes())),
+    Definition::new(
+        &["down"],
+        Audience::User,
+        "Stop the daemon; the next hook starts it again",
+        |context, _| {
+            print::to_programs(context, &daemon::stop(&context.home)?);
+            Ok(())
+        },
+    ),
+    Definition::new(
+        &["uninstall"],
+        Audience::User,
+        "Remove the hooks wherever they were installed, and ask before deleting data",
+        uninstall,
+    )
+    .taking(|command| {
+        let delete = Arg::new("delete-data").long("delete-data").action(ArgAction::SetTrue);
+        command
             .arg(yes())
-            .arg(Arg::new("delete-data").long("delete-data").action(ArgAction::SetTrue).help("Delete the state home with the journal and the backups as well")),
-    ]
+            .arg(delete.help("Also delete the state home with the journal and the backups"))
+    }),
+];
+
+fn yes() -> Arg {
+    Arg::new("yes").long("yes").action(ArgAction::SetTrue).help("Don't ask")
 }
 
-pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
+fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     let daemon = daemon::start(context)?;
+    let client = substrate_clients::DEFAULT;
     let request = Request {
+        client,
         scope: Scope::User,
         profiles: hooks::Profiles::default(),
         scripts: None,
         allow: false,
-        rules: hooks_command::rules(),
+        rules: hooks_command::rules(client),
         dir: call::dir(context),
     };
-    let whole = hooks::status(&context.env, &context.home, request.dir)?
+    let whole = hooks::status(client, &context.env, &context.home, request.dir)?
         .iter()
         .any(|state| state.scope == "user" && state.is_whole());
     let yes = flags.get_flag("yes");
     let mut installed = Value::Null;
     if whole {
-        ui::talk("claude-code: the hooks are registered\n");
-    } else if !hooks::is_client_here(&context.env) {
-        ui::talk(
-            "no client that we know was found (no `claude` on the PATH, no folder of its own); `substrate hooks install` registers the hooks all the same\n",
-        );
-    } else if yes || ask::is_possible() {
+        ui::talk(&format!("{}: the hooks are registered\n", client.name));
+    } else if !hooks::is_client_here(client, &context.env) {
+        ui::talk(&format!(
+            "no supported client was found (no `{}` on the PATH, no folder of its own); `substrate hooks install` registers the hooks anyway\n",
+            client.program
+        ));
+    } else if yes || ui::can_ask() {
         if yes {
             let plan = hooks::plan(&context.env, &context.home, &request)?;
             ui::talk(&hooks_command::summary(context, &plan));
@@ -57,7 +85,7 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     } else {
         return Err(AppError::new(
             Kind::User,
-            "the hooks were not registered: `up` asks first, and this is no terminal",
+            "the hooks were not registered: `up` asks first, and this is not a terminal",
         )
         .hint("`substrate up --yes` registers them without asking"));
     }
@@ -65,25 +93,19 @@ pub(super) fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     let mut json = report.json();
     json["daemon"] = daemon;
     json["installed"] = installed;
-    say::to_programs(context, &json);
-    ui::talk(TRY_FIRST);
+    print::to_programs(context, &json);
+    ui::talk(&format!("\nTry first: start `{}` {TRY_FIRST}", client.program));
     if report.is_healthy() {
         Ok(())
     } else {
-        Err(AppError::new(Kind::User, "something is not as it should be")
-            .hint("the lines above say what to do"))
+        Err(AppError::new(Kind::User, "something is wrong").hint("the lines above say what to do"))
     }
 }
 
-pub(super) fn down(context: &Context) -> Result<()> {
-    say::to_programs(context, &daemon::stop(&context.home)?);
-    Ok(())
-}
-
-pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
+fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     let mut failed = None;
     let mut undone = Vec::new();
-    // What fails does not keep the rest.
+    // A failure does not stop the rest.
     let mut note = |done: Result<()>| {
         if let Err(error) = done {
             ui::talk(&error.render());
@@ -94,10 +116,10 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     for socket in &left.tmux {
         note(tmux::leave(context, socket));
     }
-    for hooks in &left.guards {
-        let done = guard::take_out(&context.home, hooks);
+    for hooks in &left.commit_hooks {
+        let done = commit_hook::take_out(&context.home, hooks);
         if done.is_ok() {
-            ui::talk(&format!("{}: our git guard is gone\n", hooks.display()));
+            ui::talk(&format!("{}: our commit hook is gone\n", hooks.display()));
         }
         note(done);
     }
@@ -112,32 +134,35 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
         }
         Err(error) => note(Err(error)),
     }
-    for file in &left.status_lines {
-        let done = remnants::take_status_line(file);
+    for (client, file) in &left.status_lines {
+        let done = remnants::take_status_line(client, file);
         if done.is_ok() {
             ui::talk(&format!("{}: our status line is gone\n", file.display()));
         }
         note(done);
     }
-    daemon::stop(&context.home)?;
+    daemon::stop_for_good(&context.home)?;
     let question =
         format!("Delete `{}` with the journal and all backups?", context.home.root().display());
-    let asked = || ask::is_possible() && ask::yes(&question);
-    // Without a person to ask, only both flags together delete anything.
+    let asked = || ui::can_ask() && ui::confirm(&question);
+    // Without a person to ask, only both flags together delete data.
     let delete = match (flags.get_flag("delete-data"), flags.get_flag("yes")) {
         (wanted, true) => wanted,
         (_, false) => asked(),
     };
-    if flags.get_flag("delete-data") && !flags.get_flag("yes") && !ask::is_possible() {
+    if flags.get_flag("delete-data") && !flags.get_flag("yes") && !ui::can_ask() {
         failed = failed.or_else(|| {
             Some(
-                AppError::new(Kind::User, "no data was deleted: nobody is there to be asked")
-                    .hint("add `--yes` if you are sure"),
+                AppError::new(
+                    Kind::User,
+                    "no data was deleted: this is not a terminal, so you can't be asked",
+                )
+                .hint("add `--yes` if you are sure"),
             )
         });
     }
     let delete = delete && failed.is_none();
-    say::to_programs(context, &json!({"uninstalled": undone, "data_deleted": delete}));
+    print::to_programs(context, &json!({"uninstalled": undone, "data_deleted": delete}));
     if delete {
         delete_data(context);
     } else {
@@ -146,12 +171,14 @@ pub(super) fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// What was installed, as it was noted, or as it can be recognised where nobody noted it.
+/// What was installed, from the manifests or, where there is none, as we recognise it.
 fn installations(context: &Context) -> Result<Vec<Manifest>> {
     let mut out = Manifest::all(&context.home)?;
-    let settings = Scope::User.settings(&context.env, call::dir(context))?;
-    if out.iter().all(|manifest| manifest.settings != settings) {
-        out.extend(hooks::recognised(&context.env, Scope::User, &settings)?);
+    for client in substrate_clients::ALL {
+        let settings = Scope::User.settings(client, &context.env, call::dir(context))?;
+        if out.iter().all(|manifest| manifest.settings != settings) {
+            out.extend(hooks::recognised(client, &context.env, Scope::User, &settings)?);
+        }
     }
     if !out.is_empty() {
         context.home.ensure()?;
@@ -159,7 +186,7 @@ fn installations(context: &Context) -> Result<Vec<Manifest>> {
     Ok(out)
 }
 
-/// Deletes only what is ours by name: the folder may be one that somebody else uses too.
+/// Deletes only our own files by name, because other programs may use the folder too.
 fn delete_data(context: &Context) {
     let root = context.home.root();
     let files = [
@@ -182,7 +209,7 @@ fn delete_data(context: &Context) {
     match std::fs::remove_dir(root) {
         Ok(()) => ui::talk("your data is deleted\n"),
         Err(_) => ui::talk(&format!(
-            "our files in `{}` are deleted; others are there, so the folder stays\n",
+            "our files in `{}` are deleted; the folder has others, so it stays\n",
             root.display()
         )),
     }

@@ -1,38 +1,60 @@
-//! `substrate tmux on|off|status`: the tmux server's side. What the database knows is a verb of the fleet.
+//! `substrate tmux on|off|status`: the tmux server's side. The fleet's verbs of the same names are the database's side.
 
 use std::time::Duration;
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
-use substrate_core::{Format, Output, Pane};
+use substrate_core::{Audience, Output, Pane};
 
-use super::Context;
 use super::call::Line;
-use super::verbs::pretty;
+use super::table::Definition;
+use super::{Context, print};
 use crate::daemon::find;
 use crate::error::{AppError, Kind, Result};
 use crate::tmux::{self, Server, TmuxError};
 use crate::{daemon, ui};
 
-/// A painter that was in the middle of a pane is done after so long.
+/// A painter that is in the middle of a pane has finished after this.
 const PAINTED: Duration = Duration::from_millis(150);
 
-pub(super) fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
-    let Some((action, matches)) = matches.subcommand() else {
-        return Err(AppError::new(Kind::User, "`on`, `off` or `status`?"));
-    };
-    let given = matches.get_one::<String>("socket").map(String::as_str);
+/// The server's side of the verbs of the same names, which know what the database knows.
+pub(super) const COMMANDS: &[Definition] = &[
+    Definition::new(
+        &["tmux", "on"],
+        Audience::User,
+        "Colour the panes and tabs of this tmux server by what their agents do",
+        |context, flags| on(context, &server(context, flags)?),
+    )
+    .taking(flags),
+    Definition::new(
+        &["tmux", "off"],
+        Audience::User,
+        "Give all panes and tabs of this tmux server their own colours back",
+        |context, flags| off(context, &server(context, flags)?),
+    )
+    .taking(flags),
+    Definition::new(
+        &["tmux", "status"],
+        Audience::Both,
+        "Show whether colours are on, for which panes, and whether looking at one is noticed",
+        |context, flags| status(context, &server(context, flags)?),
+    )
+    .taking(flags),
+];
+
+fn flags(command: Command) -> Command {
+    let help = "The server's socket (default: that of the tmux you are in)";
+    command.arg(Arg::new("socket").long("socket").value_name("SOCKET").help(help))
+}
+
+fn server(context: &Context, flags: &ArgMatches) -> Result<Server> {
+    let given = flags.get_one::<String>("socket").map(String::as_str);
     let given = given.or_else(|| context.env.text("TMUX")).unwrap_or_default();
     let socket = Pane::of(given, "%0").map(|pane| pane.socket).ok_or_else(|| {
         AppError::new(Kind::User, "you are not in tmux")
-            .hint("run it in a pane of tmux, or name the server: `--socket /tmp/tmux-1000/default`")
+            .hint("run it in a tmux pane, or name the server: `--socket /tmp/tmux-1000/default`")
     })?;
-    let server = Server::new(&socket, &context.env);
-    match action {
-        "on" => on(context, &server),
-        "off" => off(context, &server),
-        _ => status(context, &server),
-    }
+    Ok(Server::new(&socket, &context.env))
 }
 
 fn on(context: &Context, server: &Server) -> Result<()> {
@@ -48,7 +70,7 @@ fn on(context: &Context, server: &Server) -> Result<()> {
     let output = ask(context, "on", server)?;
     let text =
         format!("{}`substrate tmux off` gives every pane and tab back what it had.\n", output.text);
-    say(context, Output { text, ..output })
+    say(context, &Output { text, ..output })
 }
 
 fn off(context: &Context, server: &Server) -> Result<()> {
@@ -56,7 +78,7 @@ fn off(context: &Context, server: &Server) -> Result<()> {
     let given_back = switch_off(server);
     let n = match given_back {
         Ok(n) => n,
-        // A server that has ended took its colours with it.
+        // A server that has ended took its colours along.
         Err(TmuxError::Refused(_)) => 0,
         Err(error) => return Err(failed(&error)),
     };
@@ -64,14 +86,14 @@ fn off(context: &Context, server: &Server) -> Result<()> {
     let text = format!("{}{panes} got back what they had.\n", output.text);
     let mut json = output.json;
     json["restored"] = n.into();
-    say(context, Output::new(text, json))
+    say(context, &Output::new(text, json))
 }
 
-/// Takes our hooks and colours out of a server for good.
+/// Removes our hooks and colours from a server.
 pub(super) fn leave(context: &Context, socket: &str) -> Result<()> {
     let server = Server::new(socket, &context.env);
     switch_off(&server).map_err(|error| failed(&error))?;
-    // Where no daemon runs the server stays noted, and nothing is painted all the same.
+    // Without a daemon the server stays noted, but nothing paints it.
     if let Some(verb) = find(&["tmux".to_owned(), "off".to_owned()]) {
         let body = json!({"socket": socket});
         let _stays_noted = Line::quiet(context, verb).call(body, &context.caller.request);
@@ -84,7 +106,7 @@ fn switch_off(server: &Server) -> std::result::Result<usize, TmuxError> {
     tmux::switch(server, false)?;
     tmux::unhook(server)?;
     let mut n = tmux::restore_all(server)?;
-    // The daemon may have been painting just then.
+    // The daemon may have been painting at that moment.
     for _ in 0..3 {
         std::thread::sleep(PAINTED);
         match tmux::restore_all(server)? {
@@ -116,7 +138,7 @@ fn status(context: &Context, server: &Server) -> Result<()> {
     let text = format!("{text}{looking}\n");
     json["notices_looking"] = is_hooked.into();
     json["focus_events"] = has_focus.into();
-    say(context, Output::new(text, json))
+    say(context, &Output::new(text, json))
 }
 
 /// The verb of the fleet.
@@ -128,16 +150,8 @@ fn ask(context: &Context, action: &str, server: &Server) -> Result<Output> {
     Line::new(context, verb).call(json!({"socket": server.socket()}), &context.caller.request)
 }
 
-fn say(context: &Context, output: Output) -> Result<()> {
-    let text = match context.format {
-        Format::Json => format!("{}\n", pretty(&output.json)),
-        Format::Text | Format::Context => output.text,
-        Format::Hook => {
-            return Err(AppError::new(Kind::User, "this command has no hook format")
-                .hint("use `--format json`"));
-        }
-    };
-    ui::data(&text);
+fn say(context: &Context, output: &Output) -> Result<()> {
+    print::output(context.format, output)?;
     Ok(())
 }
 

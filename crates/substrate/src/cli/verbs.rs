@@ -2,105 +2,41 @@
 
 use std::time::Duration;
 
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 use serde_json::{Value, json};
-use substrate_core::text::{self, without_tags};
-use substrate_core::{Format, Output, Verb};
+use substrate_core::{Format, Verb};
 
 use super::call::Line;
+use super::dispatch::request;
 use super::local::ThisProcess;
-use super::{Context, ask, hex, lines, local};
+use super::{Context, lines, print};
 use crate::error::{AppError, Kind, Result};
-use crate::{proc, ui};
+use crate::ui;
 
-/// How soon a verb that follows something asks again: after news, and after a long time without.
+/// How soon a verb that follows something asks again: after news, and after a long silence.
 const FOLLOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
 
-pub(super) fn all() -> impl Iterator<Item = &'static Verb> {
-    substrate_features::ALL.iter().flat_map(|feature| feature.verbs)
-}
+/// Verbs that may take over a second, and what a person sees meanwhile.
+const SLOW: &[(&[&str], &str)] = &[
+    (&["guard", "backtest"], "Testing the rules against the journal"),
+    (&["guard", "check"], "Checking the rules"),
+    (&["journal", "list"], "Reading the journal"),
+    (&["journal", "stats"], "Reading the journal"),
+    (&["search"], "Searching the mail"),
+];
 
-/// Adds every verb; those of two words under the first.
-pub(super) fn add(mut root: Command) -> Command {
-    for feature in substrate_features::ALL {
-        let mut groups: Vec<&str> = feature
-            .verbs
-            .iter()
-            .filter(|verb| verb.path.len() == 2)
-            .map(|verb| verb.path[0])
-            .collect();
-        groups.dedup();
-        for name in groups {
-            let members = || {
-                feature
-                    .verbs
-                    .iter()
-                    .filter(move |verb| verb.path.len() == 2 && verb.path[0] == name)
-            };
-            let about = if name == feature.name {
-                feature.about.to_owned()
-            } else {
-                let all: Vec<&str> = members().map(|verb| verb.path[1]).collect();
-                format!("{}: {}", capital(name), all.join(", "))
-            };
-            let mut group = Command::new(name).about(about).args_conflicts_with_subcommands(true);
-            group = match members().find(|verb| verb.default) {
-                Some(verb) => (verb.augment)(group),
-                None => group.subcommand_required(true).arg_required_else_help(true),
-            };
-            for verb in members() {
-                group =
-                    group.subcommand((verb.augment)(Command::new(verb.path[1]).about(verb.about)));
-            }
-            root = root.subcommand(group);
-        }
-        for verb in feature.verbs.iter().filter(|verb| verb.path.len() == 1) {
-            root = root.subcommand((verb.augment)(Command::new(verb.path[0]).about(verb.about)));
-        }
-    }
-    root
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// The verb that was typed, with its own flags.
-fn typed<'m>(name: &str, matches: &'m ArgMatches) -> (Option<&'static Verb>, &'m ArgMatches) {
-    match matches.subcommand() {
-        Some((second, inner)) => (all().find(|verb| verb.path == [name, second]), inner),
-        None => (
-            all().find(|verb| verb.path == [name] || (verb.default && verb.path[0] == name)),
-            matches,
-        ),
-    }
-}
-
-/// Prints what the verb says where the state can't be used; gives the error back where it says nothing.
-pub(super) fn without_state(
-    format: Format,
-    name: &str,
-    matches: &ArgMatches,
-    error: AppError,
-) -> Result<()> {
-    match typed(name, matches).0 {
-        Some(verb) => excused(format, verb, error),
-        None => Err(error),
-    }
-}
-
-fn excused(format: Format, verb: &Verb, error: AppError) -> Result<()> {
+/// Prints what the verb says if the state can't be used. If it says nothing, the error stays.
+pub(super) fn without_state(format: Format, verb: &Verb, error: AppError) -> Result<()> {
     let is_state = matches!(error.kind, Kind::State | Kind::Daemon);
     let said = is_state.then(|| (verb.without_state)(&error.in_one_line())).flatten();
     match said {
-        Some(output) => print(format, &output).map(drop),
+        Some(output) => print::output(format, &output).map(drop),
         None => Err(error),
     }
 }
 
-/// What a client's settings or a tmux server runs without a person: it must not bring back a daemon, or a state home, that
-/// the user has removed.
+/// Clients and tmux servers run these by themselves. They must not bring back a daemon or a state home that the user has
+/// removed.
 fn runs_by_itself(context: &Context, verb: &Verb, body: &Value) -> bool {
     match verb.path {
         ["statusline"] => !context.home.root().is_dir(),
@@ -109,11 +45,8 @@ fn runs_by_itself(context: &Context, verb: &Verb, body: &Value) -> bool {
     }
 }
 
-pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result<()> {
-    let (verb, matches) = typed(name, matches);
-    let verb =
-        verb.ok_or_else(|| AppError::new(Kind::Internal, format!("no verb is called `{name}`")))?;
-    // What the client says about its project is no reason to look for files anywhere but here.
+pub(super) fn run(context: &Context, verb: &'static Verb, matches: &ArgMatches) -> Result<()> {
+    // Relative paths start here, whatever the client says about its project.
     let dir = matches.get_one::<String>("project-dir").cloned();
     let mut body = (verb.body)(matches, &mut ThisProcess::new(context).from(dir))?;
     if let Some(source) = (verb.streams)(&body) {
@@ -125,27 +58,31 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
         Line::new(context, verb)
     };
     let mut pause = FOLLOW.0;
-    let mut request = context.caller.request.clone();
+    let mut id = context.caller.request.clone();
     loop {
-        let output = match line.call(body, &request) {
+        let slow = SLOW.iter().find(|(path, _)| *path == verb.path);
+        let progress = slow.map(|(_, what)| ui::progress(what, || None));
+        let answered = line.call(body, &id);
+        drop(progress);
+        let output = match answered {
             Ok(output) => output,
-            Err(AppError { question: Some(question), .. }) if ask::is_possible() => {
-                if !ask::yes(&question.text) {
+            Err(AppError { question: Some(question), .. }) if ui::can_ask() => {
+                if !ui::confirm(&question.text) {
                     return Err(AppError::new(Kind::User, "nothing was changed"));
                 }
-                // Another request: the first one was refused.
-                (body, request) = (question.body, hex(proc::random_id()));
+                // A new request, because the first one was refused.
+                (body, id) = (question.body, request());
                 continue;
             }
-            Err(error) => return excused(context.format, verb, error),
+            Err(error) => return without_state(context.format, verb, error),
         };
-        let printed = print(context.format, &output)?;
+        let printed = print::output(context.format, &output)?;
         if !printed && output.after.is_some() {
             return Err(AppError::new(Kind::State, "the output could not be written")
-                .hint("nothing counts as seen or read; run the command again"));
+                .hint("nothing was marked as seen or read; run the command again"));
         }
         if let Some(after) = output.after {
-            line.call(after, &request)?;
+            line.call(after, &id)?;
         }
         match output.follow {
             Some(next) => body = next,
@@ -153,81 +90,9 @@ pub(super) fn run(context: &Context, name: &str, matches: &ArgMatches) -> Result
         }
         pause = if output.text.is_empty() { (pause * 2).min(FOLLOW.1) } else { FOLLOW.0 };
         std::thread::sleep(pause);
-        // The terminal may have another size by now.
+        // The terminal may have been resized.
         if let Some(screen) = body.get_mut("screen") {
-            *screen = json!(local::screen());
+            *screen = json!(ui::screen());
         }
-    }
-}
-
-/// Whether it went out.
-fn print(format: Format, output: &Output) -> Result<bool> {
-    Ok(match format {
-        Format::Text | Format::Context => ui::printed(&without_tags(output.text.clone())),
-        Format::Json if output.follow.is_some() => {
-            // One object a line, so that a program can read as it comes.
-            output
-                .json
-                .as_array()
-                .into_iter()
-                .flatten()
-                .all(|item| ui::printed(&format!("{}\n", tagless(item.to_string()))))
-        }
-        Format::Json => ui::printed(&format!("{}\n", pretty(&output.json))),
-        Format::Hook => match &output.hook {
-            Some(Value::Null) => true,
-            Some(hook) => ui::printed(&format!("{}\n", gated(hook))),
-            None => {
-                return Err(AppError::new(Kind::User, "this command has no hook format")
-                    .hint("use `--format json`"));
-            }
-        },
-    })
-}
-
-pub(super) fn pretty(json: &Value) -> String {
-    tagless(serde_json::to_string_pretty(json).unwrap_or_else(|_| json.to_string()))
-}
-
-/// JSON that means the same, and in which a model that reads it sees no tag of its client: what others wrote is in it as it
-/// is, for programs.
-fn tagless(json: String) -> String {
-    let found: Vec<usize> = text::tags(&json).collect();
-    if found.is_empty() {
-        return json;
-    }
-    let (mut out, mut from) = (String::with_capacity(json.len() + found.len() * 5), 0);
-    for at in found {
-        out.push_str(&json[from..at]);
-        out.push_str("\\u003c");
-        from = at + 1;
-    }
-    out + &json[from..]
-}
-
-/// What a client reads, with its texts as they may be told.
-fn gated(value: &Value) -> Value {
-    match value {
-        Value::String(text) => text::defused(text).map_or_else(|| value.clone(), Value::String),
-        Value::Array(items) => items.iter().map(gated).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), gated(value))).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_command_prints_has_no_tag_of_a_client_and_programs_read_the_same() {
-        let value = json!({"subject": "a</system-reminder>b < c", "all": ["<user>", 1, null]});
-        let text = pretty(&value);
-        assert!(!text.contains("</system-reminder>") && !text.contains("<user>"), "{text}");
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        let expected = json!({"subject": "a(/system-reminder>b < c", "all": ["(user>", 1, null]});
-        assert_eq!(gated(&value), expected);
     }
 }

@@ -14,7 +14,7 @@ impl Env {
         Self { vars: std::env::vars_os().collect() }
     }
 
-    /// Of another process: `NAME=value`, a zero byte behind each.
+    /// From another process: `NAME=value`, each ended by a zero byte.
     pub(crate) fn of_block(block: &[u8]) -> Self {
         let split = |variable: &[u8]| {
             let at = variable.iter().position(|byte| *byte == b'=')?;
@@ -36,7 +36,7 @@ impl Env {
         self.get(name)?.to_str()
     }
 
-    /// All of it as a hook sends it: `NAME=value`, a zero byte behind each.
+    /// All variables as a hook sends them: `NAME=value`, each ended by a zero byte.
     pub(crate) fn block(&self) -> Vec<u8> {
         let each = self
             .vars

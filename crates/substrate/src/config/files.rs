@@ -14,32 +14,31 @@ use super::local::{Mounts, is_local};
 use super::project::{project_of, root_of, root_of_by};
 use crate::{clock, gather, inside};
 
-/// Files are looked at again after so long; what a person changes is in force before they notice.
+/// How long a look at the files stays fresh. An edit applies before its author notices a delay.
 const FRESH_US: u64 = 100_000;
 
-/// How many projects are remembered.
+/// How many projects are cached.
 const MAX_PROJECTS: usize = 256;
 
-/// A settings file of the user that is longer is not one.
+/// The longest settings file of the user that is read.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The settings of every project that was asked for lately. Only `Look::run` touches files, so that a daemon can do it on a
-/// thread: a project may be on a mount that hangs.
+/// The settings of every project that was asked for recently. Only `SettingsLookup::run` touches files, so a daemon can
+/// run it on a thread: a project may be on a mount that hangs.
 #[derive(Debug)]
 pub(crate) struct SettingsFiles {
     user: PathBuf,
-    projects: HashMap<PathBuf, Known>,
+    projects: HashMap<PathBuf, ProjectSettings>,
     mounts: Mounts,
     good: Arc<LastGood>,
 }
 
-/// What the files of projects said when they were last good, for as long as a project asks for too much. Looks share it
-/// across threads.
+/// The last good layers of project files, used while a project asks for too much. Lookups share it across threads.
 #[derive(Debug, Default)]
 struct LastGood(Mutex<HashMap<PathBuf, Layer>>);
 
 impl LastGood {
-    /// The layer to be used for a file: as it is, or, where it is refused, as it was.
+    /// The layer to use for a file: the file's own, or the last good one if it is refused.
     fn instead_of(&self, file: &Path, layer: Layer) -> Layer {
         let mut good = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if layer.refused.is_some() {
@@ -55,27 +54,27 @@ impl LastGood {
         layer
     }
 
-    /// The project has no such file any more, so nothing of it stays in force.
+    /// The file is gone, so nothing of it stays in force.
     fn forget(&self, file: &Path) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(file);
     }
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct ProjectSettings {
     root: PathBuf,
     project: Arc<str>,
     looked_us: u64,
-    /// To look whether its files are the same can't hang.
+    /// Checking its files can't hang.
     is_local: bool,
     stamps: [Stamp; 3],
     settings: Arc<Settings>,
 }
 
-/// What changes when a file does. `None`: there is no file.
+/// Changes when the file does. `None`: the file does not exist.
 type Stamp = Option<(u64, i64, i64, u64)>;
 
-/// The settings in force in a folder, and which project it is.
+/// The settings in force in a folder, and its project.
 pub(crate) type Around = (Arc<Settings>, Arc<str>);
 
 impl SettingsFiles {
@@ -88,7 +87,7 @@ impl SettingsFiles {
         self.around(dir).0
     }
 
-    /// The settings in force in that folder, and which project it is. Looks at files.
+    /// The settings in force in that folder, and its project. Touches files.
     pub(crate) fn around(&mut self, dir: &Path) -> Around {
         let now = clock::micros();
         match self.fresh(dir, now) {
@@ -100,13 +99,13 @@ impl SettingsFiles {
         }
     }
 
-    /// The same, if somebody looked a moment ago.
+    /// The same, if the files were checked a moment ago.
     pub(crate) fn fresh(&self, dir: &Path, now_us: u64) -> Option<Around> {
         let known = self.projects.get(dir)?;
         (now_us.saturating_sub(known.looked_us) < FRESH_US).then(|| known.both())
     }
 
-    /// The same, if a look shows that it has not changed, and that look can't hang.
+    /// The same, if a check shows no change and that check can't hang.
     pub(crate) fn unchanged(&mut self, dir: &Path, now_us: u64) -> Option<Around> {
         if self.mounts.have_changed() {
             self.projects.values_mut().for_each(|known| known.is_local = false);
@@ -120,29 +119,29 @@ impl SettingsFiles {
         Some(known.both())
     }
 
-    /// The same as it was when somebody last looked.
+    /// The same, as of the last check.
     pub(crate) fn latest(&self, dir: &Path) -> Option<Around> {
-        self.projects.get(dir).map(Known::both)
+        self.projects.get(dir).map(ProjectSettings::both)
     }
 
-    /// The working tree of that folder, if somebody ever looked.
+    /// The working tree of that folder, if it is cached.
     pub(crate) fn root(&self, dir: &Path) -> Option<&Path> {
         self.projects.get(dir).map(|known| known.root.as_path())
     }
 
-    /// A look to be run. Others who ask meanwhile get what is known, and don't look as well.
-    pub(crate) fn look(&mut self, dir: &Path, now_us: u64) -> Look {
+    /// A lookup to run. Others that ask meanwhile get the cached settings instead of starting their own.
+    pub(crate) fn look(&mut self, dir: &Path, now_us: u64) -> SettingsLookup {
         let known = self.projects.get_mut(dir).map(|known| {
             known.looked_us = now_us;
             known.clone()
         });
         let (user, good) = (self.user.clone(), Arc::clone(&self.good));
-        Look { user, dir: dir.to_owned(), known, good }
+        SettingsLookup { user, dir: dir.to_owned(), known, good }
     }
 
-    /// Remembers what a look has found.
-    pub(crate) fn keep(&mut self, looked: Looked, now_us: u64) -> Around {
-        let Looked { dir, known } = looked;
+    /// Caches what a lookup has found.
+    pub(crate) fn keep(&mut self, looked: FoundSettings, now_us: u64) -> Around {
+        let FoundSettings { dir, known } = looked;
         let both = known.both();
         if self.projects.len() >= MAX_PROJECTS && !self.projects.contains_key(&dir) {
             let others = self.projects.iter().filter(|(dir, _)| dir.as_os_str() != "/");
@@ -150,30 +149,30 @@ impl SettingsFiles {
                 others.min_by_key(|(_, known)| known.looked_us).map(|(dir, _)| dir.clone());
             oldest.and_then(|oldest| self.projects.remove(&oldest));
         }
-        self.projects.insert(dir, Known { looked_us: now_us, ..known });
+        self.projects.insert(dir, ProjectSettings { looked_us: now_us, ..known });
         both
     }
 }
 
-/// A look at the settings files of a folder.
+/// A lookup of the settings files of a folder.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct SettingsLookup {
     user: PathBuf,
     dir: PathBuf,
-    known: Option<Known>,
+    known: Option<ProjectSettings>,
     good: Arc<LastGood>,
 }
 
-/// What it found.
+/// The result of a lookup.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct FoundSettings {
     dir: PathBuf,
-    known: Known,
+    known: ProjectSettings,
 }
 
-impl Look {
-    /// Looks at the files, and reads them if they have changed.
-    pub(crate) fn run(self) -> Looked {
+impl SettingsLookup {
+    /// Checks the files, and reads them if they have changed.
+    pub(crate) fn run(self) -> FoundSettings {
         let Self { user, dir, known, good } = self;
         let root = root_of(&dir);
         let found = stamps(&user, &root, Path::metadata);
@@ -184,13 +183,13 @@ impl Look {
         let known = same.unwrap_or_else(|| {
             let settings = Arc::new(read(&user, &root, &good));
             let project = project_of(&root).display().to_string().into();
-            Known { root, project, looked_us: 0, is_local, stamps: found, settings }
+            ProjectSettings { root, project, looked_us: 0, is_local, stamps: found, settings }
         });
-        Looked { dir, known: Known { is_local, ..known } }
+        FoundSettings { dir, known: ProjectSettings { is_local, ..known } }
     }
 }
 
-impl Known {
+impl ProjectSettings {
     fn both(&self) -> Around {
         (Arc::clone(&self.settings), Arc::clone(&self.project))
     }
@@ -241,13 +240,13 @@ fn layer(scope: Scope, file: &Path, keys: &[&Key]) -> Option<Layer> {
     })
 }
 
-/// The file itself, and nothing that a link leads to.
+/// The file itself, never the target of a link.
 fn in_project(file: &Path) -> io::Result<(File, u64)> {
     let (root, name) = file.parent().zip(file.file_name()).ok_or(ErrorKind::InvalidInput)?;
     inside::open(root, name)
 }
 
-/// The text of a file. One byte more than it may have is enough to see that it has grown since it was looked at.
+/// The text of a file. Reading one byte past the limit is enough to see that it has grown since it was checked.
 fn whole(file: File, max: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(max + 1).read_to_end(&mut bytes)?;
@@ -262,7 +261,7 @@ fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {
     ]
 }
 
-/// What `look` says about the files; one that does not follow links can't be led elsewhere.
+/// What `look` says about the files. A `look` that does not follow links can't be led elsewhere.
 fn stamps(user: &Path, root: &Path, look: fn(&Path) -> io::Result<Metadata>) -> [Stamp; 3] {
     let stamp = |found: Metadata| (found.ino(), found.mtime(), found.mtime_nsec(), found.len());
     files(user, root).map(|(_, file)| look(&file).ok().map(stamp))
@@ -273,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_are_no_file_keep_nobody_waiting() {
+    fn settings_that_are_not_a_file_keep_no_caller_waiting() {
         let folder = tempfile::tempdir().unwrap();
         crate::fsx::pipe(&folder.path().join(".substrate.toml"));
         let (tell, told) = std::sync::mpsc::channel();
@@ -335,7 +334,7 @@ mod tests {
             let looked = files.look(dir, 0).run();
             files.keep(looked, u64::try_from(n).unwrap());
         }
-        assert!(files.latest(Path::new("/")).is_some(), "what everybody falls back on");
+        assert!(files.latest(Path::new("/")).is_some(), "what every project falls back on");
         assert!(files.latest(&dirs[0]).is_none() && files.latest(&dirs[2]).is_some());
         assert!(files.latest(&dirs[MAX_PROJECTS]).is_some());
     }

@@ -19,19 +19,19 @@ impl Home {
         let root =
             place::state_home(env.get("SUBSTRATE_HOME"), env.get("HOME")).ok_or_else(|| {
                 AppError::new(Kind::State, "neither SUBSTRATE_HOME nor HOME is set")
-                    .hint("set SUBSTRATE_HOME to a folder of yours")
+                    .hint("set SUBSTRATE_HOME to a folder that you own")
             })?;
         let home = Self { root };
         home.check(rustix::process::geteuid().as_raw())?;
         Ok(home)
     }
 
-    /// Refuses a home that is not clearly this user's. A relative one would be another folder for each caller. Another
-    /// user's, also through a link or as root, would mix up whose agents and mail they are.
+    /// Refuses a home that is not clearly this user's. A relative path would mean another folder for each caller.
+    /// Another user's home, even through a link or as root, would mix up agents and mail.
     fn check(&self, uid: u32) -> Result<()> {
         let root = self.root.display();
         if self.root.is_relative() {
-            let error = format!("the state home must be an absolute path, and `{root}` is not");
+            let error = format!("the state home must be an absolute path, but it is `{root}`");
             return Err(AppError::new(Kind::State, error)
                 .hint("set SUBSTRATE_HOME to a path that begins with `/`, or leave it unset"));
         }
@@ -39,7 +39,7 @@ impl Home {
             self.root.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)));
         let Some((folder, found)) = nearest else { return Ok(()) };
         let owner = found.uid();
-        // A folder that does not exist yet may be made in one of the system's.
+        // A folder that does not exist yet may be created inside a system folder.
         if owner == uid || (owner == 0 && folder != self.root) {
             return Ok(());
         }
@@ -47,10 +47,10 @@ impl Home {
             "the state home `{root}` belongs to another user (uid {owner}; you are uid {uid})"
         );
         Err(AppError::new(Kind::State, error)
-            .hint("set SUBSTRATE_HOME to a folder of yours; with `sudo`, use `sudo -H`"))
+            .hint("set SUBSTRATE_HOME to a folder that you own; with `sudo`, use `sudo -H`"))
     }
 
-    /// Creates what is missing, and takes others' access away.
+    /// Creates what is missing, and removes access for others.
     pub(crate) fn ensure(&self) -> Result<()> {
         let fail = |error: &std::io::Error| {
             AppError::from_error(Kind::State, error).hint(format!(

@@ -1,8 +1,8 @@
-//! Whether a look at a folder may hang: not on a disk of this machine, as long as nothing was mounted since.
+//! Whether checking a folder may hang. It can't on a local disk, as long as nothing was mounted since.
 
 use std::path::Path;
 
-/// The table of mounts, which says when it has changed.
+/// The mount table, which signals when it has changed.
 #[derive(Debug)]
 pub(crate) struct Mounts {
     #[cfg(target_os = "linux")]
@@ -15,7 +15,7 @@ impl Mounts {
         Self { table: std::fs::File::open("/proc/self/mountinfo").ok() }
     }
 
-    /// Whether something may have been mounted since the last time this was asked.
+    /// Whether something may have been mounted since the last call.
     pub(crate) fn have_changed(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let Some(table) = &self.table else { return true };
@@ -36,7 +36,7 @@ impl Mounts {
     }
 }
 
-/// Whether a folder is on a disk of this machine, or in its memory.
+/// Whether a folder is on a local disk, or in memory.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(folder: &Path) -> bool {
     // ext, xfs, btrfs, f2fs, bcachefs, zfs, tmpfs, ramfs, overlay.

@@ -1,4 +1,4 @@
-//! What the outside says: the environment, the state home, the settings files.
+//! Input from outside: the environment, the state home, the settings files.
 
 mod env;
 mod files;

@@ -1,32 +1,32 @@
-//! Which working tree a folder belongs to, and which project a working tree.
+//! Which working tree a folder belongs to, and which project a working tree belongs to.
 
 use std::path::{Path, PathBuf};
 
 use super::Env;
 use crate::gather;
 
-/// A file that leads to a repository is not longer.
+/// The longest `.git` file that is followed.
 const MAX_LEAD: usize = 4 << 10;
 
 /// What makes a folder the root of a working tree.
 const MARKS: [&str; 2] = [".git", ".substrate.toml"];
 
-/// What else shows that something was asked for in a folder.
+/// The other files that mark a folder as a project.
 const OWN: &str = ".substrate.local.toml";
 
-/// The nearest folder, from `dir` upwards, that has a `.git` or a `.substrate.toml`; `dir` itself where there is none.
+/// The nearest folder, from `dir` upwards, with a `.git` or a `.substrate.toml`. Without one, `dir` itself.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
     root_of_by(dir, Path::exists).to_owned()
 }
 
-/// The same, where `exists` says what is there.
+/// The same, with `exists` to test for files.
 pub(super) fn root_of_by(dir: &Path, exists: fn(&Path) -> bool) -> &Path {
     let is_root = |folder: &&Path| MARKS.iter().any(|name| exists(&folder.join(name)));
     dir.ancestors().take(64).find(is_root).unwrap_or(dir)
 }
 
-/// Whether somebody works on something there: a working tree, or a folder with settings of ours, but never a whole home. Any
-/// other folder only happens to be worked in, and is left as it is.
+/// Whether this folder is a project: a working tree, or a folder with Substrate settings, but never a home folder. Any
+/// other folder is left untouched.
 pub(crate) fn is_worked_in(root: &Path) -> bool {
     let is = |other: &Path| root == other || root.canonicalize().ok() == other.canonicalize().ok();
     let home = Env::of_this_process().get("HOME").map(PathBuf::from);
@@ -34,7 +34,7 @@ pub(crate) fn is_worked_in(root: &Path) -> bool {
     is_marked && !is(Path::new("/")) && !home.is_some_and(|home| is(&home))
 }
 
-/// The names of which one is in a folder that somebody works in.
+/// The names that mark a folder as a project.
 pub(crate) fn marks() -> impl Iterator<Item = &'static str> {
     MARKS.into_iter().chain([OWN])
 }
@@ -51,12 +51,12 @@ pub(crate) fn project_of(root: &Path) -> PathBuf {
     }
 }
 
-/// Where a repository keeps what its working trees share. A tree's own `.git` is a file that leads there.
+/// Where a repository keeps what its working trees share. A linked tree's `.git` is a file that leads there.
 pub(crate) fn common_dir(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_owned());
     }
-    // A pipe would be waited for, and what is long is not a path.
+    // Reading a pipe would block, and a long file does not hold a path.
     let read = |file: &Path| gather::beginning(file, MAX_LEAD);
     let text = read(git)?;
     let own = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());

@@ -1,5 +1,5 @@
-//! Effects that write files, after the commit and beside the loop: one thread per folder, in order. A reply waits for its own
-//! effects, unless their folder hangs.
+//! Effects that write files: after the commit, beside the loop, one thread per folder, in order. A reply waits for its
+//! own effects, unless their folder hangs.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -15,10 +15,10 @@ use super::state::State;
 use super::threads;
 use crate::{effects, host};
 
-/// Loads that wait for a folder that hangs; then the oldest are dropped.
+/// The most batches that wait for a folder that hangs. Beyond that the oldest are dropped.
 const MAX_WAITING: usize = 1_000;
 
-/// What is on its way to each folder. A folder has an entry while a thread works for it.
+/// The batches on their way to each folder. A folder has an entry while a thread works on it.
 #[derive(Default)]
 pub(super) struct Carrier {
     folders: RefCell<HashMap<Box<str>, Folder>>,
@@ -26,12 +26,12 @@ pub(super) struct Carrier {
 
 #[derive(Default)]
 struct Folder {
-    waiting: VecDeque<Load>,
+    waiting: VecDeque<Batch>,
     hangs: bool,
 }
 
-/// What one request wants written to one folder, and who waits for it.
-struct Load {
+/// What one request writes to one folder, and the channel that reports completion.
+struct Batch {
     chores: Vec<Chore>,
     done: oneshot::Sender<()>,
 }
@@ -50,7 +50,7 @@ impl Carrying {
         self.0.is_empty()
     }
 
-    /// Until all is written, or nobody waits for it any more.
+    /// Returns when everything is written, or when the thread gave up.
     pub(super) async fn done(self) {
         for one in self.0 {
             let _or_given_up = one.await;
@@ -58,8 +58,8 @@ impl Carrying {
     }
 }
 
-/// Carries effects out: what needs only memory at once, the rest on threads. The keys whose waiters must look again, and what
-/// the reply has to wait for.
+/// Carries effects out: those in memory at once, the rest on threads. Returns the keys whose waiters must look again,
+/// and what the reply has to wait for.
 pub(super) fn carry_out(
     state: &Rc<State>,
     effects: Vec<Effect>,
@@ -85,16 +85,16 @@ pub(super) fn carry_out(
     (keys, Carrying(carrying.collect()))
 }
 
-/// Hands a load to the thread of its folder. Nobody waits for a folder that hangs.
+/// Hands a batch to the thread of its folder. A folder that hangs delays no reply.
 fn send(state: &Rc<State>, folder: Box<str>, chores: Vec<Chore>) -> Option<oneshot::Receiver<()>> {
     let (done, told) = oneshot::channel();
     let mut folders = state.carrier.folders.borrow_mut();
     let is_new = !folders.contains_key(&folder);
     let here = folders.entry(folder.clone()).or_default();
-    here.waiting.push_back(Load { chores, done });
+    here.waiting.push_back(Batch { chores, done });
     if here.waiting.len() > MAX_WAITING {
         here.waiting.pop_front();
-        tracing::warn!(folder, "too much waits to be written; the oldest is dropped");
+        tracing::warn!(folder, "too many writes are queued; dropping the oldest");
     }
     let hangs = here.hangs;
     if is_new {
@@ -103,11 +103,11 @@ fn send(state: &Rc<State>, folder: Box<str>, chores: Vec<Chore>) -> Option<onesh
     (!hangs).then_some(told)
 }
 
-/// Works for one folder until nothing waits for it.
+/// Works on one folder until nothing is queued for it.
 async fn work(state: Rc<State>, folder: Box<str>) {
     while let Some(loads) = next(&state, &folder) {
         let (chores, waiting): (Vec<Vec<Chore>>, Vec<oneshot::Sender<()>>) =
-            loads.into_iter().map(|Load { chores, done }| (chores, done)).unzip();
+            loads.into_iter().map(|Batch { chores, done }| (chores, done)).unzip();
         let home = state.home.clone();
         let (mut task, progress) = threads::spawn(move || {
             for chore in chores.into_iter().flatten() {
@@ -118,10 +118,10 @@ async fn work(state: Rc<State>, folder: Box<str>) {
             }
         });
         let done = threads::patiently(&mut task, &progress).await;
-        // Whoever waits goes on in either case.
+        // The reply goes out either way.
         drop(waiting);
         if done.is_err() {
-            tracing::warn!(folder, "a folder does not take what is written to it");
+            tracing::warn!(folder, "writing to this folder hangs");
             set_hangs(&state, &folder, true);
             let _came_back_late = task.await;
             set_hangs(&state, &folder, false);
@@ -129,8 +129,8 @@ async fn work(state: Rc<State>, folder: Box<str>) {
     }
 }
 
-/// What waits for the folder; nobody works for it any more when that is nothing.
-fn next(state: &State, folder: &str) -> Option<VecDeque<Load>> {
+/// The batches queued for the folder. If there are none, its entry is removed.
+fn next(state: &State, folder: &str) -> Option<VecDeque<Batch>> {
     let mut folders = state.carrier.folders.borrow_mut();
     let loads = std::mem::take(&mut folders.get_mut(folder)?.waiting);
     if loads.is_empty() {
@@ -145,7 +145,7 @@ fn set_hangs(state: &State, folder: &str, hangs: bool) {
     let Some(here) = folders.get_mut(folder) else { return };
     here.hangs = hangs;
     if hangs {
-        // Those who came meanwhile go on as well.
+        // Release the replies that joined the queue meanwhile.
         for load in &mut here.waiting {
             load.done = oneshot::channel().0;
         }

@@ -1,4 +1,4 @@
-//! One connection: one request, one reply; commands may go on. While it waits it holds no buffer.
+//! One connection: one request, one reply. A command's connection may carry more. A waiting connection holds no buffer.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,21 +20,21 @@ use tokio::time::timeout;
 use super::control::Ask;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
-use super::state::{Counted, How, State, count, working};
+use super::state::{Counted, EndReason, State, count, working};
 use super::surround::{self, surround};
 use super::{take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
-use crate::host::{self, Considered, Decoded, Gathered, Prepared, Ran};
+use crate::host::{self, Considered, Decoded, Gathered, Prepared, VerbRun};
 use crate::processes;
 
-/// Whoever says nothing for so long is gone.
+/// A connection that stays silent this long is dropped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Inputs longer than this are decoded on another thread.
 const LONG: usize = 256 << 10;
 
-/// How long a hook may take to print what it got and say so.
+/// How long a hook may take to print its answer and confirm that.
 const PRINTED: Duration = Duration::from_secs(10);
 
 /// A request of kind `Command`.
@@ -43,13 +43,13 @@ pub(crate) struct Call {
     pub(crate) path: Vec<String>,
     pub(crate) body: Value,
     pub(crate) caller: Caller,
-    /// It was sent before, and a daemon that has ended may have done it.
+    /// It was sent before, and a daemon that has ended may have processed it.
     #[serde(default)]
     pub(crate) repeated: bool,
 }
 
 impl Call {
-    /// The same for the same call, and for no other: a request's id and all that it asks for.
+    /// A digest of the request's id and everything it asks for, to recognise the same call when it is repeated.
     fn request(&self) -> RequestId {
         let Self { path, body, caller, .. } = self;
         RequestId::of(&format!("{}\n{}\n{body}", caller.request, path.join(" ")))
@@ -69,9 +69,9 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
     while let Ok(Some((header, body, _turn))) = timeout(PATIENCE, read_frame(&state, &stream)).await
     {
         let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
-        // On the heap, so that a connection that only waits stays small.
+        // Boxed, so that an idle connection stays small.
         match Box::pin(answer(&state, stream, &mut peer, header, body)).await {
-            // Whoever sends commands may send more.
+            // A caller that sends commands may send more.
             Some(same) => stream = same,
             None => return,
         }
@@ -79,7 +79,7 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
     }
 }
 
-/// Answers one request. The connection comes back if another may follow.
+/// Answers one request. Returns the connection if another request may follow.
 async fn answer(
     state: &Rc<State>,
     stream: UnixStream,
@@ -111,7 +111,7 @@ async fn answer(
             Ok(ask) => Some(control(state, peer, ask).await),
             Err(_) => None,
         },
-        // Its own daemon has ended meanwhile.
+        // The daemon that sent this answer has ended meanwhile.
         Kind::Printed => match body.first_chunk::<16>() {
             Some(id) => {
                 printed(state, RequestId(*id), true).await;
@@ -129,13 +129,13 @@ async fn answer(
     None
 }
 
-/// Whether somebody was there to read it.
+/// Whether the caller was still there to read it.
 async fn send(stream: &UnixStream, kind: Kind, body: &[u8]) -> bool {
     write_frame(stream, kind, body).await.is_ok()
 }
 
-/// Commits what a hook brought, and answers it, or parks it. Where nothing could be committed the connection ends, and
-/// the hook asks again.
+/// Commits a hook's event, then answers or parks it. If nothing could be committed, the connection ends and the hook
+/// asks again.
 async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) {
     let request = prepared.decoded.request();
     let n_wakes = state.waiters.borrow().n_wakes();
@@ -150,7 +150,7 @@ async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) 
     }
 }
 
-/// Gives a hook its answer, and hears whether it was printed where a feature wants to know.
+/// Sends a hook its answer. Where a feature wants to know, waits for the confirmation that it was printed.
 pub(super) async fn answer_hook(
     state: &State,
     stream: &UnixStream,
@@ -175,19 +175,19 @@ pub(super) async fn answer_hook(
         return;
     }
     send(stream, Kind::Reply, &Reply::default().bytes()).await;
-    // A hook that is killed after it has printed ends without a word, and its client ignores what it printed.
+    // A hook that is killed after printing ends silently, and its client ignores what it printed.
     if next().await.is_ok_and(|frame| !is(&frame, Kind::Leaving)) {
         printed(state, request, false).await;
     }
 }
 
-/// Notes whether an answer reached its client.
+/// Records whether an answer reached its client.
 async fn printed(state: &State, request: RequestId, reached: bool) -> bool {
     let (reply, settled) = oneshot::channel();
     committed(state, Job::Printed { request, reached, reply }, settled).await.is_some()
 }
 
-/// A hook that has waited is asked about once more.
+/// A parked hook is considered once more.
 pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: Decoded) {
     let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
     let prepared = surround(state, decoded).await;
@@ -221,21 +221,21 @@ async fn committed<T>(state: &State, job: Job, settled: oneshot::Receiver<T>) ->
 
 /// The process at the other end of a connection.
 enum Peer {
-    /// Its number, as the system says.
+    /// Its pid, from the socket's credentials.
     Process(Option<i32>),
-    /// What is above it. Looked up for its first command, and never for a hook.
+    /// The processes above it. Looked up for its first command, and never for a hook.
     Known(Option<Arc<Lineage>>),
 }
 
 impl Peer {
-    /// The processes above it; `None` where the system does not say.
+    /// The processes above it. `None` if the system does not say.
     async fn lineage(&mut self, state: &Rc<State>) -> Result<Option<Arc<Lineage>>, AppError> {
         let pid = match self {
             Self::Known(lineage) => return Ok(lineage.clone()),
             Self::Process(pid) => *pid,
         };
         let _working = working(state);
-        // It holds up nobody but this caller, so it is waited for even while it is blocked.
+        // Only this caller waits, so even a blocked lookup is waited for.
         let (task, _progress) = threads::spawn(move || processes::above(pid));
         let lineage = match timeout(PATIENCE, task).await {
             Ok(Ok(processes::Above::Found(lineage))) => Some(lineage),
@@ -251,7 +251,7 @@ impl Peer {
 fn unknown_caller(why: &str) -> AppError {
     let message = format!("can't tell which process runs this command: {why}");
     AppError::new(ErrorKindOfOurs::User, message)
-        .hint("run it again, and let it wait for its answer")
+        .hint("run it again and keep the caller alive until it answers")
 }
 
 /// Finds out which processes a command comes from, and runs it.
@@ -270,7 +270,7 @@ async fn identified(
     }
 }
 
-/// Runs a command, and answers it, or parks it.
+/// Runs a command, then answers or parks it.
 async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
     let n_wakes = state.waiters.borrow().n_wakes();
     let result = command(state, &call).await?;
@@ -285,7 +285,7 @@ async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Optio
     send(&stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
 }
 
-/// A verb's output, or its error, as JSON; the command renders it.
+/// A verb's output, or its error, as JSON. The command renders it.
 pub(super) fn verb_reply(result: &Result<Output, AppError>) -> Vec<u8> {
     let (exit, json) = match result {
         Ok(output) => (0, serde_json::to_vec(output)),
@@ -294,7 +294,7 @@ pub(super) fn verb_reply(result: &Result<Output, AppError>) -> Vec<u8> {
     Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes()
 }
 
-/// A command that has waited is run once more.
+/// A parked command is run once more.
 pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call) {
     let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
     let _one_is_enough = settle_call(state, stream, call).await;
@@ -307,7 +307,7 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
     let Some(verb) = find(&path) else {
         let error = format!("the daemon has no command `{}`", path.join(" "));
         return Some(Err(AppError::new(ErrorKindOfOurs::User, error)
-            .hint("`substrate daemon restart` makes it the same version as this command")));
+            .hint("run `substrate daemon restart` to get the same version as this command")));
     };
     let who = caller.session.clone().unwrap_or_default();
     let ((settings, project), _) =
@@ -338,11 +338,11 @@ async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppErr
     Some(read.await.unwrap_or_else(|_| Err(panicked())))
 }
 
-/// A command that only looks asks for no facts.
-fn looked(ran: Result<Ran, AppError>) -> Result<Output, AppError> {
+/// A command that only reads needs no facts.
+fn looked(ran: Result<VerbRun, AppError>) -> Result<Output, AppError> {
     match ran? {
-        Ran::Done(output, _) => Ok(*output),
-        Ran::Look(_) => Err(panicked()),
+        VerbRun::Done(output, _) => Ok(*output),
+        VerbRun::Look(_) => Err(panicked()),
     }
 }
 
@@ -356,8 +356,8 @@ pub(crate) fn find(path: &[String]) -> Option<&'static Verb> {
     substrate_features::ALL.iter().flat_map(|feature| feature.verbs).find(|verb| verb.path == path)
 }
 
-/// Whether a known client is above the caller. Where that can't be found out it is not: the user must be able to stop a
-/// daemon whose database is damaged.
+/// Whether the caller runs inside a known client. If that can't be determined, it does not: the user must be able to
+/// stop a daemon whose database is damaged.
 async fn is_below_client(state: &Rc<State>, peer: &mut Peer) -> bool {
     let Ok(Some(lineage)) = peer.lineage(state).await else { return false };
     let readers = Arc::clone(&state.readers);
@@ -369,11 +369,11 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ping => 0,
-        // The command has refused already; this is for a program that speaks to us directly.
+        // The command line already refuses this. The check is for programs that talk to the socket directly.
         Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),
         Ask::Stop => {
             waiting::let_all_go(state).await;
-            state.end(How::Stop);
+            state.end(EndReason::Stop);
             0
         }
         Ask::TakeOver { program } => {
@@ -383,7 +383,7 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     Reply { exit, stdout: &status, stderr: b"" }.bytes()
 }
 
-/// `None`: the other side went away, or does not speak our language.
+/// `None`: the peer went away, or does not speak our protocol.
 async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut begun = None;
@@ -393,7 +393,7 @@ async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u
         {
             let header = Header::read(first)?;
             begun = Some((header, state.large.turn(header.len).await));
-            // All at once: growing would need twice the memory on the way.
+            // Allocate everything at once: growing would need twice the memory on the way.
             bytes.reserve_exact((HEADER_LEN + header.len).saturating_sub(bytes.len()));
         }
         if begun.as_ref().is_some_and(|(header, _)| bytes.len() >= HEADER_LEN + header.len) {
@@ -419,7 +419,7 @@ async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u
     }
 }
 
-/// Writes one frame; an error means that nobody is there to read it.
+/// Writes one frame. An error means that the reader is gone.
 pub(super) async fn write_frame(
     stream: &UnixStream,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! What is said to the daemon about the daemon itself.
+//! Requests about the daemon itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Ask {
     Ping,
     Stop,
-    /// Hand everything to this program.
+    /// Hand everything over to this program.
     TakeOver {
         program: String,
     },
 }
 
-/// The daemon about itself.
+/// What the daemon reports about itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Status {
     pub(crate) pid: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Status {
     /// It ends when the requests at hand are answered.
     #[serde(default)]
     pub(crate) is_brief: bool,
-    /// Why the database is not used, and leases are kept in memory.
+    /// Why the database is not used and leases are kept in memory.
     #[serde(default)]
     pub(crate) trouble: Option<String>,
 }

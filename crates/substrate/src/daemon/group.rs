@@ -1,4 +1,4 @@
-//! Group commit: all requests that are ready go into one transaction, and are answered after it.
+//! Group commit: all requests that are ready share one transaction, and are answered after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -17,18 +17,18 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
-use super::state::{How, State, count};
+use super::state::{EndReason, State, count};
 use super::storage::{Place, Storage};
 use super::waiting::{self, Woken};
 use super::{carry, surround, waiters};
 use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Considered, Gathered, Host, Prepared, Ran, Scope};
+use crate::host::{self, Considered, Gathered, Host, Prepared, Scope, VerbRun};
 
-/// Requests in one commit at the most, so that the first does not wait for the last of a flood.
+/// The most requests in one commit, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
 
-/// Something that writes, and the caller that waits for it.
+/// A job that writes, and the caller that waits for it.
 pub(super) enum Job {
     Hook {
         prepared: Box<Prepared>,
@@ -36,7 +36,7 @@ pub(super) enum Job {
         caller: Rc<UnixStream>,
         reply: oneshot::Sender<(Box<Prepared>, Considered)>,
     },
-    /// What a client showed. Nobody waits for an answer.
+    /// A state that a client showed. No caller waits for an answer.
     Shown {
         prepared: Box<Prepared>,
     },
@@ -59,22 +59,22 @@ pub(super) struct VerbCall {
     pub(super) body: Value,
     pub(super) settings: Arc<Settings>,
     pub(super) gathered: Gathered,
-    /// The same when the caller repeats it.
+    /// Stays the same when the caller repeats the request.
     pub(super) request: RequestId,
     pub(super) is_repeated: bool,
 }
 
-/// What came of one job, before anybody may know.
-enum Done {
+/// The result of one job, before its caller may see it.
+enum JobResult {
     Hook(Considered),
     Verb(Result<Output, AppError>, Vec<Effect>),
     Printed(Vec<Effect>),
-    /// Nothing yet: this has to be looked up first.
+    /// Nothing yet: these facts have to be looked up first.
     Look(Vec<Need>),
 }
 
 impl Job {
-    /// What is acknowledged must be on disk; what nobody was promised need not.
+    /// An acknowledged command must be on disk. A hook's event is promised to no caller, so it need not be.
     const fn durability(&self) -> Durability {
         match self {
             Self::Hook { .. } | Self::Shown { .. } | Self::Printed { .. } => Durability::Normal,
@@ -83,7 +83,7 @@ impl Job {
     }
 }
 
-/// Runs until nobody can send jobs any more.
+/// Runs until all senders of jobs are gone.
 pub(super) async fn commit_groups(state: Rc<State>, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let mut group = Vec::new();
     while jobs.recv_many(&mut group, MAX_GROUP).await > 0 {
@@ -91,10 +91,10 @@ pub(super) async fn commit_groups(state: Rc<State>, mut jobs: mpsc::UnboundedRec
     }
 }
 
-/// What one attempt to commit a group has led to.
+/// The result of one attempt to commit a group.
 #[derive(Default)]
 struct Attempt {
-    done: Vec<Done>,
+    done: Vec<JobResult>,
     woken: Vec<Woken>,
     processed: Group,
 }
@@ -109,10 +109,10 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
         try_commit(state, &mut storage, group, &has_caller, durability, &mut attempt);
     count(&state.counts.commits);
     if committed.is_ok() && is_displaced(state, &storage, durability) {
-        // Nobody is answered: whoever asks again reaches the daemon of the home that is there now.
+        // No caller is answered. Those that ask again reach the daemon of the home that is there now.
         attempt.woken.into_iter().for_each(|one| waiting::put_back(state, one));
         group.clear();
-        return state.end(How::Displaced);
+        return state.end(EndReason::Displaced);
     }
     if let (Err(error), false) = (&committed, storage.is_in_memory()) {
         count(&state.counts.failures);
@@ -126,12 +126,12 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     }
     drop(storage);
     if let Err(error) = committed {
-        tracing::error!(%error, n = group.len(), "not even memory could be written");
+        tracing::error!(%error, n = group.len(), "could not even write to memory");
         return group.clear();
     }
     let mut keys = Vec::new();
     for (job, mut done) in group.drain(..).zip(attempt.done) {
-        if let Done::Look(needs) = done {
+        if let JobResult::Look(needs) = done {
             drop(spawn_local(look_up(Rc::clone(state), job, needs)));
             continue;
         }
@@ -141,7 +141,7 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
         if carrying.is_done() {
             answer(job, done);
         } else {
-            // What the client reads with the answer is written before it.
+            // Files that the client reads with the answer are written before it.
             drop(spawn_local(async move {
                 carrying.done().await;
                 answer(job, done);
@@ -154,8 +154,8 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
     waiting::wake(state, keys);
 }
 
-/// Which callers still wait. An event whose caller has gone may be long past: another answer was given in its place, and
-/// its actor has moved on.
+/// Which callers still wait. An event whose caller has gone may be stale: it got another answer, and its actor has
+/// moved on.
 fn heard(group: &[Job]) -> Vec<bool> {
     let callers: Vec<_> = group
         .iter()
@@ -171,14 +171,14 @@ fn heard(group: &[Job]) -> Vec<bool> {
         .collect()
 }
 
-/// Looks up what a job's transaction asked for, and hands the job to another one.
+/// Looks up what a job's transaction asked for, and queues the job again.
 async fn look_up(state: Rc<State>, mut job: Job, needs: Vec<Need>) {
     surround::look_up(&state, &mut job, needs).await;
     let _we_end = state.jobs.send(job);
 }
 
-impl Done {
-    /// What must happen before anybody is answered: effects, and what the client reads with the answer.
+impl JobResult {
+    /// What must happen before any caller is answered: effects, and files that the client reads with the answer.
     fn takes_effect(&mut self) -> (Vec<Effect>, Option<Exports>) {
         match self {
             Self::Hook(considered) => {
@@ -190,18 +190,18 @@ impl Done {
     }
 }
 
-/// Tells the caller, if it is still there.
-fn answer(job: Job, done: Done) {
+/// Sends the result, if the caller is still there.
+fn answer(job: Job, done: JobResult) {
     match (job, done) {
-        (Job::Hook { prepared, caller, reply }, Done::Hook(considered)) => {
+        (Job::Hook { prepared, caller, reply }, JobResult::Hook(considered)) => {
             // The task that waits for this takes the connection back.
             drop(caller);
             let _gone = reply.send((prepared, considered));
         }
-        (Job::Verb { reply, .. }, Done::Verb(result, _)) => {
+        (Job::Verb { reply, .. }, JobResult::Verb(result, _)) => {
             let _gone = reply.send(result);
         }
-        (Job::Printed { reply, .. }, Done::Printed(_)) => {
+        (Job::Printed { reply, .. }, JobResult::Printed(_)) => {
             let _gone = reply.send(());
         }
         _ => {}
@@ -221,13 +221,13 @@ fn try_commit(
     let mut tx = writer.begin(durability)?;
     let mut run = Run { state, place: &place, processed, group: &mut attempt.processed };
     for (job, is_heard) in group.iter().zip(has_caller) {
-        // Features are contained by themselves; this is for a bug in what is around them.
+        // Features catch their own panics. This is for a bug around them.
         let ran = catch_unwind(AssertUnwindSafe(|| run.job(&mut tx, job, *is_heard)));
         let done = ran.unwrap_or_else(|_| Ok(panic_in(job)))?;
-        // Whom a command wakes is told by the same commit.
-        if let Done::Verb(Ok(_), effects) = &done {
+        // Waiters that a command wakes are answered by the same commit.
+        if let JobResult::Verb(Ok(_), effects) = &done {
             for mut one in waiting::woken_by(state, effects) {
-                if let Done::Hook(considered) = run.hook(&mut tx, &one.prepared, true)? {
+                if let JobResult::Hook(considered) = run.hook(&mut tx, &one.prepared, true)? {
                     one.considered = considered;
                 }
                 attempt.woken.push(one);
@@ -235,7 +235,7 @@ fn try_commit(
         }
         attempt.done.push(done);
     }
-    // A feature that could not read or write is contained; that the disk is at fault is not.
+    // A feature that failed to read or write is contained, but a failing disk must be noticed.
     if let Some(error) = tx.failure() {
         return Err(error.clone());
     }
@@ -245,13 +245,13 @@ fn try_commit(
     Ok(())
 }
 
-fn panic_in(job: &Job) -> Done {
+fn panic_in(job: &Job) -> JobResult {
     match job {
-        Job::Hook { .. } | Job::Shown { .. } => Done::Hook(Considered::default()),
-        Job::Printed { .. } => Done::Printed(Vec::new()),
+        Job::Hook { .. } | Job::Shown { .. } => JobResult::Hook(Considered::default()),
+        Job::Printed { .. } => JobResult::Printed(Vec::new()),
         Job::Verb { .. } => {
             let error = "the command panicked; the daemon's log says where";
-            Done::Verb(Err(AppError::new(Kind::Internal, error)), Vec::new())
+            JobResult::Verb(Err(AppError::new(Kind::Internal, error)), Vec::new())
         }
     }
 }
@@ -265,7 +265,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn job(&mut self, tx: &mut dyn Db, job: &Job, is_heard: bool) -> Result<Done, DbError> {
+    fn job(&mut self, tx: &mut dyn Db, job: &Job, is_heard: bool) -> Result<JobResult, DbError> {
         match job {
             Job::Hook { prepared, .. } => self.hook(tx, prepared, is_heard),
             Job::Shown { prepared } => Ok(self.shown(tx, prepared)),
@@ -279,90 +279,95 @@ impl Run<'_> {
         tx: &mut dyn Db,
         prepared: &Prepared,
         is_heard: bool,
-    ) -> Result<Done, DbError> {
+    ) -> Result<JobResult, DbError> {
         let (state, decoded) = (self.state, &prepared.decoded);
         let Scope { digest, origin } = decoded.scope();
         if !is_heard {
             if state.twins.borrow().was_brought(digest, origin, clock::micros()) {
-                return Ok(Done::Hook(Considered::default()));
+                return Ok(JobResult::Hook(Considered::default()));
             }
-            // Not noted as processed: should its caller be there after all, on another connection, it gets an answer.
-            return Ok(Done::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
+            // Not recorded as processed: if the caller is still there on another connection, it gets an answer.
+            return Ok(JobResult::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
         }
         if decoded.is_repeated()
             && let Some(reply) = self.processed.answer_to(tx, decoded.request(), self.group)?
         {
-            return Ok(Done::Hook(Considered::again(&reply)));
+            return Ok(JobResult::Hook(Considered::again(&reply)));
         }
         if prepared.gathered.is_first()
             && state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
         {
-            return Ok(Done::Hook(Considered::default()));
+            return Ok(JobResult::Hook(Considered::default()));
         }
         let mut wishes = self.place.wishes(decoded);
         wishes.extend(state.notices.borrow_mut().of(prepared));
         let considered = host::consider(tx, prepared, &state.machine, self.place.host(&wishes));
         if !considered.look.is_empty() {
-            return Ok(Done::Look(considered.look));
+            return Ok(JobResult::Look(considered.look));
         }
         if considered.wait.is_none() {
             self.group.add(decoded.request(), &considered.kept_reply());
         }
         self.group.add_scope(digest, origin);
-        Ok(Done::Hook(considered))
+        Ok(JobResult::Hook(considered))
     }
 
-    fn shown(&self, tx: &mut dyn Db, prepared: &Prepared) -> Done {
+    fn shown(&self, tx: &mut dyn Db, prepared: &Prepared) -> JobResult {
         let considered = host::consider(tx, prepared, &self.state.machine, self.place.host(&[]));
         if considered.look.is_empty() {
-            Done::Hook(considered)
+            JobResult::Hook(considered)
         } else {
-            Done::Look(considered.look)
+            JobResult::Look(considered.look)
         }
     }
 
-    fn verb(&mut self, tx: &mut dyn Db, call: &VerbCall) -> Result<Done, DbError> {
+    fn verb(&mut self, tx: &mut dyn Db, call: &VerbCall) -> Result<JobResult, DbError> {
         if let Some(error) = self.place.refuses_writes() {
-            return Ok(Done::Verb(Err(error), Vec::new()));
+            return Ok(JobResult::Verb(Err(error), Vec::new()));
         }
         let VerbCall { verb, caller, body, settings, gathered, request, is_repeated } = call;
         if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)? {
             let result = serde_json::from_slice(&kept);
-            return Ok(Done::Verb(
+            return Ok(JobResult::Verb(
                 result.map_err(|error| AppError::from_error(Kind::Internal, &error)),
                 Vec::new(),
             ));
         }
         let machine = &self.state.machine;
         match host::run_verb(tx, machine, settings, gathered, verb, caller, body.clone()) {
-            Ok(Ran::Look(needs)) => Ok(Done::Look(needs)),
-            Ok(Ran::Done(output, effects)) => {
+            Ok(VerbRun::Look(needs)) => Ok(JobResult::Look(needs)),
+            Ok(VerbRun::Done(output, effects)) => {
                 if output.wait.is_none() {
-                    // Kept for a caller that asks again, so without secrets; the caller itself gets all.
+                    // Stored for a caller that asks again, so without secrets. The caller itself gets the full answer.
                     let kept = serde_json::to_string(&output).unwrap_or_default();
                     self.group.add(*request, clean(&kept).as_bytes());
                 }
-                Ok(Done::Verb(Ok(*output), effects))
+                Ok(JobResult::Verb(Ok(*output), effects))
             }
-            Err(error) => Ok(Done::Verb(Err(error), Vec::new())),
+            Err(error) => Ok(JobResult::Verb(Err(error), Vec::new())),
         }
     }
 
-    fn printed(&self, tx: &mut dyn Db, request: RequestId, reached: bool) -> Result<Done, DbError> {
+    fn printed(
+        &self,
+        tx: &mut dyn Db,
+        request: RequestId,
+        reached: bool,
+    ) -> Result<JobResult, DbError> {
         let known = self.state.settings.borrow().latest(Path::new("/"));
         let (settings, _) = known.unwrap_or_else(|| self.state.defaults());
         match host::printed(tx, &self.state.machine, &settings, request, reached) {
-            Ok(effects) => Ok(Done::Printed(effects)),
+            Ok(effects) => Ok(JobResult::Printed(effects)),
             Err(FeatureError::Db(error)) => Err(error),
             Err(error) => {
-                tracing::error!(%error, "a feature was not told what was printed");
-                Ok(Done::Printed(Vec::new()))
+                tracing::error!(%error, "could not tell a feature what was printed");
+                Ok(JobResult::Printed(Vec::new()))
             }
         }
     }
 }
 
-/// Whether the database that we wrote is not the one that readers open. The lock is looked at as well before anything is
+/// Whether the database we wrote is no longer the one that readers open. The lock is also checked before anything is
 /// acknowledged, and now and then otherwise: it may guard another home by now.
 fn is_displaced(state: &State, storage: &Storage, durability: Durability) -> bool {
     let is_due = durability == Durability::Full || state.looks_due();

@@ -1,63 +1,63 @@
-//! Which looks at files are under way, and which of them hang. Where one hangs, no further ones are begun: a mount that never
-//! answers costs a few threads, and not all of them.
+//! Which file lookups are running, and which of them hang. Where one hangs, few others are started, so a mount that
+//! never answers costs a few threads and not all of them.
 
 use std::collections::HashMap;
 
-/// Looks below one folder at the same time. More would only wait for the same disk, and hang with it.
+/// Lookups below one folder at the same time. More would only wait for the same disk, and hang with it.
 const MAX_AT_ONCE: usize = 4;
 
-/// The looks that are under way.
+/// The lookups that are running.
 #[derive(Debug, Default)]
 pub(super) struct Hangs {
-    looks: HashMap<u64, Look>,
+    looks: HashMap<u64, Lookup>,
     n_ever: u64,
 }
 
 #[derive(Debug)]
-struct Look {
+struct Lookup {
     folders: Vec<Box<str>>,
     who: Box<str>,
     hangs: bool,
 }
 
-/// Whether a look may begin.
+/// Whether a lookup may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum May {
+pub(super) enum Admission {
     Begin,
-    /// When another one has ended.
+    /// Once another one has ended.
     Wait,
     /// It would hang as well.
-    Not,
+    Refuse,
 }
 
 impl Hangs {
-    /// Whether `who` may look below that folder. An actor whose own look hangs there begins no second one; the others do, until
-    /// all places are taken by looks that hang.
-    pub(super) fn may(&self, folder: &str, who: &str) -> May {
-        let is_here = |look: &&Look| look.folders.iter().any(|other| **other == *folder);
+    /// Whether `who` may look below that folder. An actor whose own lookup hangs there can't start a second one. Others
+    /// can, until every slot is taken by a lookup that hangs.
+    pub(super) fn may(&self, folder: &str, who: &str) -> Admission {
+        let is_here = |look: &&Lookup| look.folders.iter().any(|other| **other == *folder);
         let (mut n, mut n_hang) = (0, 0);
         for look in self.looks.values().filter(is_here) {
             if look.hangs && *look.who == *who {
-                return May::Not;
+                return Admission::Refuse;
             }
             n += 1;
             n_hang += usize::from(look.hangs);
         }
         match n {
-            n if n < MAX_AT_ONCE => May::Begin,
-            n if n == n_hang => May::Not,
-            _ => May::Wait,
+            n if n < MAX_AT_ONCE => Admission::Begin,
+            n if n == n_hang => Admission::Refuse,
+            _ => Admission::Wait,
         }
     }
 
-    /// One begins. Its number.
+    /// Registers a lookup and returns its number.
     pub(super) fn begin(&mut self, folders: Vec<Box<str>>, who: &str) -> u64 {
         self.n_ever += 1;
-        self.looks.insert(self.n_ever, Look { folders, who: who.into(), hangs: false });
+        self.looks.insert(self.n_ever, Lookup { folders, who: who.into(), hangs: false });
         self.n_ever
     }
 
-    /// It did not come back in time from that folder; the others that it was for are free.
+    /// The lookup did not return in time from that folder. Its other folders are free again.
     pub(super) fn hangs(&mut self, id: u64, folder: Option<Box<str>>) {
         if let Some(look) = self.looks.get_mut(&id) {
             look.hangs = true;
@@ -66,7 +66,7 @@ impl Hangs {
         }
     }
 
-    /// It came back.
+    /// The lookup returned.
     pub(super) fn end(&mut self, id: u64) {
         self.looks.remove(&id);
     }
@@ -84,29 +84,29 @@ mod tests {
     fn who_hangs_begins_no_second_look_and_others_do() {
         let mut table = Hangs::default();
         let id = begin(&mut table, "/p", "lion");
-        assert_eq!(table.may("/p", "lion"), May::Begin, "it may come back any moment");
+        assert_eq!(table.may("/p", "lion"), Admission::Begin, "it may come back any moment");
         table.hangs(id, None);
-        assert_eq!(table.may("/p", "lion"), May::Not);
-        assert_eq!(table.may("/p", "otter"), May::Begin, "perhaps only that one file hangs");
-        assert_eq!(table.may("/q", "lion"), May::Begin);
+        assert_eq!(table.may("/p", "lion"), Admission::Refuse);
+        assert_eq!(table.may("/p", "otter"), Admission::Begin, "perhaps only that one file hangs");
+        assert_eq!(table.may("/q", "lion"), Admission::Begin);
         table.end(id);
-        assert_eq!(table.may("/p", "lion"), May::Begin);
+        assert_eq!(table.may("/p", "lion"), Admission::Begin);
     }
 
     #[test]
-    fn a_folder_has_a_few_places_and_when_all_hang_nobody_waits_for_one() {
+    fn a_folder_has_a_few_slots_and_when_all_hang_no_lookup_waits_for_one() {
         let mut table = Hangs::default();
         let ids: Vec<u64> =
             (0..MAX_AT_ONCE).map(|n| begin(&mut table, "/p", &n.to_string())).collect();
-        assert_eq!(table.may("/p", "one more"), May::Wait);
-        assert_eq!(table.may("/q", "one more"), May::Begin);
+        assert_eq!(table.may("/p", "one more"), Admission::Wait);
+        assert_eq!(table.may("/q", "one more"), Admission::Begin);
         for (n, id) in ids.iter().enumerate() {
-            assert_eq!(table.may("/p", "one more"), May::Wait, "{n} hang");
+            assert_eq!(table.may("/p", "one more"), Admission::Wait, "{n} hang");
             table.hangs(*id, None);
         }
-        assert_eq!(table.may("/p", "one more"), May::Not);
+        assert_eq!(table.may("/p", "one more"), Admission::Refuse);
         table.end(ids[0]);
-        assert_eq!(table.may("/p", "one more"), May::Begin);
+        assert_eq!(table.may("/p", "one more"), Admission::Begin);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         let mut table = Hangs::default();
         let id = table.begin(vec!["/p".into(), "/mnt/dead".into()], "lion");
         table.hangs(id, Some("/mnt/dead".into()));
-        assert_eq!(table.may("/p", "lion"), May::Begin);
-        assert_eq!(table.may("/mnt/dead", "lion"), May::Not);
+        assert_eq!(table.may("/p", "lion"), Admission::Begin);
+        assert_eq!(table.may("/mnt/dead", "lion"), Admission::Refuse);
     }
 }

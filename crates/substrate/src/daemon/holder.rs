@@ -1,72 +1,72 @@
 //! The process behind the lock: starved, or frozen?
 //!
-//! On a busy machine the daemon may not run for seconds; whoever waits for it then waits in its queue. One that is stopped,
-//! or that could run and does nothing, is replaced. What it had not committed did not happen.
+//! On a busy machine the daemon may not run for seconds. Callers then wait in its queue. A daemon that is stopped, or
+//! that could run and does nothing, is replaced. What it had not committed did not happen.
 
 use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A process, by number and beginning: a number is used again, the pair is not.
+/// A process, by pid and start time. A pid is recycled, the pair is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// In the system's ticks since it started.
+    /// In clock ticks since boot.
     pub(crate) began: u64,
 }
 
 /// What the system says about a process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Snapshot {
     /// `R`, `S`, `D`, `T`, …
     pub(super) state: char,
-    /// The processor time that its main thread has used, in ticks.
+    /// CPU time of its main thread, in ticks.
     pub(super) ticks: u64,
-    /// How often its main thread gave up the processor by itself, or had to.
+    /// Context switches of its main thread, voluntary or not.
     pub(super) n_switches: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// It works, or waits for a processor or a disk: wait for it.
+    /// It works, or waits for a CPU or a disk: wait for it.
     Alive,
     /// It will not answer.
     Frozen,
 }
 
-/// How long a process may sleep, and how long it may compute, while a request waits for it. It can't tell a request from
-/// another; but it takes all that are there before it goes on.
+/// How long a process may sleep, and how long it may compute, while a request waits for it. We can't see
+/// which request the daemon works on, but it takes all pending ones together, so these limits hold for ours.
 const ASLEEP: Duration = Duration::from_millis(1_500);
 const COMPUTING_TICKS: u64 = 600;
 
-/// Judges a process by two looks at it. `apart` lies between them, and nothing was answered meanwhile.
-pub(super) fn judge(first: Look, last: Look, apart: Duration) -> Judgement {
-    let is_stopped = |look: Look| look.state == 'T';
+/// Judges a process by two snapshots, `apart` from each other, without any answer in between.
+pub(super) fn judge(first: Snapshot, last: Snapshot, apart: Duration) -> Judgement {
+    let is_stopped = |look: Snapshot| look.state == 'T';
     if is_stopped(first) && is_stopped(last) {
         return Judgement::Frozen;
     }
-    // A process that a debugger holds (`t`) may only be between two steps. One that is ready to run (`R`) but was not
-    // run at all is the machine's business.
-    let is_idle = |look: Look| matches!(look.state, 'S' | 't');
+    // A process that a debugger holds (`t`) may only be between two steps. One that is ready to run (`R`) but did not
+    // run at all was starved by the machine.
+    let is_idle = |look: Snapshot| matches!(look.state, 'S' | 't');
     let slept = is_idle(first) && is_idle(last) && first == last && apart >= ASLEEP;
     let computed = last.ticks.saturating_sub(first.ticks) >= COMPUTING_TICKS;
     if slept || computed { Judgement::Frozen } else { Judgement::Alive }
 }
 
-/// Watches one process while somebody waits for it.
+/// Watches one process while a caller waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    first: Option<(Process, Look, std::time::Instant)>,
+    first: Option<(Process, Snapshot, std::time::Instant)>,
 }
 
 impl Watch {
-    /// Looks once more.
+    /// Takes another snapshot.
     pub(super) fn look(&mut self, process: Process) -> Judgement {
         let Some(now) = process.look() else { return Judgement::Alive };
         match self.first {
             Some((known, first, at)) if known == process => {
                 let judgement = judge(first, now, at.elapsed());
-                // A process that was asleep and is not any more, or the other way round, begins a new wait.
+                // If the process fell asleep or woke up since, the clock starts again.
                 if first.state != now.state || (now.state == 'S' && first != now) {
                     self.first = Some((process, now, std::time::Instant::now()));
                 }
@@ -86,7 +86,7 @@ impl Process {
         Some(Self { pid, began: stat(pid)?.1 })
     }
 
-    /// A process that has ended and was not waited for is not there.
+    /// A zombie counts as gone.
     pub(crate) fn is_there(self) -> bool {
         stat(self.pid).is_some_and(|(look, began)| began == self.began && look.state != 'Z')
     }
@@ -95,12 +95,12 @@ impl Process {
         self.look().is_some_and(|look| matches!(look.state, 'T' | 't'))
     }
 
-    fn look(self) -> Option<Look> {
+    fn look(self) -> Option<Snapshot> {
         let (look, began) = stat(self.pid)?;
         (began == self.began).then_some(look)
     }
 
-    /// Ends the process, and waits until its lock is free.
+    /// Kills the process, and waits until its lock is free.
     pub(crate) fn end(self) {
         self.signal(Signal::KILL);
         let begun = std::time::Instant::now();
@@ -109,7 +109,7 @@ impl Process {
         }
     }
 
-    /// Sends a signal to this very process, and to no other that has its number by now.
+    /// Sends a signal to exactly this process, never to one that got its pid later.
     pub(crate) fn signal(self, signal: Signal) {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { return };
@@ -119,8 +119,8 @@ impl Process {
     }
 }
 
-/// What `/proc` says. The second field of `stat` is a name in brackets, which may hold anything.
-fn stat(pid: u32) -> Option<(Look, u64)> {
+/// What `/proc` says. The second field of `stat` is a name in brackets, which may contain anything.
+fn stat(pid: u32) -> Option<(Snapshot, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -128,7 +128,7 @@ fn stat(pid: u32) -> Option<(Look, u64)> {
     let switches = status.lines().filter(|line| line.contains("ctxt_switches:"));
     let n_switches =
         switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-    let look = Look {
+    let look = Snapshot {
         state: fields.first()?.chars().next()?,
         ticks: number(11)? + number(12)?,
         n_switches: n_switches.sum(),
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn look(state: char, ticks: u64, n_switches: u64) -> Look {
-        Look { state, ticks, n_switches }
+    fn look(state: char, ticks: u64, n_switches: u64) -> Snapshot {
+        Snapshot { state, ticks, n_switches }
     }
 
     #[rstest]
@@ -163,8 +163,8 @@ mod tests {
         Judgement::Frozen
     )]
     fn a_daemon_that(
-        #[case] first: Look,
-        #[case] last: Look,
+        #[case] first: Snapshot,
+        #[case] last: Snapshot,
         #[case] ms: u64,
         #[case] expected: Judgement,
     ) {

@@ -1,6 +1,6 @@
-//! Long payloads take turns: a hundred of them at once must not need a hundred times the memory.
+//! Long payloads take turns: a hundred at once must not need a hundred times the memory.
 //!
-//! What is not read yet waits in its socket, where it costs the daemon nothing.
+//! A payload that is not read yet waits in its socket, where it costs the daemon nothing.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Bodies up to this length are read at once.
 const SMALL: usize = 256 << 10;
 
-/// How many KB of long bodies are in work at once. An event needs about three times its length until it is recorded.
+/// How many KB of long bodies are processed at once. An event needs about three times its length until it is recorded.
 const BUDGET_KB: usize = 24 << 10;
 
 /// The turns of long payloads.
 #[derive(Debug)]
 pub(super) struct Large(Arc<Semaphore>);
 
-/// Held until the payload was dealt with.
+/// Held until the payload is processed.
 #[derive(Debug)]
 pub(super) struct Turn(
     #[expect(dead_code, reason = "held, never looked at")] Option<OwnedSemaphorePermit>,
@@ -29,7 +29,7 @@ impl Default for Large {
 }
 
 impl Large {
-    /// Waits until a body of that length may be read, in the order of asking.
+    /// Waits until a body of that length may be read, first come, first served.
     pub(super) async fn turn(&self, len: usize) -> Turn {
         if len <= SMALL {
             return Turn(None);

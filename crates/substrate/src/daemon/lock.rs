@@ -1,5 +1,5 @@
 //! One writer: the process that holds the lock on `daemon.lock` is the daemon. The lock ends with the process, so it is
-//! never stale. The file's content says which process that is, so that one that is frozen can be replaced.
+//! never stale. The file names that process, so a frozen one can be replaced.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -11,7 +11,7 @@ use super::holder::Process;
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
 
-/// The lock. It belongs to the open file, so it can be handed to another process and is never free in between.
+/// The lock. It belongs to the open file, so it can be handed to another process without ever being free.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
@@ -36,7 +36,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(fail(&error)),
             }
-            // The file may have been removed between the two calls; then the lock guards nothing.
+            // The file may have been removed between the two calls. Then the lock guards nothing.
             let lock = Self(file);
             if lock.identity().is_some_and(|ours| identity(&home.lock()) == Some(ours)) {
                 return Ok(Some(lock));
@@ -44,14 +44,15 @@ impl Lock {
         }
     }
 
-    /// The lock that the process that started us put on our stdout.
+    /// The lock that our parent process put on our stdout.
     pub(super) fn inherited() -> Result<Self> {
         let fail = |error: &std::io::Error| AppError::from_error(Kind::Internal, error);
         let fd = std::io::stdout().as_fd().try_clone_to_owned().map_err(|error| fail(&error))?;
         Ok(Self(File::from(fd)))
     }
 
-    /// Says that this process is the daemon. Where it can't be written, nobody can replace us; that is all.
+    /// Records that this process is the daemon. If that fails, a frozen daemon can't be replaced, but nothing else is
+    /// lost.
     pub(super) fn sign(&mut self) {
         let Some(process) = Process::this() else { return };
         let text = format!("{} {}\n", process.pid, process.began);
@@ -61,7 +62,7 @@ impl Lock {
         });
     }
 
-    /// Which file it is.
+    /// The file's device and inode.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         self.0.metadata().ok().map(|found| (found.dev(), found.ino()))
     }
@@ -84,7 +85,7 @@ pub(crate) fn holder(home: &Home) -> Option<Process> {
     process.is_there().then_some(process)
 }
 
-/// Which file a path is, to notice that it is not ours any more.
+/// A path's device and inode, to notice when the file is no longer ours.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
 }

@@ -1,7 +1,7 @@
-//! The daemon: one per state home, started on demand, no CPU while nothing happens.
+//! The daemon: one per state home, started on demand, idle without CPU.
 //!
-//! One thread, one event loop, one writer: the events of all connections that are ready at the same moment are
-//! committed together. Slow things (reading verbs, gathering facts, copying the log) happen on other threads.
+//! One thread, one event loop, one writer: events that are ready at the same moment are committed together. Slow work
+//! (verbs that read, gathering facts, copying the log) runs on other threads.
 
 mod activity;
 mod carry;
@@ -17,7 +17,6 @@ mod notices;
 mod parked;
 mod reach;
 mod run;
-mod socket;
 mod start;
 mod state;
 mod storage;
@@ -33,6 +32,6 @@ pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
 pub(crate) use holder::Process;
 pub(crate) use lock::{Lock, holder};
-pub(crate) use reach::{Heard, Reach};
+pub(crate) use reach::{Answer, Reach};
 pub(crate) use run::{RunOptions, run};
 pub(crate) use start::{Stay, is_held, start, this_program};

@@ -1,4 +1,4 @@
-//! What a person must know about a project, once per session.
+//! Notices for the person about a project, once per session.
 
 use std::collections::HashSet;
 
@@ -8,19 +8,18 @@ use substrate_core::{SafeId, Wish};
 
 use crate::host::Prepared;
 
-/// So many are remembered; then they may be told again.
+/// How many are remembered. After that they may be shown again.
 const MAX: usize = 4_096;
 
-/// Characters of one.
+/// Characters of one notice.
 const MAX_TEXT: usize = 400;
 
-/// What was told, and in which session.
+/// Which session has seen which notice.
 #[derive(Debug, Default)]
 pub(super) struct Notices(HashSet<(SafeId, String)>);
 
 impl Notices {
-    /// What is to be told with this event: settings files of the project that are not used, and rules of git that are too
-    /// long.
+    /// The notices for this event: project settings that are refused, and git ignore files that are too long.
     pub(super) fn of(&mut self, prepared: &Prepared) -> Vec<Wish> {
         let of_settings = prepared.settings.refused.iter().map(ToString::to_string);
         let unread = prepared.gathered.facts.places().filter_map(|(_, found)| match found {

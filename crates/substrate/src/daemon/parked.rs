@@ -1,7 +1,7 @@
-//! A hook's event while it waits: all of it, packed. There may be ten thousand.
+//! A parked hook's event, complete and packed. There may be ten thousand.
 
 use substrate_core::event::Pane;
-use substrate_core::{Actor, Detail, Event, EventKind, SafeId, Timestamp};
+use substrate_core::{Actor, Detail, Dialect, Event, EventKind, SafeId, Timestamp};
 
 use crate::clock;
 use crate::host::{Decoded, Route};
@@ -9,10 +9,10 @@ use crate::host::{Decoded, Route};
 /// How many texts an event has beside its detail.
 const N_TEXTS: usize = 17;
 
-/// The length that says: there is no such text.
+/// The length that stands for a missing text.
 const ABSENT: u32 = u32::MAX;
 
-/// Everything that features may ask of the event, in one piece of memory and a few numbers.
+/// Everything that features may ask of the event, in one allocation and a few numbers.
 pub(super) struct ParkedEvent {
     route: Route,
     client: &'static str,
@@ -25,7 +25,8 @@ pub(super) struct ParkedEvent {
     n_bytes: usize,
     n_unknown_fields: usize,
     is_subagent: bool,
-    settings_files: &'static [&'static str],
+    dialect: &'static Dialect,
+    is_planning: bool,
     lens: [u32; N_TEXTS],
     texts: Box<str>,
     detail: Detail,
@@ -34,9 +35,10 @@ pub(super) struct ParkedEvent {
 impl ParkedEvent {
     pub(super) fn of(decoded: Decoded) -> Self {
         let (event, route) = decoded.split();
-        // No field is left out: a new one has to be packed before this compiles.
+        // No `..` here: a new field has to be packed before this compiles.
         let Event {
             client,
+            dialect,
             at,
             kind,
             name,
@@ -47,6 +49,7 @@ impl ParkedEvent {
             transcript,
             prompt_id,
             permission_mode,
+            is_planning,
             client_pid,
             attended,
             env_file,
@@ -56,7 +59,6 @@ impl ParkedEvent {
             wanted_effort,
             tasks_dir,
             config_dir,
-            settings_files,
             pane,
             project,
             waiting_since,
@@ -104,7 +106,8 @@ impl ParkedEvent {
             n_bytes,
             n_unknown_fields,
             is_subagent,
-            settings_files,
+            dialect,
+            is_planning,
             lens,
             texts,
             detail,
@@ -131,7 +134,7 @@ impl ParkedEvent {
         self.client_pid
     }
 
-    /// The event once more, as it is now.
+    /// Unpacks the event.
     pub(super) fn again(self) -> Decoded {
         let text = |at: usize| self.text(at).map(str::to_owned);
         let actor = match text(2).as_deref().and_then(SafeId::new) {
@@ -162,7 +165,8 @@ impl ParkedEvent {
             wanted_effort: self.wanted_effort,
             tasks_dir: text(12),
             config_dir: text(13),
-            settings_files: self.settings_files,
+            dialect: self.dialect,
+            is_planning: self.is_planning,
             pane,
             project: text(16).unwrap_or_default(),
             waiting_since: Some(self.since),
@@ -192,7 +196,7 @@ mod tests {
     use crate::host::{self, Host, Prepared};
     use crate::machine::Machine;
 
-    /// Every event that the client can send, with everything that a payload and its surroundings may say.
+    /// Every event that the client can send, with everything that a payload and its surroundings may contain.
     fn decoded(event: &str, flag: &str) -> Decoded {
         let stdin = json!({
             "session_id": "s1", "cwd": "/home/dev/app", "hook_event_name": event,
@@ -232,10 +236,15 @@ mod tests {
         }
     }
 
-    /// What is answered to an event, in a new database.
+    /// The answer to an event in a new database.
     fn answer(decoded: Decoded) -> substrate_clients::Answer {
         let mut db = Writer::in_memory(&host::schema(), Timestamp(0)).unwrap();
-        let layer = "[probe]\nrules = [\"Stop block: not yet\", \"PreToolUse deny: not here\"]\n[scratchpad]\non = true\n";
+        let rule = |event: &str| {
+            format!(
+                "[[guards.rules]]\nname = \"{event}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not yet\"\nnext = \"Wait.\"\n"
+            )
+        };
+        let layer = &format!("{}{}[scratchpad]\non = true\n", rule("Stop"), rule("PreToolUse"));
         let keys = substrate_features::keys();
         let layer = substrate_core::settings::Layer::read(
             substrate_core::settings::Scope::User,

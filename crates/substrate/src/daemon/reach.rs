@@ -1,7 +1,7 @@
-//! A connection to a daemon that answers: one that runs, or one that is started now, or one that replaces a frozen one.
+//! A connection to a daemon that answers: a running one, a new one, or one that replaces a frozen one.
 //!
-//! For `substrate __hook` and for commands, which may wait. Nothing is decided by who is faster: there is one daemon, and
-//! everybody waits for it.
+//! For `substrate __hook` and for commands, which may wait. There is no race to win: there is one daemon, and every
+//! caller waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -15,25 +15,25 @@ use crate::clock;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind as ErrorKind, Result};
 
-/// How often the daemon is looked at while it does not answer.
+/// How often the daemon's process is checked while it does not answer.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often a socket that is not there is looked for: sooner at first.
+/// How often a missing socket is looked for: sooner at first.
 const PAUSES_MS: [u64; 6] = [1, 2, 4, 8, 15, 25];
 
-/// How often a daemon is started that ends at once, before it is given up.
+/// How often a daemon that ends at once is started again before giving up.
 const MAX_STARTS: u32 = 3;
 
-/// How long a caller pauses whose connection ended before it asks again.
+/// Pause before asking again after the connection ended.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// How long a wait that a daemon began looks for its successor.
 const SUCCESSOR: Duration = Duration::from_secs(10);
 
-/// A socket that is missing for so long was removed; its daemon can make a new one.
+/// A socket that is missing this long was removed. Its daemon can make a new one.
 const MISSING: Duration = Duration::from_millis(60);
 
-/// Somebody who needs a daemon.
+/// A caller that needs a daemon.
 #[derive(Debug)]
 pub(crate) struct Reach<'a> {
     env: &'a Env,
@@ -43,19 +43,19 @@ pub(crate) struct Reach<'a> {
     stay: Option<Stay>,
     watch: Watch,
     n_starts: u32,
-    /// Since when a daemon lets us wait, if one does.
+    /// Since when a daemon has kept us waiting, if one does.
     waiting: Option<Instant>,
 }
 
-/// What came of a request that was sent.
+/// The answer to a request that was sent.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Answer {
     Frame(Kind, Vec<u8>),
     /// The daemon has ended, or was replaced: ask again, with the same id.
     Ended,
     /// A daemon of another version answered: ask again, its successor understands us.
     Foreign,
-    /// The time is over.
+    /// The time is up.
     Late,
 }
 
@@ -64,12 +64,12 @@ impl<'a> Reach<'a> {
         Self { env, home, until, stay, watch: Watch::default(), n_starts: 0, waiting: None }
     }
 
-    /// There is more time from now on.
+    /// Extends the deadline, counted from now.
     pub(crate) fn extend(&mut self, by: Duration) {
         self.until = self.until.max(Instant::now() + by);
     }
 
-    /// What was waited, in milliseconds, where waiting is the job.
+    /// Milliseconds spent in a wait that the daemon began.
     pub(crate) fn waited_ms(&self) -> u32 {
         self.waiting
             .map_or(0, |since| u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX))
@@ -79,7 +79,7 @@ impl<'a> Reach<'a> {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// Connects. An error says why no daemon can be had.
+    /// Connects. An error says why there is no daemon.
     pub(crate) fn connect(&mut self) -> Result<Conn> {
         let begun = Instant::now();
         let mut pauses = PAUSES_MS.into_iter().chain(std::iter::repeat(25));
@@ -87,7 +87,7 @@ impl<'a> Reach<'a> {
         loop {
             match Conn::open(self.home.root(), self.left().min(LOOK)) {
                 Ok(conn) => return Ok(conn),
-                // Its backlog is full: it is busy, or frozen.
+                // Its backlog is full: it is busy or frozen.
                 Err(ConnError::TooSlow) => self.replace_if_frozen(),
                 Err(_) => {
                     let Some(stay) = self.stay else { return Err(none_runs()) };
@@ -114,10 +114,10 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Waits for the next frame on a connection, and looks at the daemon meanwhile. `Wait` frames are heard here too: from
-    /// then on the daemon says how long it takes.
-    pub(crate) fn hear(&mut self, conn: &mut Conn) -> Heard {
-        // How long it may take, once the daemon has said so.
+    /// Waits for the next frame on a connection, and checks the daemon's process meanwhile. `Wait` frames are handled
+    /// here: from then on the daemon says how long it takes.
+    pub(crate) fn hear(&mut self, conn: &mut Conn) -> Answer {
+        // The deadline, once the daemon has announced one.
         let mut told = None;
         loop {
             match conn.receive(told.unwrap_or_else(|| self.left().min(LOOK))) {
@@ -125,30 +125,30 @@ impl<'a> Reach<'a> {
                     told = Some(frame::patience(&body));
                     self.waiting.get_or_insert_with(Instant::now);
                 }
-                Ok((kind, body)) => return Heard::Frame(kind, body),
+                Ok((kind, body)) => return Answer::Frame(kind, body),
                 Err(_) if told.is_some() => {
-                    // The wait goes on with another daemon; that one must be there by then.
+                    // Another daemon continues the wait. It must be there by then.
                     self.extend(SUCCESSOR);
-                    return Heard::Ended;
+                    return Answer::Ended;
                 }
-                Err(ConnError::TooSlow) if self.left().is_zero() => return Heard::Late,
-                // Whoever listens there is not our daemon.
-                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Heard::Ended,
+                Err(ConnError::TooSlow) if self.left().is_zero() => return Answer::Late,
+                // This listener is not our daemon.
+                Err(ConnError::TooSlow) if self.starts_in_its_place() => return Answer::Ended,
                 Err(ConnError::TooSlow) => self.replace_if_frozen(),
                 Err(ConnError::Foreign) => {
                     self.replace();
-                    return Heard::Foreign;
+                    return Answer::Foreign;
                 }
                 Err(_) => {
-                    // One that ends again and again is not asked in a tight loop.
+                    // A daemon that keeps ending is not asked in a tight loop.
                     std::thread::sleep(AGAIN);
-                    return Heard::Ended;
+                    return Answer::Ended;
                 }
             }
         }
     }
 
-    /// Starts a daemon where nobody holds the lock, although somebody takes connections.
+    /// Starts a daemon where the lock is free although something accepts connections.
     fn starts_in_its_place(&self) -> bool {
         let Some(stay) = self.stay.filter(|_| lock::holder(self.home).is_none()) else {
             return false;
@@ -156,7 +156,7 @@ impl<'a> Reach<'a> {
         start::start(self.env, self.home, stay).unwrap_or(false)
     }
 
-    /// Ends a daemon that will not answer. Its lock is free then, and its connections end.
+    /// Kills a daemon that will not answer. That frees its lock and ends its connections.
     fn replace_if_frozen(&mut self) {
         let Some(holder) = lock::holder(self.home) else { return };
         if self.watch.look(holder) == Judgement::Frozen {
@@ -164,8 +164,8 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Ends a daemon of another version, which does not understand us. One that has not signed the lock is so old that it
-    /// looks for its newer program by itself.
+    /// Ends a daemon of another version, which does not understand us. One that has not signed the lock is so old that
+    /// it looks for its newer program by itself.
     fn replace(&self) {
         match lock::holder(self.home).filter(|_| self.stay.is_some()) {
             Some(holder) => self.end(holder),

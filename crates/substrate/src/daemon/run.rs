@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -17,12 +17,12 @@ use super::activity::{Activities, tell_all};
 use super::carry::Carrier;
 use super::large::Large;
 use super::lock::Lock;
-use super::state::{Counted, Counts, Ending, How, State, stay_awake};
+use super::state::{Counted, Counts, EndReason, Ending, State, stay_awake};
 use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
-use super::{conn, group, log, socket, start, take_over, upkeep, waiting};
+use super::{conn, group, log, start, take_over, upkeep, waiting};
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -38,22 +38,22 @@ pub(crate) enum RunOptions {
     Foreground,
     /// By a hook or a command, which put the socket on stdin and the lock on stdout.
     Detached,
-    /// The same, for the requests at hand only: `daemon.autostart = false`.
+    /// The same, but only for the requests at hand: `daemon.autostart = false`.
     Brief,
     /// By an older daemon, which put them there as well.
     TakeOver,
 }
 
-/// How long requests that are under way may still take when the daemon ends.
+/// How long requests in flight may still take when the daemon ends.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
 
-/// How long those who have connected may take to say what they want.
+/// How long connected callers may take to send their request.
 const LAST_REQUESTS: Duration = Duration::from_millis(500);
 
-/// Threads at the most. A folder that hangs keeps a few of them for itself.
+/// The most threads. A folder that hangs occupies a few of them.
 const MAX_THREADS: usize = 128;
 
-/// A daemon for the requests at hand stays so long after the last of them: hooks often come in pairs.
+/// How long a brief daemon stays after its last request: hooks often come in pairs.
 const BRIEF: Duration = Duration::from_millis(50);
 
 /// Runs the daemon to its end.
@@ -64,12 +64,12 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     let mut lock = match options {
         RunOptions::Foreground => Lock::try_take(home)?.ok_or_else(|| {
             AppError::new(Kind::User, "a daemon is running already")
-                .hint("`substrate daemon status` shows it, `substrate daemon restart` replaces it")
+                .hint("see it with `substrate daemon status`, or replace it with `substrate daemon restart`")
         })?,
         RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => Lock::inherited()?,
     };
     if options == RunOptions::TakeOver {
-        // There is one writer: nothing is opened before the old daemon has gone.
+        // There is one writer: open nothing before the old daemon has gone.
         take_over::wait_for_our_turn(home)?;
     }
     lock.sign();
@@ -100,7 +100,7 @@ fn runtime() -> std::io::Result<Runtime> {
 /// The socket that we were given, or one of our own.
 fn listener(home: &Home, options: RunOptions) -> Result<UnixListener> {
     let listener = match options {
-        RunOptions::Foreground => socket::bind(home),
+        RunOptions::Foreground => start::bind(home),
         RunOptions::Detached | RunOptions::Brief | RunOptions::TakeOver => {
             take_over::inherited_listener()
         }
@@ -111,7 +111,7 @@ fn listener(home: &Home, options: RunOptions) -> Result<UnixListener> {
     })
 }
 
-/// With those of no project: they count wherever a project's own can't be read.
+/// The settings without any project. They apply wherever a project's own can't be read.
 fn settings(home: &Home) -> SettingsFiles {
     let mut settings = SettingsFiles::new(home.config());
     settings.at(Path::new("/"));
@@ -144,7 +144,7 @@ fn serve_all(
         notices: RefCell::default(),
         twins: RefCell::new(Twins::of(&storage.scopes, clock::micros())),
         storage: RefCell::new(storage),
-        readers: Arc::new(Readers::new(&home.database())),
+        readers: Arc::new(Database::at(&home.database())),
         jobs,
         scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
         large: Large::default(),
@@ -154,7 +154,7 @@ fn serve_all(
         activities,
         threads: Threads::default(),
         carrier: Carrier::default(),
-        known: RefCell::default(),
+        paths: RefCell::default(),
         parked: Notify::new(),
         working: Notify::new(),
         counts: Counts::default(),
@@ -189,7 +189,7 @@ fn serve_all(
         looking_after.abort();
         awake.abort();
         telling.abort();
-        // Those who wait are not answered but left: they ask whoever comes after us.
+        // Parked callers are not answered but disconnected. They ask our successor.
         drop(state.waiters.borrow_mut().all());
         signals.abort();
         last_replies(&state).await;
@@ -197,16 +197,16 @@ fn serve_all(
         Ok::<(), AppError>(())
     })?;
     match state.ending.how.get() {
-        How::Stop => tidy_up(&state),
-        How::Displaced => displaced(&state),
-        How::HandedOver | How::NotYet => {}
+        EndReason::Stop => tidy_up(&state),
+        EndReason::Displaced => displaced(&state),
+        EndReason::HandedOver | EndReason::NotYet => {}
     }
     tracing::info!(how = ?state.ending.how.get(), "daemon ended");
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Nobody goes on in our place.
+/// No successor takes over.
 fn tidy_up(state: &State) {
     state.painter.end();
     state.remove_socket();
@@ -215,7 +215,8 @@ fn tidy_up(state: &State) {
     }
 }
 
-/// The next caller starts a daemon on the home that is there now. What is at our socket's path is that daemon's business.
+/// The next caller starts a daemon on the home that is there now. The file at our socket's path is that daemon's
+/// business.
 fn displaced(state: &State) {
     let line = "the state home, its lock or its database was removed or replaced; this daemon ends, and the next hook starts one";
     tracing::error!("{line}");
@@ -224,7 +225,7 @@ fn displaced(state: &State) {
     }
 }
 
-/// A daemon for the requests at hand: it ends when the last caller has its answer.
+/// A brief daemon: it ends when the last caller has its answer.
 async fn end_when_idle(state: Rc<State>) {
     let mut idle_since = Instant::now();
     while idle_since.elapsed() < BRIEF {
@@ -235,10 +236,10 @@ async fn end_when_idle(state: Rc<State>) {
             idle_since = Instant::now();
         }
     }
-    state.end(How::Stop);
+    state.end(EndReason::Stop);
 }
 
-/// One that nobody asks anything ends too.
+/// It also ends if no request ever comes.
 const LAST_REPLIES_MS: i64 = 5_000;
 
 /// A session of our own, so that no terminal's signals reach us.
@@ -246,7 +247,7 @@ fn detach() {
     let _already_one = rustix::process::setsid();
 }
 
-/// What we inherited on the standard streams has been copied; nothing shall be written there by accident.
+/// The inherited standard streams have been copied. Replace them, so that nothing is written there by accident.
 fn forget_terminal() {
     let Ok(nothing) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") else {
         return;
@@ -256,13 +257,13 @@ fn forget_terminal() {
     let _stderr = rustix::stdio::dup2_stderr(&nothing);
 }
 
-/// A write past `ulimit -f` fails, instead of ending us. A handler that was set once stays.
+/// Makes a write past `ulimit -f` fail instead of killing us. A handler that was set once stays.
 fn outlive_limits(runtime: &Runtime) {
     let _in_it = runtime.enter();
     let _stays = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
-/// Every waiting agent holds a connection.
+/// Every waiting agent holds a connection, so raise the limit.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let now = getrlimit(Resource::Nofile);
@@ -270,23 +271,23 @@ fn raise_file_limit() {
         setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum });
 }
 
-/// Accepts connections until the end is wanted.
+/// Accepts connections until the daemon should end.
 async fn accept_all(state: &Rc<State>) {
     loop {
         let Some(listener) = state.listening.borrow().clone() else { return };
         let ended = state.ending.wanted.notified();
-        if state.ending.how.get() != How::NotYet {
+        if state.ending.how.get() != EndReason::NotYet {
             return;
         }
         tokio::select! {
             accepted = listener.accepting.accept() => match accepted {
                 Ok((stream, _)) => {
-                    // Counted before it runs for the first time, so that an end waits for it.
+                    // Count it before it first runs, so that a shutdown waits for it.
                     let open = Counted::begin(state, |counts| &counts.open);
                     drop(spawn_local(conn::serve(Rc::clone(state), stream, open)));
                 }
                 Err(error) => {
-                    // Out of file descriptors, most likely: those who wait will find us again.
+                    // Most likely out of file descriptors. Callers that wait will find us again.
                     tracing::error!(%error, "accept failed");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
@@ -297,13 +298,13 @@ async fn accept_all(state: &Rc<State>) {
     }
 }
 
-/// Lets those finish who have been heard.
+/// Lets requests finish that have been received.
 async fn last_replies(state: &State) {
     let begun = Instant::now();
     let is_waited_for =
         |passed: Duration| match (state.counts.in_flight.get(), state.counts.open.get()) {
             (0, 0) => false,
-            // A hook connects first and then reads its input: its request is about to come.
+            // A hook connects first and then reads its input, so its request is about to come.
             (0, _) => passed < LAST_REQUESTS,
             _ => passed < LAST_REPLIES,
         };
@@ -326,5 +327,5 @@ async fn obey_signals(state: Rc<State>) {
             _ = hup.recv() => state.look_for_socket.notify_one(),
         }
     }
-    state.end(How::Stop);
+    state.end(EndReason::Stop);
 }

@@ -1,20 +1,22 @@
-//! Starting a daemon from a hook or a command. Many may try at once; exactly one daemon comes of it, and it answers them
+//! Starting a daemon from a hook or a command. Many may try at once. Exactly one daemon results, and it answers them
 //! all.
 
+use std::fs::{File, Permissions};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lock::Lock;
-use super::socket;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
 
-/// Settings of the C library's allocator. Left alone, it keeps what a long payload needed: 340 MB after a hundred of 8 MB.
+/// Settings of glibc's allocator. By default it keeps the memory of long payloads: 340 MB after a hundred of 8 MB.
 const GIVE_MEMORY_BACK: [(&str, &str); 3] = [
     ("MALLOC_ARENA_MAX", "2"),
-    // Setting it at all keeps it from growing to 32 MB by itself.
+    // Setting this at all keeps it from growing to 32 MB by itself.
     ("MALLOC_MMAP_THRESHOLD_", "262144"),
     ("MALLOC_TRIM_THRESHOLD_", "1048576"),
 ];
@@ -28,13 +30,13 @@ pub(crate) enum Stay {
     Brief,
 }
 
-/// Starts a daemon, unless one runs. The lock is taken and the socket is bound here, and both are handed to the child: so
-/// of many who try only one ever starts a process, and all others can connect at once and wait in its queue. `false`: one
+/// Starts a daemon, unless one runs. The parent takes the lock and binds the socket, and hands both to the child. So
+/// only one of many callers starts a process, and all others can connect at once and wait in its queue. `false`: one
 /// runs, or is being started.
 pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     home.ensure()?;
     let Some(lock) = Lock::try_take(home)? else { return Ok(false) };
-    let listener = socket::bind(home).map_err(|error| {
+    let listener = bind(home).map_err(|error| {
         AppError::from_error(Kind::State, &error)
             .hint(format!("`{}` must be writable for you", home.root().display()))
     })?;
@@ -52,7 +54,24 @@ pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     Ok(true)
 }
 
-/// That program as a daemon of that home.
+/// Binds the socket, for its owner only. We hold the lock, so a file at its path is a leftover.
+pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
+    let path = home.socket();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let listener = UnixListener::bind(&path).or_else(|error| {
+        // A path that is too long is reached through its open folder, as the hook does.
+        let folder = File::open(home.root())?;
+        UnixListener::bind(ipc::conn::short_path(&folder)).map_err(|_| error)
+    })?;
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// The command line of a daemon for that home.
 pub(super) fn program(path: &Path, env: &Env, home: &Home) -> Command {
     let mut command = proc::command(path, env);
     command.env("SUBSTRATE_HOME", home.root()).envs(GIVE_MEMORY_BACK);
@@ -65,7 +84,7 @@ pub(crate) fn is_held(home: &Home) -> Result<bool> {
     Ok(Lock::try_take(home)?.is_none())
 }
 
-/// Our own file, also after it was replaced by a newer one.
+/// Our own executable, even after a newer one replaced it.
 pub(crate) fn this_program() -> Result<PathBuf> {
     let path =
         std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;

@@ -1,4 +1,4 @@
-//! What the daemon's tasks share. They all run on one thread, so nothing here is locked.
+//! State that the daemon's tasks share. They all run on one thread, so nothing here is locked.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use substrate_core::{Settings, Timestamp};
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::sync::{Notify, mpsc};
 
 use super::activity::Activities;
@@ -20,21 +20,21 @@ use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
 use super::notices::Notices;
-use super::socket;
+use super::start;
 use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
 use crate::clock;
 use crate::config::{Around, Env, Home, SettingsFiles};
-use crate::gather::Known;
+use crate::gather::PathCache;
 use crate::machine::Machine;
 use crate::tmux::Painter;
 
 /// How often the loop wakes while a thread works: more often than a sleeping daemon counts as frozen (`holder`).
 const SIGN_OF_LIFE: Duration = Duration::from_millis(250);
 
-/// While events come, the home is looked at this often.
+/// How often the home is checked while events come.
 const LOOK_US: u64 = 200_000;
 
 pub(super) struct State {
@@ -48,11 +48,11 @@ pub(super) struct State {
     pub(super) is_brief: bool,
     pub(super) settings: RefCell<SettingsFiles>,
     pub(super) storage: RefCell<Storage>,
-    pub(super) readers: Arc<Readers>,
+    pub(super) readers: Arc<Database>,
     pub(super) jobs: mpsc::UnboundedSender<Job>,
-    /// Where connections read into before they have a whole request: one for all, since reading never waits.
+    /// The read buffer for incomplete requests. All connections share it, since reading never waits.
     pub(super) scratch: RefCell<Box<[u8]>>,
-    /// The turns of those whose requests are long.
+    /// Turns for long requests.
     pub(super) large: Large,
     pub(super) twins: RefCell<Twins>,
     pub(super) notices: RefCell<Notices>,
@@ -61,24 +61,24 @@ pub(super) struct State {
     pub(super) painter: Painter,
     pub(super) threads: Threads,
     pub(super) carrier: Carrier,
-    /// Paths that were looked up lately.
-    pub(super) known: RefCell<Known>,
-    /// Those who wait.
+    /// Paths that were looked up recently.
+    pub(super) paths: RefCell<PathCache>,
+    /// The parked callers.
     pub(super) waiters: RefCell<Waiters>,
-    /// When it was last looked whether the home is still ours.
+    /// When we last checked that the home is still ours.
     pub(super) looked_us: Cell<u64>,
-    /// Told when somebody began to wait.
+    /// Notified when a caller is parked.
     pub(super) parked: Notify,
-    /// Told when a thread began that may take long.
+    /// Notified when a thread starts that may take long.
     pub(super) working: Notify,
     pub(super) counts: Counts,
     pub(super) ending: Ending,
-    /// Told when the socket should be looked for at once: a caller has missed it.
+    /// Notified when a caller could not find the socket, so that it is checked at once.
     pub(super) look_for_socket: Notify,
-    /// The program that goes on in our place waits for the end of this.
+    /// Our successor waits for the end of this pipe.
     pub(super) successor: RefCell<Option<ChildStderr>>,
     pub(super) listening: RefCell<Option<Rc<Listening>>>,
-    /// Told when the socket had to be made anew.
+    /// Notified when the socket was created again.
     pub(super) new_listener: Notify,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Listening {
     pub(super) accepting: tokio::net::UnixListener,
     /// The same socket, to hand to a newer program.
     raw: UnixListener,
-    /// Which file it is.
+    /// Its device and inode.
     ours: Option<(u64, u64)>,
 }
 
@@ -99,9 +99,9 @@ pub(super) struct Counts {
     pub(super) failures: Cell<u64>,
     /// Connections that were accepted and are not done.
     pub(super) open: Cell<u64>,
-    /// Those of them whose request is being answered right now.
+    /// How many of them are being answered right now.
     pub(super) in_flight: Cell<u64>,
-    /// Threads that may take long, while the loop has nothing to do.
+    /// Threads that may take long while the loop is idle.
     pub(super) on_threads: Cell<u64>,
 }
 
@@ -109,17 +109,17 @@ pub(super) struct Counts {
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) wanted: Notify,
-    pub(super) how: Cell<How>,
+    pub(super) how: Cell<EndReason>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum EndReason {
     #[default]
     NotYet,
     Stop,
-    /// Another program goes on with our socket.
+    /// Another program continues with our socket.
     HandedOver,
-    /// The lock or the database at their places are not ours any more.
+    /// The lock or the database at their paths are no longer ours.
     Displaced,
 }
 
@@ -141,19 +141,21 @@ impl State {
         Ok(listening.raw.try_clone()?.into())
     }
 
-    /// Makes sure that we can be reached.
+    /// Makes sure that callers can reach us.
     pub(super) fn find_socket(&self) {
         let ours = self.listening.borrow().as_ref().and_then(|listening| listening.ours);
         if ours.is_some() && lock::identity(&self.home.socket()) == ours {
             return;
         }
-        match socket::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
+        match start::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
             Ok(()) => tracing::warn!("the socket was gone; a new one is in its place"),
-            Err(error) => tracing::error!(%error, "the socket is gone, and no new one can be made"),
+            Err(error) => {
+                tracing::error!(%error, "the socket is gone, and creating a new one failed")
+            }
         }
     }
 
-    /// Removes our socket, and nobody else's.
+    /// Removes our socket, but not one that another daemon bound.
     pub(super) fn remove_socket(&self) {
         let ours = self.listening.borrow().as_ref().and_then(|listening| listening.ours);
         if ours.is_some() && lock::identity(&self.home.socket()) == ours {
@@ -161,20 +163,20 @@ impl State {
         }
     }
 
-    /// Whether the home at our path is another one by now: it was removed, moved or replaced, or the database in it was.
-    /// What is written then reaches nobody who reads.
+    /// Whether another home is at our path by now: it was removed, moved or replaced, or its database was. Whatever we
+    /// write then is lost to readers.
     pub(super) fn is_displaced(&self, storage: &Storage) -> bool {
         self.looked_us.set(clock::micros());
         let ours = self.lock.identity();
         ours.is_none() || lock::identity(&self.home.lock()) != ours || storage.is_displaced()
     }
 
-    /// Whether it is time to look at the home again.
+    /// Whether it is time to check the home again.
     pub(super) fn looks_due(&self) -> bool {
         clock::micros().saturating_sub(self.looked_us.get()) > LOOK_US
     }
 
-    /// The settings where nothing could be read at all.
+    /// The settings to use when nothing could be read at all.
     pub(super) fn defaults(&self) -> Around {
         let settings = Settings::resolve(&substrate_features::keys(), &[]);
         (Arc::new(settings), self.home.root().to_string_lossy().into())
@@ -197,14 +199,14 @@ impl State {
         }
     }
 
-    pub(super) fn end(&self, how: How) {
+    pub(super) fn end(&self, how: EndReason) {
         self.ending.how.set(how);
         self.ending.wanted.notify_waiters();
     }
 }
 
-/// A thread works that may take long. As long as this lives the loop wakes now and then: callers that look at us see that
-/// we are alive, and not frozen.
+/// Marks that a thread is busy. While this lives, the loop wakes now and then, so callers that inspect us see a live
+/// process and not a frozen one.
 pub(super) fn working(state: &Rc<State>) -> Counted {
     state.working.notify_one();
     Counted::begin(state, |counts| &counts.on_threads)
@@ -220,7 +222,7 @@ pub(super) async fn stay_awake(state: Rc<State>) {
     }
 }
 
-/// Counts something for as long as it lives.
+/// Increments a counter for as long as it lives.
 pub(super) struct Counted {
     state: Rc<State>,
     which: fn(&Counts) -> &Cell<u64>,

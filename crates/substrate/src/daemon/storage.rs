@@ -1,7 +1,7 @@
-//! Where the daemon keeps things: in its database, or in memory while that can't be written.
+//! Where the daemon stores its data: in its database, or in memory while the database can't be written.
 //!
-//! A full disk or a damaged file does not stop the daemon. Guards and leases go on in memory, everything that is
-//! acknowledged is refused in clear words, and what memory has is written when the disk takes it again.
+//! A full disk or a damaged file does not stop the daemon. Guards and leases go on in memory. Requests that need
+//! durability are refused with a clear error. When the disk accepts writes again, the state in memory is written back.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use substrate_core::engine::processed::Processed;
 use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
-use substrate_store::{Durability, Seeded, Writer};
+use substrate_store::{Durability, TakenOver, Writer};
 
 use super::lock;
 use crate::clock;
@@ -19,10 +19,10 @@ use crate::config::Home;
 use crate::error::{AppError, Kind};
 use crate::host::{self, Decoded, Host};
 
-/// The field of an answer that comes from memory; it says why.
+/// The field that marks an answer from memory. It says why.
 const IN_MEMORY: &str = "in_memory_only";
 
-/// How often a disk that could not be written is tried.
+/// How often a failing disk is tried again.
 const LOOK_US: u64 = 500_000;
 
 /// The storage of one daemon.
@@ -30,21 +30,21 @@ pub(super) struct Storage {
     home: Home,
     disk: Option<Disk>,
     memory: Option<Memory>,
-    /// Both scopes of an event that an earlier daemon processed.
+    /// Both scopes of each event that an earlier daemon processed.
     pub(super) scopes: Vec<(u64, u8)>,
 }
 
 struct Disk {
     writer: Writer,
     processed: Processed,
-    /// Which file it is.
+    /// Its device and inode.
     identity: Option<(u64, u64)>,
 }
 
 struct Memory {
     writer: Writer,
     processed: Processed,
-    seeded: Seeded,
+    seeded: TakenOver,
     trouble: Rc<Trouble>,
     looked_us: u64,
 }
@@ -53,20 +53,20 @@ struct Memory {
 #[derive(Debug)]
 pub(super) struct Trouble {
     error: AppError,
-    /// It does not pass by itself.
+    /// It does not go away by itself.
     stays: bool,
     /// The sessions whose person was told.
     told: RefCell<HashSet<SafeId>>,
 }
 
-/// What the engine works on right now.
+/// The storage that the engine currently uses.
 #[derive(Debug)]
 pub(super) struct Place {
     trouble: Option<Rc<Trouble>>,
 }
 
 impl Storage {
-    /// Opens the database, or does without.
+    /// Opens the database, or goes on without it.
     pub(super) fn open(home: &Home) -> Result<Self, AppError> {
         let mut storage = Self { home: home.clone(), disk: None, memory: None, scopes: Vec::new() };
         match storage.open_disk() {
@@ -101,10 +101,10 @@ impl Storage {
         let mut writer = Writer::in_memory(&host::schema(), clock::now())?;
         let tables = tables();
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let seeded = substrate_store::seed(&mut writer, &self.home.database(), &names)?;
+        let seeded = writer.take_over(&self.home.database(), &names)?;
         let lost = seeded.tables.iter().filter_map(|table| table.missing.as_ref());
         for missing in lost {
-            tracing::warn!(missing, "not all of a table could be taken into memory");
+            tracing::warn!(missing, "could not copy all of a table into memory");
         }
         tracing::error!(error = %error.render(), "going on in memory");
         ipc::place::leave_trace(
@@ -122,7 +122,7 @@ impl Storage {
         Ok(())
     }
 
-    /// The database could not be written.
+    /// Called when a write to the database failed.
     pub(super) fn go_on_in_memory(&mut self, error: &DbError) {
         let stays = is_damage(error);
         if let Err(worse) = self.begin_memory(error.clone().into(), stays) {
@@ -130,7 +130,7 @@ impl Storage {
         }
     }
 
-    /// Goes back to the disk if it takes writes again.
+    /// Returns to the disk if it accepts writes again.
     pub(super) fn look_at_disk(&mut self) {
         let Some(memory) = &mut self.memory else { return };
         let now = clock::micros();
@@ -139,7 +139,7 @@ impl Storage {
         }
         memory.looked_us = now;
         self.try_disk();
-        // A disk that takes long to say no is asked less often: every event waits for the question.
+        // A disk that is slow to fail is tried less often: every event waits for the attempt.
         if let Some(memory) = &mut self.memory {
             let took = clock::micros().saturating_sub(now);
             memory.looked_us = now.saturating_add(took.saturating_mul(5));
@@ -151,9 +151,10 @@ impl Storage {
             return;
         }
         let (Some(disk), Some(memory)) = (&mut self.disk, &self.memory) else { return };
-        let back = disk.writer.probe().and_then(|()| {
-            substrate_store::give_back(&memory.writer, &mut disk.writer, &memory.seeded)
-        });
+        let back = disk
+            .writer
+            .probe()
+            .and_then(|()| disk.writer.take_back(&memory.writer, &memory.seeded));
         match back {
             Ok(()) => {
                 tracing::info!("the database can be written again");
@@ -176,7 +177,7 @@ impl Storage {
         self.memory.as_ref().map(|memory| memory.trouble.words())
     }
 
-    /// What is written to now.
+    /// The connection to write to now.
     pub(super) fn writer(&mut self) -> Option<(&mut Writer, &mut Processed)> {
         match (&mut self.memory, &mut self.disk) {
             (Some(memory), _) => Some((&mut memory.writer, &mut memory.processed)),
@@ -185,13 +186,13 @@ impl Storage {
         }
     }
 
-    /// Answers a command that only looks from what memory has, and says so. `None`: the database has the answer.
+    /// Answers a read-only command from memory, and says so. `None`: the database has the answer.
     pub(super) fn read_in_memory(
         &mut self,
         verb: &'static Verb,
         run: impl FnOnce(&mut dyn Db) -> Result<Output, AppError>,
     ) -> Option<Result<Output, AppError>> {
-        // By its words: a constant may be in several places.
+        // Compared by name: a constant may have several addresses.
         let is_there = substrate_features::WITHOUT_DISK
             .iter()
             .any(|feature| feature.verbs.iter().any(|other| other.path == verb.path));
@@ -200,7 +201,7 @@ impl Storage {
         Some(read.and_then(|mut tx| run(&mut tx)).map(|output| {
             let why = memory.trouble.words();
             let text = format!(
-                "In memory only, since the database can't be used ({why}):\n{}",
+                "In memory only, because the database can't be used ({why}):\n{}",
                 output.text
             );
             Output { text, json: marked(output.json, &why), ..output }
@@ -212,7 +213,7 @@ impl Storage {
         self.disk.as_mut().filter(|_| self.memory.is_none()).map(|disk| &mut disk.writer)
     }
 
-    /// Whether the file that we write is not the one at its place any more.
+    /// Whether the file that we write is no longer the one at its path.
     pub(super) fn is_displaced(&self) -> bool {
         self.memory.is_none()
             && self
@@ -223,7 +224,7 @@ impl Storage {
 }
 
 impl Trouble {
-    /// What is wrong, in one line.
+    /// The error in one line.
     fn words(&self) -> String {
         self.error.in_one_line()
     }
@@ -238,7 +239,7 @@ impl Place {
         }
     }
 
-    /// What a person must know, once per session.
+    /// The notice for the person, once per session.
     pub(super) fn wishes(&self, decoded: &Decoded) -> Vec<Wish> {
         let (Some(trouble), Some(session)) = (&self.trouble, &decoded.event.session) else {
             return Vec::new();
@@ -254,7 +255,7 @@ impl Place {
         }]
     }
 
-    /// The error for a command that would have to be on disk.
+    /// The error for a command that needs the disk.
     pub(super) fn refuses_writes(&self) -> Option<AppError> {
         let trouble = self.trouble.as_ref()?;
         let mut error = trouble.error.clone();
@@ -265,7 +266,7 @@ impl Place {
     }
 }
 
-/// The answer with a field that says where it comes from; a list has it in each of its objects.
+/// Adds the field that says where the answer comes from; for a list, to each of its objects.
 fn marked(mut json: Value, why: &str) -> Value {
     match &mut json {
         Value::Object(fields) => drop(fields.insert(IN_MEMORY.to_owned(), why.into())),
@@ -279,18 +280,18 @@ fn marked(mut json: Value, why: &str) -> Value {
     json
 }
 
-/// Damage does not pass by itself, as a full disk may.
+/// Unlike a full disk, damage does not go away by itself.
 fn is_damage(error: &DbError) -> bool {
     matches!(error, DbError::Corrupt { .. })
 }
 
-/// The tables of what goes on in memory.
+/// The tables that are kept in memory.
 fn tables() -> Vec<String> {
     let steps = substrate_features::WITHOUT_DISK.iter().flat_map(|feature| feature.migrations);
     steps.flat_map(created).collect()
 }
 
-/// The names behind `create table`.
+/// The names after `create table`.
 fn created(step: &Migration) -> Vec<String> {
     let after = step.sql.split("create table ").skip(1);
     after.filter_map(|rest| rest.split([' ', '(']).next().map(str::to_owned)).collect()

@@ -1,4 +1,4 @@
-//! What an event or a command needs from files: its settings, its project, its facts. All of it is read on threads.
+//! What an event or a command needs from files: settings, project, facts. All of it is read on threads.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -25,18 +25,18 @@ pub(super) async fn surround(state: &Rc<State>, mut decoded: Decoded) -> Prepare
     if needs.is_empty() {
         return prepared;
     }
-    // What a tool has just done may have made another file of what a path means.
+    // The tool that just ran may have changed which file a path means.
     if !matches!(event.kind, EventKind::PostToolUse | EventKind::PostToolUseFailure) {
         let facts = &mut prepared.gathered.facts;
-        needs = state.known.borrow().answer(needs, clock::micros(), facts);
+        needs = state.paths.borrow().answer(needs, clock::micros(), facts);
     }
     let found = found(state, &dir, &who, needs).await;
     prepared.gathered.facts.extend(found);
     prepared
 }
 
-/// The same from memory alone, for an event that is told by another's transaction. Given back where the settings of its folder
-/// are not known any more.
+/// The same from memory alone, for an event that another one's transaction answers. Returns the event if the settings
+/// of its folder are no longer cached.
 pub(super) fn from_memory(state: &State, mut decoded: Decoded) -> Result<Prepared, Box<Decoded>> {
     let Some((settings, project)) = state.settings.borrow().latest(decoded.dir()) else {
         return Err(Box::new(decoded));
@@ -46,7 +46,7 @@ pub(super) fn from_memory(state: &State, mut decoded: Decoded) -> Result<Prepare
     Ok(Prepared { gathered, ..Prepared::new(decoded, settings) })
 }
 
-/// Looks up what a job's transaction asked for.
+/// Looks up the facts that a job's transaction asked for.
 pub(super) async fn look_up(state: &Rc<State>, job: &mut Job, needs: Vec<Need>) {
     let (dir, who, gathered) = match job {
         Job::Hook { prepared, .. } | Job::Shown { prepared } => {
@@ -63,7 +63,7 @@ pub(super) async fn look_up(state: &Rc<State>, job: &mut Job, needs: Vec<Need>) 
     gathered.add(needs, found);
 }
 
-/// The folder whose settings count for a command.
+/// The folder whose settings apply to a command.
 pub(super) fn caller_dir(caller: &Caller) -> &Path {
     Path::new(caller.project_dir.as_deref().unwrap_or(&caller.cwd))
 }
@@ -72,14 +72,14 @@ fn who(decoded: &Decoded) -> Box<str> {
     decoded.event.session.as_ref().map_or("", SafeId::as_str).into()
 }
 
-/// The settings in force in a folder, and which project it is. Where its files can't be read in time: what was known, or
-/// else the user's own settings, and what went wrong.
+/// The settings in force in a folder, and its project. If its files can't be read in time: the cached settings, or the
+/// user's own, and the error.
 pub(super) async fn around(state: &Rc<State>, dir: &Path, who: &str) -> (Around, Option<String>) {
     let now = clock::micros();
     if let Some(fresh) = state.settings.borrow().fresh(dir, now) {
         return (fresh, None);
     }
-    // A thread costs more than the whole look.
+    // A thread would cost more than the lookup itself.
     if let Some(unchanged) = state.settings.borrow_mut().unchanged(dir, now) {
         return (unchanged, None);
     }
@@ -107,7 +107,7 @@ async fn read(state: &Rc<State>, dir: &Path, who: &str) -> Option<Around> {
     Some(state.settings.borrow_mut().keep(looked, clock::micros()))
 }
 
-/// Looks facts up on a thread. What is where somebody's look hangs is not found at once.
+/// Looks facts up on a thread. Facts below a folder where a lookup hangs are reported as not found at once.
 pub(super) async fn found(state: &Rc<State>, dir: &Path, who: &str, needs: Vec<Need>) -> Facts {
     let root = root(state, dir);
     let folders: Vec<Box<str>> = needs.iter().map(|need| folder(need, dir, &root)).collect();
@@ -122,17 +122,17 @@ pub(super) async fn found(state: &Rc<State>, dir: &Path, who: &str, needs: Vec<N
         gather::gather_step_by_step(needs, |step| progress.at(step))
     };
     let found = threads::look(state, open, who, stuck, body).await.unwrap_or_default();
-    state.known.borrow_mut().keep(&found, clock::micros());
+    state.paths.borrow_mut().keep(&found, clock::micros());
     found
 }
 
-/// The working tree of a folder, if anybody ever looked; else the folder itself.
+/// The working tree of a folder if it is cached, else the folder itself.
 fn root(state: &State, dir: &Path) -> Box<str> {
     let settings = state.settings.borrow();
     settings.root(dir).unwrap_or(dir).to_string_lossy().into()
 }
 
-/// The folder that a need would hang with: the project's, or the one that its own path is in.
+/// The folder that a need would hang with: the project, or the folder of its own path.
 fn folder(need: &Need, dir: &Path, root: &str) -> Box<str> {
     let (path, cwd) = match need {
         Need::File { path, .. }

@@ -1,6 +1,6 @@
-//! Another program goes on where we stop: it inherits the listening socket and the lock, so that no connection is
-//! refused and no second daemon can start in between. It opens the database only when we have gone; who connects
-//! meanwhile waits in the socket's queue.
+//! Handing over to another program. It inherits the listening socket and the lock, so no connection is refused and no
+//! second daemon can start in between. It opens the database only after we are gone. Callers that connect meanwhile
+//! wait in the socket's queue.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::AsFd as _;
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
-use substrate_store::Readers;
+use substrate_store::Database;
 use tokio::time::timeout;
 
 use super::start;
-use super::state::{How, State};
+use super::state::{EndReason, State};
 use crate::config::Home;
 use crate::error::{AppError, Kind};
 use crate::{host, ui};
@@ -24,13 +24,13 @@ use crate::{host, ui};
 /// How long the other program may take to start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the new daemon says on stderr when it can go on. That pipe ends with the old one.
+/// What the new daemon writes to stderr when it is ready. The pipe closes when the old one ends.
 const READY: &str = "ready";
 
-/// How long the old daemon may take to answer what it has heard, and to end.
+/// How long the old daemon may take to answer pending requests and end.
 const OLD_ENDS: Duration = Duration::from_secs(20);
 
-/// Starts `program` as the new daemon and ends this one. `false`: it did not come up, and we go on.
+/// Starts `program` as the new daemon and ends this one. `false`: it did not start, and we go on.
 pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
     let child = match spawn(state, program) {
         Ok(child) => child,
@@ -44,16 +44,16 @@ pub(super) async fn hand_over(state: &Rc<State>, program: &Path) -> bool {
     let pipe = timeout(PATIENCE, waiting).await.ok().and_then(Result::ok).flatten();
     let Some(pipe) = pipe else {
         if let Some(pid) = pid {
-            // It may still come up, and then there would be two.
+            // It may still start, and then there would be two.
             let _already_gone = kill_process(pid, Signal::KILL);
         }
-        tracing::error!(program = %program.display(), "the new daemon did not come up; going on");
+        tracing::error!(program = %program.display(), "the new daemon did not start; going on");
         return false;
     };
     tracing::info!(program = %program.display(), "handed over");
-    // Stays open as long as we are there.
+    // Stays open until we exit.
     state.successor.replace(Some(pipe));
-    state.end(How::HandedOver);
+    state.end(EndReason::HandedOver);
     true
 }
 
@@ -68,7 +68,7 @@ fn spawn(state: &State, program: &Path) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Reads the new daemon's first line. One that is not ready is ended: there must not be two.
+/// Reads the new daemon's first line. If it is not ready, it is killed: there must not be two.
 fn wait_until_ready(mut child: Child) -> Option<ChildStderr> {
     let mut pipe = BufReader::new(child.stderr.take()?);
     let mut line = String::new();
@@ -80,15 +80,15 @@ fn wait_until_ready(mut child: Child) -> Option<ChildStderr> {
     None
 }
 
-/// The new daemon: says that it could go on, and waits until the old one has gone.
+/// The new daemon: reports that it is ready, and waits until the old one is gone.
 pub(super) fn wait_for_our_turn(home: &Home) -> Result<(), AppError> {
     let schema = host::schema();
-    // A database that is newer than this program is left to the old daemon.
-    Readers::new(&home.database()).read(|db| substrate_store::missing_steps(db, &schema))?;
+    // If the database is newer than this program, the old daemon keeps it.
+    Database::at(&home.database()).missing_steps(&schema)?;
     ui::talk(&format!("{READY}\n"));
     let limit = Timespec::try_from(OLD_ENDS).ok();
     let stderr = rustix::stdio::stderr();
-    // Nothing is asked for: what is told anyway is that nobody reads any more.
+    // We want no bytes, only the hang-up that tells us that the reader is gone.
     let mut fds = [PollFd::new(&stderr, PollFlags::empty())];
     match poll(&mut fds, limit.as_ref()) {
         Ok(n) if n > 0 => Ok(()),

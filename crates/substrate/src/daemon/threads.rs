@@ -1,5 +1,5 @@
-//! Work on threads for the loop: whatever touches a project's files. A thread that hangs costs whoever asked a moment and
-//! its facts, and nobody else anything.
+//! Threads for work that touches a project's files. A thread that hangs costs its caller a moment and its facts, and
+//! other callers nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,27 +11,27 @@ use tokio::sync::Notify;
 use tokio::task::{JoinHandle, spawn_blocking, spawn_local};
 use tokio::time::timeout;
 
-use super::hangs::{Hangs, May};
+use super::hangs::{Admission, Hangs};
 use super::state::State;
 
-/// How long a thread that is blocked is waited for.
+/// How long a blocked thread is waited for.
 const BLOCKED: Duration = Duration::from_millis(300);
 
-/// How long one that could run is waited for: on a busy machine that is not its fault.
+/// How long a runnable thread is waited for: on a busy machine it is not at fault.
 const STARVED: Duration = Duration::from_secs(5);
 
-/// How often it is looked which of the two it is.
+/// How often we check which of the two it is.
 const STEP: Duration = Duration::from_millis(50);
 
-/// The looks of a daemon.
+/// The lookups of a daemon.
 #[derive(Default)]
 pub(super) struct Threads {
     hangs: RefCell<Hangs>,
-    /// Told when a look has ended or hangs.
+    /// Notified when a lookup has ended or hangs.
     changed: Notify,
 }
 
-/// Where a look has got to, as the thread says.
+/// How far a lookup got, as its thread reports.
 #[derive(Clone, Default)]
 pub(super) struct Progress {
     thread: Arc<AtomicI32>,
@@ -39,7 +39,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The step that begins now.
+    /// Starts the next step.
     pub(super) fn at(&self, step: usize) {
         self.step.store(step, Ordering::Relaxed);
     }
@@ -49,30 +49,30 @@ impl Progress {
         self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
-    /// Whether the thread waits for nothing but the processor.
+    /// Whether the thread waits for nothing but the CPU.
     fn is_starved(&self) -> bool {
         let thread = self.thread.load(Ordering::Relaxed);
-        // Not begun yet: only others of our own can be before it.
+        // It has not started: only our own threads can be ahead of it.
         thread == 0 || may_run(thread)
     }
 }
 
-/// Whether `who` may look below that folder now. Waits for a place if there is none.
+/// Whether `who` may look below that folder now. Waits for a free slot.
 async fn admitted(state: &State, folder: &str, who: &str) -> bool {
     let begun = Instant::now();
     loop {
         let changed = state.threads.changed.notified();
         match state.threads.hangs.borrow().may(folder, who) {
-            May::Begin => return true,
-            May::Not => return false,
-            May::Wait if begun.elapsed() > STARVED => return false,
-            May::Wait => {}
+            Admission::Begin => return true,
+            Admission::Refuse => return false,
+            Admission::Wait if begun.elapsed() > STARVED => return false,
+            Admission::Wait => {}
         }
         let _or_look_again = timeout(STEP, changed).await;
     }
 }
 
-/// Those of the folders below which `who` may look; each once.
+/// The folders below which `who` may look, without repeats.
 pub(super) async fn open(state: &State, folders: &[Box<str>], who: &str) -> Vec<Box<str>> {
     let mut out: Vec<Box<str>> = Vec::new();
     for folder in folders {
@@ -83,7 +83,7 @@ pub(super) async fn open(state: &State, folders: &[Box<str>], who: &str) -> Vec<
     out
 }
 
-/// Runs a look below these folders on a thread. `None`: it hangs, and is left to itself; `stuck` says where, by its step.
+/// Runs a lookup below these folders on a thread. `None`: it hangs and is abandoned. `stuck` says where, by its step.
 pub(super) async fn look<T: Send + 'static>(
     state: &Rc<State>,
     folders: Vec<Box<str>>,
@@ -119,7 +119,7 @@ pub(super) async fn look<T: Send + 'static>(
 #[derive(Debug)]
 pub(super) struct Hung;
 
-/// Waits for a thread as long as it makes sense; `None` when it panicked.
+/// Waits for a thread as long as that makes sense. `None` if it panicked.
 pub(super) async fn patiently<T>(
     task: &mut JoinHandle<T>,
     progress: &Progress,
@@ -135,7 +135,7 @@ pub(super) async fn patiently<T>(
     }
 }
 
-/// Runs on a thread without a place in the table: for work that is one at a time anyway.
+/// Runs on a thread without a slot: for work that never runs twice at once.
 pub(super) fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> (JoinHandle<T>, Progress) {

@@ -2,22 +2,22 @@
 
 use std::collections::{HashMap, VecDeque};
 
-/// Two scopes' hooks of one event start within a moment of each other.
+/// The hooks of both scopes start within a moment of each other.
 const WINDOW_US: u64 = 10_000_000;
 
-/// More are not remembered; a flood is no reason to grow.
+/// The most events that are remembered, even in a flood.
 const MAX: usize = 4_096;
 
-/// What was seen lately, by digest: from which scope, and when.
+/// Recent events by digest: which scope, and when.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
     seen: HashMap<u64, (u8, u64)>,
-    /// The digests in the order in which they came; those that were found are still in it.
+    /// The digests in order of arrival, including those whose twin came already.
     order: VecDeque<u64>,
 }
 
 impl Twins {
-    /// What an earlier daemon saw last, oldest first.
+    /// The last events of an earlier daemon, oldest first.
     pub(super) fn of(scopes: &[(u64, u8)], now_us: u64) -> Self {
         let mut twins = Self::default();
         for (digest, origin) in scopes {
@@ -26,20 +26,20 @@ impl Twins {
         twins
     }
 
-    /// Whether the other scope has brought this very event already; nothing is noted.
+    /// Whether the other scope has already sent this event. Changes nothing.
     pub(super) fn was_brought(&self, digest: u64, origin: u8, now_us: u64) -> bool {
         self.seen
             .get(&digest)
             .is_some_and(|(other, at)| *other != origin && now_us.saturating_sub(*at) < WINDOW_US)
     }
 
-    /// Whether the other scope has brought this very event already. The same scope bringing it again is a new event.
+    /// Whether the other scope has already sent this event. The same scope sending it again is a new event.
     pub(super) fn is_twin(&mut self, digest: u64, origin: u8, now_us: u64) -> bool {
         if self.was_brought(digest, origin, now_us) {
             self.seen.remove(&digest);
             return true;
         }
-        // The oldest goes: with so many in between it is hardly the one that is waited for.
+        // Drop the oldest: after this many events its twin is unlikely to come.
         if self.order.len() >= MAX
             && let Some(oldest) = self.order.pop_front()
         {

@@ -1,4 +1,4 @@
-//! What happens while nothing happens: looking for the socket, a newer program, and the features' housekeeping.
+//! Background work: checking the socket, looking for a newer program, and the features' housekeeping.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -6,22 +6,22 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use substrate_core::{Cx, FeatureError, engine};
-use substrate_store::{Durability, daily};
+use substrate_store::{Database, Durability};
 
-use super::state::{How, State};
+use super::state::{EndReason, State};
 use super::{carry, lock, surround, take_over, waiting};
 use crate::clock;
 use crate::error::AppError;
 
-/// How often the surroundings are looked at: a few calls of `stat`.
+/// How often the surroundings are checked: a few `stat` calls.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Housekeeping every so many looks.
+/// Housekeeping runs every this many checks.
 const HOUSEKEEPING: u32 = 30;
 
-/// Looks after the daemon until it ends.
+/// Maintains the daemon until it ends.
 pub(super) async fn keep_up(state: Rc<State>) {
-    // The file that really runs: its place may have been taken before we came here.
+    // The file that really runs: another may have taken its path before we got here.
     let program_at_start = running_program().or_else(|| lock::identity(&state.program));
     let mut tried = program_at_start;
     let mut n_looks: u32 = 0;
@@ -37,20 +37,20 @@ pub(super) async fn keep_up(state: Rc<State>) {
             () = state.look_for_socket.notified() => {}
         }
         if state.is_displaced(&state.storage.borrow()) {
-            return state.end(How::Displaced);
+            return state.end(EndReason::Displaced);
         }
         state.find_socket();
         {
             let mut storage = state.storage.borrow_mut();
             storage.look_at_disk();
             if let Some(Err(error)) = storage.disk().map(substrate_store::Writer::when_idle) {
-                tracing::warn!(%error, "the log could not be emptied");
+                tracing::warn!(%error, "could not truncate the write-ahead log");
             }
         }
         let program = lock::identity(&state.program);
         if program.is_some() && program != program_at_start && program != tried {
             tried = program;
-            tracing::info!(program = %state.program.display(), "a newer program was installed");
+            tracing::info!(program = %state.program.display(), "a newer program is installed");
             if take_over::hand_over(&state, &state.program.clone()).await {
                 return;
             }
@@ -58,28 +58,30 @@ pub(super) async fn keep_up(state: Rc<State>) {
     }
 }
 
-/// Which file this process was started from, where the system tells.
+/// The file that this process was started from, if the system tells.
 fn running_program() -> Option<(u64, u64)> {
     std::fs::metadata("/proc/self/exe").ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The day's copy of the database, on a thread of its own. It is what `substrate db restore` puts back.
+/// The daily copy of the database, on a thread of its own. `substrate db restore` restores it.
 fn back_up(state: &State) {
     if state.storage.borrow().is_in_memory() {
         return;
     }
     let (database, backups) = (state.home.database(), state.home.backups());
-    drop(tokio::task::spawn_blocking(move || match daily(&database, &backups, clock::now()) {
-        Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
-        Ok(None) => {}
-        Err(error) => {
-            let error = AppError::from(error).render();
-            tracing::error!(%error, "the daily copy of the database failed");
+    drop(tokio::task::spawn_blocking(move || {
+        match Database::at(&database).back_up_daily(&backups, clock::now()) {
+            Ok(Some(copy)) => tracing::info!(copy = %copy.display(), "database copied"),
+            Ok(None) => {}
+            Err(error) => {
+                let error = AppError::from(error).render();
+                tracing::error!(%error, "the daily copy of the database failed");
+            }
         }
     }));
 }
 
-/// Each feature in a transaction of its own, in small steps, with room for hooks in between.
+/// Each feature in its own transaction, in small steps, so that hooks get their turn in between.
 async fn housekeeping(state: &Rc<State>) {
     let ((settings, _), _) = surround::around(state, Path::new("/"), "").await;
     let engine_done =
@@ -104,7 +106,7 @@ fn in_transaction(
     settings: &substrate_core::Settings,
 ) -> Result<bool, FeatureError> {
     let mut storage = state.storage.borrow_mut();
-    // Housekeeping can wait for the disk.
+    // Housekeeping need not wait for the disk.
     let Some(writer) = storage.disk() else { return Ok(false) };
     let mut tx = writer.begin(Durability::Normal)?;
     let mut cx = Cx { world: &state.machine, ..Cx::new(clock::now(), &mut tx, settings) };
@@ -112,7 +114,7 @@ fn in_transaction(
     let effects = cx.effects;
     tx.commit()?;
     drop(storage);
-    let (keys, _nobody_waits) = carry::carry_out(state, effects, None);
+    let (keys, _unawaited) = carry::carry_out(state, effects, None);
     waiting::wake(state, keys);
     Ok(more)
 }

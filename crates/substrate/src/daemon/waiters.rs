@@ -1,5 +1,4 @@
-//! The parked callers. Of a connection that waits nothing is kept but its socket and what it waits for: no task, no
-//! buffer.
+//! The parked callers. A parked connection keeps only its socket and what it waits for: no task, no buffer.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::os::fd::AsFd;
@@ -12,10 +11,10 @@ use super::conn::Call;
 use super::parked::ParkedEvent;
 use crate::machine::Machine;
 
-/// How many wakes are remembered; far more than there can be between a commit and the parking of one of its callers.
+/// How many wakes are remembered: far more than can happen between a commit and the parking of one of its callers.
 const MAX_RECENT: usize = 1_024;
 
-/// Everybody who waits.
+/// All parked callers.
 #[derive(Default)]
 pub(super) struct Waiters {
     parked: HashMap<u64, Parked>,
@@ -28,19 +27,19 @@ pub(super) struct Waiters {
     machine: Machine,
 }
 
-/// One who waits.
+/// A parked caller.
 pub(super) struct Parked {
     pub(super) stream: UnixStream,
     pub(super) what: Waiting,
     pub(super) key: Box<str>,
-    /// Who it is among those who wait for that key.
+    /// Its name among the waiters for that key.
     pub(super) by: Box<str>,
     pub(super) until: Timestamp,
 }
 
-/// What will be asked again.
+/// The request that will be asked again.
 pub(super) enum Waiting {
-    /// A hook, with the client's process, so that it is noticed when that is gone.
+    /// A hook, with the client's pid, to notice when the client is gone.
     Hook {
         event: Box<ParkedEvent>,
         client: Option<(u32, i64)>,
@@ -56,20 +55,20 @@ impl Waiting {
         }
     }
 
-    /// Who a hook is among those of its class: each client process has its own, and the waiter of its start stays beside
-    /// those of its turns. A turn that a person interrupts starts none, so it may be the last one.
+    /// A hook's name within its class. Each client process has its own waiter, and the waiter of its start stays beside
+    /// those of its turns. A turn that a person interrupts starts none, so the start's waiter may be the last one.
     pub(super) fn by(&self) -> Box<str> {
         let Self::Hook { event, .. } = self else { return "".into() };
         let beside = event.beside().map_or("", EventKind::name);
         format!("{beside} {}", event.client_pid().unwrap_or(0)).into()
     }
 
-    /// The waiter of a start is there for when no other is.
+    /// The waiter of a start serves when there is no other.
     fn is_reserve(&self) -> bool {
         matches!(self, Self::Hook { event, .. } if event.beside() == Some(EventKind::SessionStart))
     }
 
-    /// A turn that is held, the waiter beside its session and a command don't replace each other.
+    /// A held turn, the waiter beside a session and a command don't replace each other.
     fn class(&self) -> Option<EventKind> {
         match self {
             Self::Hook { event, .. } => Some(event.kind()),
@@ -87,7 +86,7 @@ impl Waiters {
         self.parked.len()
     }
 
-    /// One more waits. There is one of each class and name per key: whom it replaces is returned, to be let go.
+    /// Adds a waiter. A key has one waiter per class and name: returns the one it replaces, to be released.
     pub(super) fn park(&mut self, parked: Parked) -> Option<Parked> {
         let class = parked.what.class();
         let is_same = |other: &Parked| other.what.class() == class && other.by == parked.by;
@@ -105,12 +104,12 @@ impl Waiters {
         replaced
     }
 
-    /// How many wakes there were: what somebody remembers who may have to wait.
+    /// How many wakes there were. A caller that may have to wait remembers this.
     pub(super) fn n_wakes(&self) -> u64 {
         self.n_wakes
     }
 
-    /// Whether that key was woken since then: whoever decided to wait before, and parks only now, has missed it.
+    /// Whether that key was woken since then. If so, a caller that decided to wait before has missed it.
     pub(super) fn was_woken_since(&self, key: &str, n_wakes: u64) -> bool {
         let n_since = self.n_wakes - n_wakes;
         let is_forgotten = usize::try_from(n_since).is_ok_and(|n| n > self.recent.len());
@@ -118,7 +117,7 @@ impl Waiters {
         is_forgotten || since.into_iter().any(|(_, other)| **other == *key)
     }
 
-    /// Those who wait for that key.
+    /// Removes and returns the waiters for that key.
     pub(super) fn woken(&mut self, key: &str) -> Vec<Parked> {
         self.n_wakes += 1;
         self.recent.push_back((self.n_wakes, key.into()));
@@ -130,7 +129,7 @@ impl Waiters {
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// The waiters beside sessions that wait for that key; they can be told within somebody else's transaction.
+    /// The waiters beside sessions for that key. They can be answered within another caller's transaction.
     pub(super) fn beside(&mut self, key: &str) -> Vec<Parked> {
         let is_waiter = |id: &u64| {
             self.parked.get(id).is_some_and(|one| one.what.class() == Some(EventKind::Waiter))
@@ -141,30 +140,30 @@ impl Waiters {
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Those asked first get what there is.
+    /// First come, first served.
     fn reserves_last(&self, ids: &mut [u64]) {
         ids.sort_by_key(|id| self.parked.get(id).is_some_and(|one| one.what.is_reserve()));
     }
 
-    /// Everybody, because anything may have happened.
+    /// All waiters, because anything may have happened.
     pub(super) fn all(&mut self) -> Vec<Parked> {
         let ids: Vec<u64> = self.parked.keys().copied().collect();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Those whose time has come.
+    /// The waiters whose deadline has passed.
     pub(super) fn due(&mut self, now: Timestamp) -> Vec<Parked> {
         let ids: Vec<u64> =
             self.by_time.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
         ids.into_iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// When the next one's time comes.
+    /// The next deadline.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// Forgets those who hung up, and returns those whose client is gone, to be let go.
+    /// Drops callers that hung up, and returns those whose client is gone, to be released.
     pub(super) fn sweep(&mut self) -> Vec<Parked> {
         let ids: Vec<u64> = self.parked.keys().copied().collect();
         let hung_up: Vec<u64> = ids.chunks(1_024).flat_map(|chunk| self.hung_up(chunk)).collect();
@@ -205,7 +204,7 @@ impl Waiters {
     }
 }
 
-/// Whether nobody is at the other end any more. A caller that waits has nothing to say: anything to read is the end.
+/// Whether the other end is closed. A parked caller has nothing to send, so readable means closed.
 pub(super) fn has_hung_up(stream: &UnixStream) -> bool {
     have_hung_up(&[stream]) == [true]
 }
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_wakes_its_own_and_nobody_else() {
+    fn a_key_wakes_only_its_own_waiters() {
         let mut waiters = Waiters::default();
         let (first, _keep) = parked("a", 10);
         let (second, _keep_too) = parked("b", 20);
@@ -257,7 +256,7 @@ mod tests {
         let mut waiters = Waiters::default();
         let looked = waiters.n_wakes();
         assert!(!waiters.was_woken_since("a", looked));
-        assert!(waiters.woken("a").is_empty(), "nobody is there yet");
+        assert!(waiters.woken("a").is_empty(), "no waiter is there yet");
         assert!(waiters.was_woken_since("a", looked) && !waiters.was_woken_since("b", looked));
         assert!(!waiters.was_woken_since("a", waiters.n_wakes()));
         for _ in 0..=MAX_RECENT {

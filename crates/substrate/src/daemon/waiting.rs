@@ -1,4 +1,4 @@
-//! Parking whoever waits, and asking again when something may have come for them.
+//! Parking callers that wait, and asking their request again when something may have come for them.
 
 use std::os::unix::net::UnixStream as StdStream;
 use std::rc::Rc;
@@ -18,10 +18,10 @@ use crate::clock;
 use crate::error::{AppError, Kind as ErrorKind};
 use crate::host::{Considered, Decoded, Prepared};
 
-/// How often those who hung up, and those whose client is gone, are let go.
+/// How often callers that hung up, and those whose client is gone, are released.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// What a caller's patience is longer than the wait.
+/// How much longer a caller waits than its wait takes.
 const GRACE_MS: i64 = 5_000;
 
 /// Parks a hook until that time, or until the key is woken.
@@ -48,7 +48,8 @@ pub(super) async fn park_call(
     park(state, stream, Waiting::Verb(Box::new(call)), until, n_wakes).await;
 }
 
-/// Parks until that time, by that name among those who wait for the key. `n_wakes` is from before the decision to wait.
+/// Parks a caller until that time, under that name among the waiters for the key. `n_wakes` is from before the decision
+/// to wait.
 async fn park(
     state: &Rc<State>,
     stream: UnixStream,
@@ -68,13 +69,13 @@ async fn park(
     if let Some(replaced) = replaced {
         let_go(replaced, "another command of this agent waits now").await;
     }
-    // Somebody may have committed between the look and the parking.
+    // Another request may have committed between the decision and the parking.
     if state.waiters.borrow().was_woken_since(key, n_wakes) {
         wake(state, vec![key.to_owned()]);
     }
 }
 
-/// One that shall not wait any longer: a hook ends without a word, a command says why.
+/// Releases a waiter: a hook ends silently, a command says why.
 async fn let_go(parked: Parked, why: &str) {
     let Ok(stream) = UnixStream::from_std(parked.stream) else { return };
     let reply = match parked.what {
@@ -84,7 +85,7 @@ async fn let_go(parked: Parked, why: &str) {
     let _gone = conn::write_frame(&stream, Kind::Reply, &reply).await;
 }
 
-/// Somebody stops the daemon on purpose: those who wait are let go, or they would start it again.
+/// The daemon is stopped on purpose: release the waiters, or they would start it again.
 pub(super) async fn let_all_go(state: &State) {
     let all = state.waiters.borrow_mut().all();
     for parked in all {
@@ -92,7 +93,7 @@ pub(super) async fn let_all_go(state: &State) {
     }
 }
 
-/// Whoever waits for one of these keys is asked again.
+/// Asks the waiters for these keys again.
 pub(super) fn wake(state: &Rc<State>, keys: Vec<String>) {
     for key in keys {
         let woken = state.waiters.borrow_mut().woken(&key);
@@ -102,7 +103,7 @@ pub(super) fn wake(state: &Rc<State>, keys: Vec<String>) {
 
 fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
     for parked in woken {
-        // Whoever has hung up must not be given what another could have.
+        // A caller that hung up must not take what another one could have.
         if waiters::has_hung_up(&parked.stream) {
             continue;
         }
@@ -121,7 +122,7 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
     }
 }
 
-/// A waiter that is told by the commit of whoever wakes it.
+/// A waiter that is answered by the commit that wakes it.
 pub(super) struct Woken {
     stream: StdStream,
     pub(super) prepared: Box<Prepared>,
@@ -145,7 +146,7 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
                     prepared: Box::new(prepared),
                     considered: Considered::default(),
                 }),
-                // Its settings have to be read first: it is asked after the commit.
+                // Its settings have to be read first, so it is asked after the commit.
                 Err(decoded) => back(state, parked.stream, *decoded, &parked.key, parked.until),
             }
         }
@@ -153,7 +154,7 @@ pub(super) fn woken_by(state: &State, effects: &[Effect]) -> Vec<Woken> {
     out
 }
 
-/// Answers a waiter after the commit, or parks it again. The keys that it wakes in turn.
+/// Answers a waiter after the commit, or parks it again. Returns the keys that it wakes in turn.
 pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     let Woken { stream, prepared, mut considered } = woken;
     let effects = std::mem::take(&mut considered.effects);
@@ -175,7 +176,7 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     keys
 }
 
-/// Nothing was committed: it waits on, and is asked again in a moment.
+/// Nothing was committed: the waiter is parked again, and asked again in a moment.
 pub(super) fn put_back(state: &State, woken: Woken) {
     let soon = clock::now().plus_ms(500);
     back(state, woken.stream, woken.prepared.decoded, "a commit that works", soon);
@@ -194,7 +195,7 @@ fn waits(state: &State, decoded: Decoded) -> Waiting {
     Waiting::Hook { event: Box::new(event), client }
 }
 
-/// Looks after those who wait, for as long as there are any.
+/// Maintains the waiters for as long as there are any.
 pub(super) async fn look_after(state: Rc<State>) {
     let mut swept = Instant::now();
     loop {
@@ -205,7 +206,7 @@ pub(super) async fn look_after(state: Rc<State>) {
         let next = state.waiters.borrow().next_due().map_or(SWEEP, |at| {
             Duration::from_millis(u64::try_from(at.since(now)).unwrap_or(0)).min(SWEEP)
         });
-        // One that is parked meanwhile may be due sooner.
+        // A caller that is parked meanwhile may be due sooner.
         let pause = tokio::time::sleep(next.max(Duration::from_millis(1)));
         tokio::select! {
             () = pause => {}

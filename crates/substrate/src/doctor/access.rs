@@ -1,4 +1,4 @@
-//! The state home, the socket and the database belong to their owner only.
+//! The state home, the socket and the database must be private to their owner.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
@@ -6,24 +6,24 @@ use std::path::PathBuf;
 use super::finding::{Area, Finding};
 use crate::config::Home;
 
-/// What others may do with something of ours.
+/// The permissions of one of our files.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    pub(super) what: What,
+    pub(super) what: StateFile,
     pub(super) path: PathBuf,
     pub(super) mode: u32,
-    /// It belongs to whoever asks.
+    /// It belongs to the user who asks.
     pub(super) is_mine: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum StateFile {
     Home,
     Socket,
     Database,
 }
 
-impl What {
+impl StateFile {
     const fn wanted(self) -> u32 {
         match self {
             Self::Home => 0o700,
@@ -49,7 +49,7 @@ impl What {
 }
 
 impl Access {
-    /// The mode that it must get. `None`: it is fine, or not ours to change.
+    /// The mode that it needs. `None`: it is fine, or not ours to change.
     pub(super) fn mended(&self) -> Option<u32> {
         let wanted = self.what.wanted();
         (self.is_mine && self.mode != wanted).then_some(wanted)
@@ -59,9 +59,9 @@ impl Access {
 pub(super) fn look(home: &Home) -> Vec<Access> {
     let me = rustix::process::geteuid().as_raw();
     let all = [
-        (What::Home, home.root().to_owned()),
-        (What::Socket, home.socket()),
-        (What::Database, home.database()),
+        (StateFile::Home, home.root().to_owned()),
+        (StateFile::Socket, home.socket()),
+        (StateFile::Database, home.database()),
     ];
     let seen = all.into_iter().filter_map(|(what, path)| {
         let found = path.metadata().ok()?;
@@ -81,12 +81,12 @@ pub(super) fn judge(all: &[Access], out: &mut Vec<Finding>) {
                         "owner",
                         format!("the {} belongs to another user: `{path}`", what.name()),
                     )
-                    .next("run this as its owner, or set SUBSTRATE_HOME to a folder of yours"),
+                    .next("run this as its owner, or set SUBSTRATE_HOME to a folder that you own"),
             );
         } else if access.mended().is_some() {
             let message =
                 format!("the {} has mode {mode:o}, not {:o}: `{path}`", what.name(), what.wanted());
-            // Reading is bad; writing, or not being able to ourselves, is worse.
+            // Others who can read are bad; others who can write, or an owner who can't, are worse.
             let is_worse = mode & 0o022 != 0 || mode & what.wanted() != what.wanted();
             let finding = if is_worse {
                 Area::Daemon.error(what.id(), message)

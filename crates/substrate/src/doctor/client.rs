@@ -2,73 +2,83 @@
 
 use std::time::Duration;
 
+use substrate_clients::BlockCap;
+
 use super::finding::{Area, Finding};
 use super::try_out::version_of;
 use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::hooks::is_client_here;
 
-/// A client that does not say its version after so long is not waited for.
+/// How long a client may take to print its version.
 const LIMIT: Duration = Duration::from_secs(3);
-
-/// The variable with which the client's cap is changed, and what it is without.
-const CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
-const DEFAULT_CAP: u32 = 8;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
+    pub(super) kind: &'static substrate_clients::Client,
     pub(super) installed: Installed,
-    /// Its program or its folder is on this machine.
+    /// Its program or its folder exists on this machine.
     pub(super) is_here: bool,
-    /// The cap as the caller's environment has it.
+    /// The cap, from the caller's environment.
     pub(super) cap: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Installed {
     NotOnPath,
-    /// It did not say which version it is.
+    /// It did not print a version.
     Silent,
     Version(String),
 }
 
-pub(super) fn look(env: &Env) -> Client {
-    let installed = match on_path(env.get("PATH"), "claude") {
+pub(super) fn look(kind: &'static substrate_clients::Client, env: &Env) -> Client {
+    let variables = [kind.variables.config, "USER", "SHELL"];
+    let installed = match on_path(env.get("PATH"), kind.program) {
         None => Installed::NotOnPath,
-        Some(path) => version_of(&path, env, LIMIT).map_or(Installed::Silent, Installed::Version),
+        Some(path) => {
+            let version = version_of(&path, env, &variables, LIMIT);
+            version.map_or(Installed::Silent, Installed::Version)
+        }
     };
-    Client { installed, is_here: is_client_here(env), cap: env.text(CAP).map(str::to_owned) }
+    let cap = kind.variables.block_cap.and_then(|cap| env.text(cap.variable));
+    Client { kind, installed, is_here: is_client_here(kind, env), cap: cap.map(str::to_owned) }
 }
 
 pub(super) fn judge(client: &Client, out: &mut Vec<Finding>) {
+    let (title, program) = (client.kind.title, client.kind.program);
     out.push(match &client.installed {
         Installed::Version(version) => {
-            Area::Client.info("client-version", format!("Claude Code {version} is installed"))
+            // The client adds its name.
+            let version = version.trim_end_matches(&format!(" ({title})"));
+            Area::Client.info("client-version", format!("{title} {version} is installed"))
         }
-        Installed::Silent => Area::Client
-            .info("client-silent", "`claude` is on the PATH, but does not say its version")
-            .next("`claude --version`"),
+        Installed::Silent => {
+            let message = format!("`{program}` is on the PATH, but does not say its version");
+            Area::Client.info("client-silent", message).next(format!("`{program} --version`"))
+        }
         Installed::NotOnPath => {
-            Area::Client.info("client-absent", "`claude` is not on the PATH of this shell")
+            let message = format!("`{program}` is not on the PATH of this shell");
+            Area::Client.info("client-absent", message)
         }
     });
-    out.push(judge_cap(client.cap.as_deref()));
+    out.extend(client.kind.variables.block_cap.map(|own| judge_cap(own, client.cap.as_deref())));
 }
 
-fn judge_cap(cap: Option<&str>) -> Finding {
+fn judge_cap(own: BlockCap, cap: Option<&str>) -> Finding {
+    let BlockCap { variable, default } = own;
     let says = |n: u32, why: &str| {
         format!("the client stops anyway after {n} blocked Stops in a row ({why})")
     };
     let Some(text) = cap else {
-        return Area::Client.info("stop-cap", says(DEFAULT_CAP, "its default"));
+        return Area::Client.info("stop-cap", says(default, "its default"));
     };
     match text.parse() {
         Ok(0) => Area::Client
-            .info("stop-cap", format!("{CAP}=0: the client has no cap on blocked Stops"))
+            .info("stop-cap", format!("{variable}=0: the client has no cap on blocked Stops"))
             .next("without a cap nothing but the hooks themselves ends a loop of blocks"),
-        Ok(n) => Area::Client.info("stop-cap", says(n, &format!("{CAP}={n}"))),
+        Ok(n) => Area::Client.info("stop-cap", says(n, &format!("{variable}={n}"))),
         Err(_) => Area::Client
-            .warning("stop-cap-unreadable", format!("{CAP}={text} is no number"))
-            .next(format!("set it to a number, or unset it; the default is {DEFAULT_CAP}")),
+            .warning("stop-cap-unreadable", format!("{variable}={text} is not a number"))
+            .next(format!("set it to a number, or unset it; the default is {default}")),
     }
 }

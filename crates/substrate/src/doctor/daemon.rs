@@ -13,7 +13,7 @@ use super::whereabouts::is_same;
 use crate::config::Home;
 use crate::daemon::{self, Status, this_program};
 
-/// One that is just starting, or has just lost its socket, gets so long.
+/// How long a daemon gets that is just starting, or has just lost its socket.
 const COMING_UP: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
@@ -29,15 +29,15 @@ pub(super) enum State {
         status: Status,
         program: Program,
     },
-    /// It lives, but does not answer.
+    /// It is alive, but does not answer.
     Frozen {
         holder: Option<Holder>,
     },
-    /// It holds its lock, but there is no socket.
+    /// It holds its lock, but has no socket.
     Unreachable {
         holder: Option<Holder>,
     },
-    /// Whoever answers does not speak our language.
+    /// The listener does not speak our protocol.
     Foreign,
     NotRunning,
 }
@@ -54,7 +54,7 @@ pub(super) enum Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
     pub(super) pid: u32,
-    /// The system has stopped it, as Ctrl+Z does.
+    /// It is stopped, as by Ctrl+Z.
     pub(super) is_stopped: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn look(patient: &Patient<'_>, autostart: bool) -> Daemon {
 
 fn state(patient: &Patient<'_>) -> State {
     let home = patient.home;
-    // Looking at the lock would create it.
+    // Checking the lock would create it.
     let is_held = || home.lock().exists() && daemon::is_held(home).unwrap_or(false);
     let begun = Instant::now();
     loop {
@@ -117,7 +117,7 @@ pub(super) fn judge(daemon: &Daemon, now: Timestamp, out: &mut Vec<Finding>) {
         ),
         State::Foreign => out.push(
             Area::Daemon
-                .error("daemon-foreign", "the daemon speaks another version's language")
+                .error("daemon-foreign", "the daemon speaks another version's protocol")
                 .next(
                     "stop it with the `substrate` that started it, then `substrate daemon start`",
                 ),

@@ -1,10 +1,10 @@
-//! The database file, its log, its disk, and what waits to be recorded.
+//! The database file, its write-ahead log, its disk, and events that wait to be recorded.
 
 use std::path::{Path, PathBuf};
 
 use substrate_core::DbError;
 use substrate_core::size::Bytes;
-use substrate_store::{MAX_LOG, Readers, StoreError, check, log_size, missing_steps};
+use substrate_store::{Database as Store, StoreError};
 
 use super::facts::Patient;
 use super::finding::{Area, Finding};
@@ -16,22 +16,22 @@ const MB: u64 = 1 << 20;
 const LITTLE_SPACE: u64 = 200 * MB;
 const NO_SPACE: u64 = 20 * MB;
 
-/// How a finding begins with which nothing can be kept. Guards need none of it.
+/// Starts the findings that make storage unusable. Guards work without it.
 const UNUSABLE: &str = "state not usable: ";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     pub(super) path: PathBuf,
-    /// `None`: there is none yet.
+    /// `None`: it does not exist yet.
     pub(super) size: Option<u64>,
     pub(super) log_size: u64,
-    /// As far as the permissions and the file system say.
+    /// According to the permissions and the file system.
     pub(super) is_writable: bool,
-    /// The state home can be written, or made where it is not there.
+    /// The state home can be written, or created.
     pub(super) has_home: bool,
     pub(super) home: PathBuf,
     pub(super) state: State,
-    /// `None`: the system does not tell.
+    /// `None`: the system does not say.
     pub(super) free_space: Option<u64>,
 }
 
@@ -45,12 +45,12 @@ pub(super) enum State {
         how: String,
     },
     Busy,
-    /// A newer or another program's.
+    /// Made by a newer or another program.
     Refused(Trouble),
     Unreadable(Trouble),
 }
 
-/// What is wrong, and what helps.
+/// What is wrong, and what to do.
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     pub(super) message: String,
@@ -64,7 +64,7 @@ pub(super) fn look(patient: &Patient<'_>) -> Database {
     Database {
         state: if size.is_some() { state(&path) } else { State::Absent },
         size,
-        log_size: log_size(&path),
+        log_size: Store::at(&path).log_bytes(),
         is_writable: [path.as_path(), patient.home.root()].iter().all(|path| may_write(path)),
         has_home: has_home(patient.home.root()),
         home: patient.home.root().to_owned(),
@@ -77,17 +77,18 @@ fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Whether the nearest folder that is there takes files, and is a folder.
+/// Whether the nearest existing folder accepts files.
 fn has_home(root: &Path) -> bool {
     let nearest = root.ancestors().find(|path| path.symlink_metadata().is_ok());
     nearest.is_some_and(|path| path.is_dir() && may_write(path))
 }
 
 fn state(path: &Path) -> State {
-    let looked = check(path).and_then(|damage| match damage.first() {
+    let store = Store::at(path);
+    let looked = store.check().and_then(|damage| match damage.first() {
         Some(first) => Ok(State::Damaged { how: format!("{} places, e.g. {first}", damage.len()) }),
-        None => Readers::new(path)
-            .read(|db| missing_steps(db, &host::schema()))
+        None => store
+            .missing_steps(&host::schema())
             .map(|n_missing_steps| State::Intact { n_missing_steps }),
     });
     looked.unwrap_or_else(|error| match &error {
@@ -110,7 +111,7 @@ fn trouble(error: StoreError) -> Trouble {
     Trouble { message, hint: error.hints.join("; ") }
 }
 
-/// What is free on the disk of that folder, or of the nearest one above that exists.
+/// The free space on the disk of that folder, or of its nearest existing parent.
 fn free_space(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|folder| folder.exists())?;
     let found = rustix::fs::statvfs(existing).ok()?;
@@ -127,9 +128,9 @@ pub(super) fn judge(database: &Database, out: &mut Vec<Finding>) {
                 .next("make it a folder that you can write, or set SUBSTRATE_HOME to one"),
         );
     }
-    if database.log_size > MAX_LOG {
+    if database.log_size > Store::MAX_LOG_BYTES {
         let message = format!(
-            "its log is {} long: a process that reads keeps it from beginning again",
+            "its log is {} long: a reading process keeps it from being truncated",
             Bytes(database.log_size)
         );
         let path = database.path.display();

@@ -1,8 +1,9 @@
-//! Everything that the doctor looks at, gathered before anything is judged.
+//! All facts that the doctor judges, gathered first.
 
 use std::path::{Path, PathBuf};
 
 use ipc::ConnError;
+use substrate_clients::DEFAULT;
 use substrate_core::Timestamp;
 use substrate_core::settings::Problem;
 use substrate_core::size::Bytes;
@@ -26,18 +27,18 @@ use crate::daemon::Status;
 use crate::gather::ignored;
 use crate::remnants::Remnants;
 
-/// Whom the doctor looks at.
+/// What the doctor examines.
 pub(crate) struct Patient<'a> {
     pub(crate) env: &'a Env,
     pub(crate) home: &'a Home,
-    /// The folder whose project counts.
+    /// The folder whose project is examined.
     pub(crate) dir: &'a Path,
     pub(crate) now: Timestamp,
-    /// Asks the daemon how it is.
+    /// Asks the daemon for its status.
     pub(crate) ping: &'a dyn Fn() -> Result<Status, ConnError>,
 }
 
-/// What was seen.
+/// What the doctor saw.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(super) now: Timestamp,
@@ -45,9 +46,9 @@ pub(crate) struct Facts {
     pub(super) access: Vec<Access>,
     pub(super) daemon: Daemon,
     pub(super) database: Database,
-    /// Of Substrate's own settings files.
+    /// From Substrate's own settings files.
     pub(super) problems: Vec<Problem>,
-    /// Lists of ignored files of the project that are too long to be used.
+    /// The project's ignore files that are too long to use.
     pub(super) unread_rules: Vec<PathBuf>,
     pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
@@ -55,25 +56,25 @@ pub(crate) struct Facts {
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
-    /// What the machine needs to start the smallest program, in microseconds; `None`: nobody knows.
+    /// How long this machine takes to start the smallest program, in microseconds. `None`: unknown.
     pub(super) spawn_us: Option<i64>,
     pub(super) sessions: Vec<Session>,
     pub(super) trace: Option<Trace>,
 }
 
-/// Looks at everything, and changes nothing.
+/// Gathers all facts, and changes nothing.
 pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
     let settings = SettingsFiles::new(patient.home.config()).at(patient.dir);
     let programs = programs::look(patient.env);
     let daemon = daemon::look(patient, settings.on("daemon.autostart"));
     let database = database::look(patient);
-    let scopes = settings::look(patient.env, patient.dir, &programs.hook.path);
+    let scopes = settings::look(DEFAULT, patient.env, patient.dir, &programs.hook.path);
     let journal = hooks::look(patient, &database);
     let sessions = sessions::look(patient.env, &journal, &programs.hook.path);
     Facts {
         now: patient.now,
         access: access::look(patient.home),
-        client: client::look(patient.env),
+        client: client::look(DEFAULT, patient.env),
         trace: trace::look(patient.home),
         spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),
@@ -89,7 +90,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
     }
 }
 
-/// What the facts mean.
+/// Turns the facts into findings.
 pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     let mut out = Vec::new();
     programs::judge(&facts.programs, &mut out);

@@ -1,12 +1,12 @@
-//! One thing that the doctor found.
+//! A finding of the doctor.
 
 use serde::Serialize;
 use substrate_core::text::one_line;
 
-/// Longer messages are cut: some quote what others wrote.
+/// Longer messages are cut, since some quote foreign text.
 const MAX_CHARS: usize = 600;
 
-/// What was found, and what to do about it.
+/// A finding, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// Stable, for programs: `daemon-frozen`.
@@ -14,7 +14,7 @@ pub(crate) struct Finding {
     pub(crate) area: Area,
     pub(crate) severity: Severity,
     pub(crate) message: String,
-    /// The next step; a command where there is one.
+    /// The next step: a command if there is one.
     pub(crate) next: Option<String>,
     /// Whether `--fix` does it.
     pub(crate) fixable: bool,
@@ -53,9 +53,9 @@ impl Area {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Severity {
     Ok,
-    /// Worth knowing, nothing is wrong.
+    /// Worth knowing; nothing is wrong.
     Info,
-    /// Something does not work as it should, or soon will not.
+    /// Something does not work as it should, or soon won't.
     Warning,
     /// Something does not work.
     Error,

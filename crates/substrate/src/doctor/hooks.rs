@@ -3,36 +3,36 @@
 use substrate_core::Timestamp;
 use substrate_core::time::{Ago, Took};
 use substrate_features::journal::{Health, Since, health};
-use substrate_store::Readers;
+use substrate_store::Database as Store;
 
 use super::database::{Database, State};
 use super::facts::Patient;
 use super::finding::{Area, Finding};
 use crate::error::AppError;
 
-/// What counts as lately, what as just now, and how many sessions.
+/// What counts as recent, what as just now, and how many sessions.
 const LATELY_MS: i64 = 86_400_000;
 const JUST_NOW_MS: i64 = 900_000;
 const MAX_SESSIONS: usize = 10;
 
-/// A hook that takes longer is felt.
+/// A hook that takes longer is noticeable.
 const SLOW_US: i64 = 50_000;
 
-/// A hook that takes so many times what the machine needs to start a program is slow by itself; otherwise the machine is.
+/// A hook is slow itself if it takes this many times longer than starting a program. Otherwise the machine is slow.
 const SLOW_SPAWNS: i64 = 20;
 
-/// Fewer callers that had gone were ended by somebody: a hook ends with its client, and with Esc.
+/// Fewer abandoned calls are normal: a hook ends with its client, and when a person presses Esc.
 const MANY_LATE: usize = 5;
 
-/// A 99th percentile of fewer events says nothing.
+/// With fewer events, a 99th percentile means nothing.
 const ENOUGH: usize = 100;
 
-/// Fewer payloads that are no events are somebody's tries.
+/// Fewer malformed payloads are experiments.
 const MANY_MALFORMED: usize = 10;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Journal {
-    /// There is no database, or it is in no state to be asked.
+    /// The database does not exist, or can't be queried.
     NotAsked,
     Unreadable(String),
     Read(Health),
@@ -44,7 +44,7 @@ pub(super) fn look(patient: &Patient<'_>, database: &Database) -> Journal {
     }
     let before = |ms: i64| patient.now.plus_ms(-ms);
     let since = Since { all: before(LATELY_MS), recent: before(JUST_NOW_MS) };
-    let read = Readers::new(&database.path)
+    let read = Store::at(&database.path)
         .read(|db| health(db, since, MAX_SESSIONS).map_err(AppError::from));
     read.map_or_else(|error| Journal::Unreadable(error.message), Journal::Read)
 }
@@ -76,8 +76,8 @@ pub(super) fn judge(
     }
 }
 
-/// Hooks that are slow because the machine is busy are worth knowing, and nothing is wrong with them. So the latest are
-/// judged beside what the machine needs for the simplest thing right now; what was earlier is only told.
+/// Hooks that are slow because the machine is busy are not at fault. So the latest ones are judged against the time
+/// that the machine takes for the simplest thing right now. Earlier ones are only reported.
 fn judge_speed(health: &Health, spawn_us: Option<i64>, out: &mut Vec<Finding>) {
     let Health { n_events, p50_us, p99_us, n_late, recent, .. } = health;
     let figures = format!(
@@ -88,7 +88,7 @@ fn judge_speed(health: &Health, spawn_us: Option<i64>, out: &mut Vec<Finding>) {
     let machine_us = spawn_us.unwrap_or(0).saturating_mul(SLOW_SPAWNS);
     let is_busy = machine_us > SLOW_US;
     let beside = spawn_us.map_or_else(String::new, |us| {
-        format!("; to start a program takes {} on this machine now", Took(us))
+        format!("; starting a program takes {} on this machine now", Took(us))
     });
     let misses = *n_late >= MANY_LATE && n_late * 1_000 > *n_events;
     let is_slow = *n_events >= ENOUGH && *p99_us > SLOW_US;
@@ -136,7 +136,7 @@ fn judge_failures(health: &Health, now: Timestamp, out: &mut Vec<Finding>) {
     }
     let n = health.n_malformed;
     if n > 0 {
-        let message = format!("{n} payloads in 24 hours were no events");
+        let message = format!("{n} payloads in 24 hours were not events");
         let next = "`substrate journal list --event Malformed --since 24h`";
         let many = n >= MANY_MALFORMED && n * 100 > health.n_events;
         let finding = if many {

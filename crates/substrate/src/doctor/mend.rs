@@ -1,4 +1,4 @@
-//! What `--fix` does: take others' access away, and start a daemon where none runs. It never ends a process, and never
+//! What `--fix` does: remove other users' access, and start a daemon if none runs. It never ends a process, and never
 //! touches a settings file or the database.
 
 use std::fs::Permissions;
@@ -10,10 +10,10 @@ use super::facts::{Facts, Patient};
 use crate::daemon::{Reach, Stay};
 use crate::ui;
 
-/// How long a daemon may take to come up.
+/// How long a daemon may take to start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Mends what can be mended; what was done, in words.
+/// Mends what can be mended. Returns a line for each thing done.
 pub(crate) fn mend(patient: &Patient<'_>, facts: &Facts) -> Vec<String> {
     let mut done = Vec::new();
     for access in &facts.access {

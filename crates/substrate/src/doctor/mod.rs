@@ -1,7 +1,7 @@
 //! `substrate doctor`: what is wrong, how bad it is, and what to do about it.
 //!
-//! Facts are gathered first, without changing anything, and judged afterwards by pure functions; each area has a file
-//! with both. Whatever is broken, the doctor reports; it never fails itself, and never ends a process.
+//! It gathers facts first, without changing anything, and judges them afterwards with pure functions. Each area has a
+//! file with both. The doctor reports whatever is broken. It never fails itself, and never ends a process.
 
 mod access;
 mod client;

@@ -1,4 +1,4 @@
-//! The programs: the hook client beside us, and what a client finds on its PATH.
+//! The programs: the hook beside us, and what a client finds on its PATH.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::daemon::this_program;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-/// A program that does not say its version after so long does not work.
+/// How long a program may take to print its version.
 const LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
     /// This program.
     pub(super) substrate: PathBuf,
-    /// The hook client of the same installation.
+    /// The hook of the same installation.
     pub(super) hook: Program,
-    /// The hook client that a client finds; `None`: none.
-    pub(super) hook_on_path: Option<Found>,
-    /// The `substrate` that agents find.
-    pub(super) substrate_on_path: Option<Found>,
+    /// The hook that a client finds on the PATH.
+    pub(super) hook_on_path: Option<OnPath>,
+    /// The `substrate` that agents find on the PATH.
+    pub(super) substrate_on_path: Option<OnPath>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,16 +36,16 @@ pub(super) struct Program {
 pub(super) enum Works {
     Missing,
     NotExecutable,
-    /// It could not be started, or said nothing.
+    /// It could not be started, or printed nothing.
     Silent,
     Version(String),
 }
 
 /// A program on the PATH.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct OnPath {
     pub(super) path: PathBuf,
-    /// It is the one that we expect.
+    /// It is the expected one.
     pub(super) is_ours: bool,
     pub(super) state: Works,
 }
@@ -57,7 +57,7 @@ pub(super) fn look(env: &Env) -> Programs {
         let path = on_path(env.get("PATH"), name)?;
         let is_ours = is_same(&path, ours);
         let state = if is_ours { Works::Version(OURS.to_owned()) } else { tried(&path, env) };
-        Some(Found { path, is_ours, state })
+        Some(OnPath { path, is_ours, state })
     };
     Programs {
         hook_on_path: find(HOOK, &beside),
@@ -74,7 +74,7 @@ fn tried(path: &Path, env: &Env) -> Works {
     if !is_executable(path) {
         return Works::NotExecutable;
     }
-    let said = version_of(path, env, LIMIT);
+    let said = version_of(path, env, &[], LIMIT);
     let version = said.and_then(|line| line.split_whitespace().nth(1).map(str::to_owned));
     version.map_or(Works::Silent, Works::Version)
 }
@@ -84,7 +84,7 @@ pub(super) fn judge(programs: &Programs, out: &mut Vec<Finding>) {
     out.push(match &programs.hook.state {
         Works::Missing => Area::Programs
             .error("hook-missing", format!("`{path}` is not there: no hook can run"))
-            .next("install Substrate again: both programs belong into one folder"),
+            .next("install Substrate again: both programs belong in one folder"),
         Works::NotExecutable => Area::Programs
             .error("hook-not-executable", format!("`{path}` is not executable: no hook can run"))
             .next(format!("`chmod +x '{path}'`")),
@@ -131,8 +131,8 @@ fn judge_substrate_on_path(programs: &Programs, out: &mut Vec<Finding>) {
     }
 }
 
-/// Another file of that name comes first.
-fn other(found: &Found, name: &str) -> Option<Finding> {
+/// Another file of that name comes first on the PATH.
+fn other(found: &OnPath, name: &str) -> Option<Finding> {
     if found.is_ours {
         return None;
     }

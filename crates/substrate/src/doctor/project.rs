@@ -7,17 +7,17 @@ use substrate_core::Settings;
 use super::finding::{Area, Finding};
 use crate::config::{is_worked_in, root_of};
 
-/// What is written into projects, and the profile that asks for it.
+/// Settings that write into projects, and the profile that turns each on.
 const WRITTEN: [(&str, &str); 2] =
     [("locks.mirror", "locks"), ("journal.project_logs", "reminders")];
 
-/// A folder that is left as it is.
+/// A folder that is left untouched.
 #[derive(Clone, Debug)]
 pub(super) struct Unwritten {
     pub(super) root: PathBuf,
     /// The settings that ask for files.
     pub(super) keys: Vec<&'static str>,
-    /// A profile that has one of them.
+    /// A profile that turns one of them on.
     pub(super) profile: &'static str,
 }
 

@@ -1,5 +1,6 @@
-//! What the client's settings files mean: whether our hooks run, all of them, and the right program.
+//! What the client's settings files mean: whether all our hooks run, and with the right program.
 
+use substrate_clients::Client;
 use substrate_clients::install::Drops;
 
 use super::finding::{Area, Finding};
@@ -17,14 +18,14 @@ pub(super) fn judge(scopes: &Scopes, has_client: bool, out: &mut Vec<Finding>) {
                     )
                     .next(format!("make `{}` readable for you", scope.file.display())),
             ),
-            Content::Read(read) => judge_file(scope, read, out),
+            Content::Read(read) => judge_file(scopes.client, scope, read, out),
         }
     }
     if scopes.has_hooks() {
         judge_completeness(scopes, out);
     } else {
         let message = "the hooks are not registered with the client";
-        // Nothing is wrong where there is nothing to register them with.
+        // Without a client there is nothing to register with, so nothing is wrong.
         let finding = if has_client {
             Area::Client.warning("hooks-not-installed", message)
         } else {
@@ -34,8 +35,12 @@ pub(super) fn judge(scopes: &Scopes, has_client: bool, out: &mut Vec<Finding>) {
     }
 }
 
-fn judge_file(scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
+fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
     let file = scope.file.display();
+    let mend = match client.install.own_check {
+        Some(check) => format!("mend that line; `{check}` is the client's own check"),
+        None => "mend that line".to_owned(),
+    };
     for found in &read.dropped {
         let at = format!("`{file}` line {}: {}", found.line, found.message);
         out.push(match found.drops {
@@ -44,25 +49,22 @@ fn judge_file(scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
                     "client-settings-dropped",
                     format!("the client drops the whole file, silently: {at}"),
                 )
-                .next("mend that line; `claude doctor` is the client's own check"),
+                .next(mend.clone()),
             Drops::Entry => Area::Client
                 .warning("client-entry-dropped", format!("the client ignores an entry: {at}"))
-                .next("mend that line; `claude doctor` is the client's own check"),
+                .next(mend.clone()),
         });
     }
-    if read.disables_hooks {
+    if let Some(setting) = read.hooks_off {
         out.push(
             Area::Client
-                .error(
-                    "hooks-disabled",
-                    format!("`disableAllHooks` in `{file}` switches every hook off"),
-                )
-                .next("take `disableAllHooks` out of that file"),
+                .error("hooks-disabled", format!("`{setting}` in `{file}` switches every hook off"))
+                .next(format!("take `{setting}` out of that file")),
         );
     }
     let hooks = scope.hooks();
     judge_programs(scope, hooks, out);
-    if read.dropped.is_empty() && !read.disables_hooks {
+    if read.dropped.is_empty() && read.hooks_off.is_none() {
         let n = match hooks.len() {
             0 => "none of our hooks".to_owned(),
             n => format!("{n} of our hooks"),
@@ -71,7 +73,7 @@ fn judge_file(scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
     }
 }
 
-/// Programs that the file names and that can't run; each once.
+/// Programs that the file names and that can't run, without repeats.
 fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
     let mut seen: Vec<&Runs> = Vec::new();
     for hook in hooks {
@@ -109,7 +111,7 @@ fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
     }
 }
 
-/// Events that should have a hook and have none, or fewer than they should, whatever the file.
+/// Events with too few hooks, over all files.
 fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
     let count = |scope: &Scope, event: &str| {
         scope.hooks().iter().filter(|hook| hook.event == event).count()

@@ -1,4 +1,4 @@
-//! What an installation left behind that is not there any more.
+//! Leftovers of an installation that was removed.
 
 use super::facts::Patient;
 use super::finding::{Area, Finding};
@@ -9,7 +9,7 @@ use crate::remnants::{self, Remnants};
 /// How many files a finding names.
 const MAX_NAMED: usize = 5;
 
-/// `None`: the hooks are installed, so that nothing is left over.
+/// `None`: the hooks are installed, so nothing is left over.
 pub(super) fn look(patient: &Patient<'_>, scopes: &Scopes) -> Option<Remnants> {
     let is_installed =
         scopes.has_hooks() || Manifest::all(patient.home).is_ok_and(|all| !all.is_empty());
@@ -19,15 +19,15 @@ pub(super) fn look(patient: &Patient<'_>, scopes: &Scopes) -> Option<Remnants> {
 pub(super) fn judge(left: Option<&Remnants>, out: &mut Vec<Finding>) {
     let Some(left) = left else { return };
     let mut add = |id, message: String| {
-        out.push(Area::Client.warning(id, message).next("`substrate uninstall` takes it out"));
+        out.push(Area::Client.warning(id, message).next("`substrate uninstall` removes it"));
     };
     for socket in &left.tmux {
         add("left-in-tmux", format!("our hooks are left over in the tmux server `{socket}`"));
     }
-    for hooks in &left.guards {
-        add("left-in-git", format!("our git guard is left over in `{}`", hooks.display()));
+    for hooks in &left.commit_hooks {
+        add("left-in-git", format!("our commit hook is left over in `{}`", hooks.display()));
     }
-    for file in &left.status_lines {
+    for (_, file) in &left.status_lines {
         add("left-status-line", format!("our status line is left over in `{}`", file.display()));
     }
     if !left.files.is_empty() {

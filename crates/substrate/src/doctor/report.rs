@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Severity};
 
-/// Everything that was found.
+/// All findings.
 pub(crate) struct Report {
     findings: Vec<Finding>,
-    /// What `--fix` did; `None` where nobody asked for it.
+    /// What `--fix` did. `None` without `--fix`.
     mended: Option<Vec<String>>,
 }
 
@@ -19,7 +19,7 @@ impl Report {
         Self { findings, mended }
     }
 
-    /// Nothing is wrong: no error and no warning.
+    /// Nothing is wrong: no errors and no warnings.
     pub(crate) fn is_healthy(&self) -> bool {
         self.count(Severity::Warning) + self.count(Severity::Error) == 0
     }
@@ -32,7 +32,7 @@ impl Report {
         json
     }
 
-    /// Grouped by area, one line each; the next step below.
+    /// Grouped by area, one line each, with the next step below.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         for mended in self.mended.iter().flatten() {
@@ -55,7 +55,7 @@ impl Report {
         out
     }
 
-    /// Only what is wrong, one line each with its next step. Empty where nothing is.
+    /// Only what is wrong, one line each with its next step. Empty if nothing is.
     pub(crate) fn wrong(&self) -> String {
         let mut out = String::new();
         for finding in self.findings.iter().filter(|finding| finding.severity >= Severity::Warning)

@@ -11,27 +11,29 @@ use super::hooks::Journal;
 use super::settings;
 use crate::config::Env;
 
-/// The events of every session in which something is done, in their order.
+/// The events of every session with some work in it, in their order.
 const EXPECTED: &[&str] =
     &["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
 
-/// A session that says nothing for so long after its beginning may be inert.
+/// A session that stays silent this long after its start may be inert.
 const INERT_MS: i64 = 600_000;
 
-/// So often one event without another that belongs to it is no accident: a person may interrupt or refuse some.
+/// How often one event may come without its counterpart. A few are normal: a person may interrupt or refuse a call.
 const NO_ACCIDENT: usize = 5;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(super) seen: SessionHealth,
-    /// Whether hooks of ours are registered where it is.
+    /// Whether our hooks are registered there.
     pub(super) is_installed: bool,
 }
 
 pub(super) fn look(env: &Env, journal: &Journal, hook: &Path) -> Vec<Session> {
     let Journal::Read(health) = journal else { return Vec::new() };
     let sessions = health.sessions.iter().map(|seen| {
-        let is_installed = settings::look(env, Path::new(&seen.cwd), hook).has_hooks();
+        let is_installed = substrate_clients::ALL
+            .iter()
+            .any(|client| settings::look(client, env, Path::new(&seen.cwd), hook).has_hooks());
         Session { seen: seen.clone(), is_installed }
     });
     sessions.collect()
@@ -44,12 +46,15 @@ pub(super) fn judge(sessions: &[Session], now: Timestamp, out: &mut Vec<Finding>
         let show = format!("`substrate journal list --session {}`", seen.session);
         let silent_ms = now.since(seen.last_at);
         out.push(if let Some(contradiction) = contradiction(seen) {
+            let check = substrate_clients::DEFAULT.install.own_check.map_or_else(String::new, |check| {
+                format!("; `{check}` says what the client dropped")
+            });
             Area::Sessions
                 .warning("session-partial", format!("{told}; {contradiction}"))
-                .next(format!("{show} shows what came; `claude doctor` says what the client dropped"))
+                .next(format!("{show} shows what came{check}"))
         } else if !session.is_installed {
             Area::Sessions
-                .info("session-uninstalled", format!("{told}; its hooks are registered no more"))
+                .info("session-uninstalled", format!("{told}; its hooks are no longer registered"))
                 .next("`substrate hooks install`")
         } else if seen.events.keys().all(|event| event == "SessionStart")
             && silent_ms > INERT_MS
@@ -59,7 +64,7 @@ pub(super) fn judge(sessions: &[Session], now: Timestamp, out: &mut Vec<Finding>
                 .next(show)
         } else if seen.has_start == Some(false) {
             Area::Sessions
-                .info("session-late", format!("{told}; its beginning was not seen: the hooks came later"))
+                .info("session-late", format!("{told}; its start was not seen: the hooks were installed later"))
                 .next("nothing, if the hooks were installed while it ran")
         } else {
             Area::Sessions.ok("session-fine", told)
@@ -70,7 +75,7 @@ pub(super) fn judge(sessions: &[Session], now: Timestamp, out: &mut Vec<Finding>
     }
 }
 
-/// Events that can't be without others which were never seen.
+/// Events whose counterparts were never seen.
 fn contradiction(seen: &SessionHealth) -> Option<String> {
     let of = |event: &str| seen.events.get(event).copied().unwrap_or_default();
     let Seen { n: calls, n_refused } = of("PreToolUse");

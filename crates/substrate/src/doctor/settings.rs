@@ -1,23 +1,23 @@
-//! The client's settings files: which hooks of ours are in them, and what the client would drop.
+//! The client's settings files: which of our hooks are in them, and what the client would drop.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use substrate_clients::claude_code::install;
-use substrate_clients::install::{Drops, Finding as Dropped, SettingsError, SettingsFormat};
+use substrate_clients::Client;
+use substrate_clients::install::{Drops, Finding as Dropped, Form, SettingsError, SettingsFormat};
 
 use super::whereabouts::{HOOK, Needed, is_executable, is_same, needed, on_path};
 use crate::config::Env;
 use crate::hooks;
 
-/// The events that an installation registers; twice where it wants two hooks.
-fn plan() -> Vec<&'static str> {
-    install::plan::entries(install::plan::Form::Project).iter().map(|entry| entry.event).collect()
+/// The events that an installation registers, twice where it needs two hooks.
+fn plan(client: &Client) -> Vec<&'static str> {
+    (client.install.entries)(Form::Project).iter().map(|entry| entry.event).collect()
 }
 
-/// Every settings file that counts in a folder.
+/// Every settings file that applies in a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes {
+    pub(super) client: &'static Client,
     pub(super) plan: Vec<&'static str>,
     pub(super) all: Vec<Scope>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Scopes {
 /// One settings file.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
-    /// As the installer's flag says it: `user`, `project`, `local`.
+    /// Named like the installer's flag: `user`, `project`, `local`.
     pub(super) name: &'static str,
     pub(super) file: PathBuf,
     pub(super) content: Content,
@@ -40,37 +40,37 @@ pub(super) enum Content {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
-    /// What the client would not use.
+    /// Entries that the client would ignore.
     pub(super) dropped: Vec<Dropped>,
-    /// Our own hooks.
+    /// Our hooks.
     pub(super) hooks: Vec<Hook>,
-    /// The file switches all hooks off.
-    pub(super) disables_hooks: bool,
+    /// The setting with which the file turns every hook off.
+    pub(super) hooks_off: Option<&'static str>,
 }
 
-/// A hook of ours.
+/// One of our hooks.
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
     pub(super) event: String,
     pub(super) program: Runs,
 }
 
-/// What becomes of a hook's program when the client starts it.
+/// What happens when the client starts a hook's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Runs {
     Ours,
-    /// It runs, but is not the program of this installation.
+    /// It runs, but it is not the program of this installation.
     Other(PathBuf),
     Missing(PathBuf),
     NotExecutable(PathBuf),
-    /// It is to be found on the PATH, and is not.
+    /// It should be on the PATH, but is not.
     NotOnPath,
-    /// A script of ours, a prompt, or a command that we can't read.
+    /// One of our scripts, a prompt, or a command that we can't read.
     Unknown,
 }
 
 impl Scope {
-    /// The hooks of ours that the client uses.
+    /// Our hooks that the client uses.
     pub(super) fn hooks(&self) -> &[Hook] {
         match &self.content {
             Content::Read(read) if read.dropped.iter().any(|found| found.drops == Drops::File) => {
@@ -83,26 +83,26 @@ impl Scope {
 }
 
 impl Scopes {
-    /// Whether any hook of ours is registered.
+    /// Whether any of our hooks is registered.
     pub(super) fn has_hooks(&self) -> bool {
         self.all.iter().any(|scope| !scope.hooks().is_empty())
     }
 }
 
-/// The settings that a session in `dir` has. `hook` is the program of this installation.
-pub(super) fn look(env: &Env, dir: &Path, hook: &Path) -> Scopes {
-    let all = files(env, dir).into_iter().map(|(name, file)| {
-        let content = content(&file, env, hook);
+/// The settings that apply to a session in `dir`. `hook` is the program of this installation.
+pub(super) fn look(client: &'static Client, env: &Env, dir: &Path, hook: &Path) -> Scopes {
+    let all = files(client, env, dir).into_iter().map(|(name, file)| {
+        let content = content(client, &file, env, hook);
         Scope { name, file, content }
     });
-    Scopes { plan: plan(), all: all.collect() }
+    Scopes { client, plan: plan(client), all: all.collect() }
 }
 
-fn files(env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
+fn files(client: &Client, env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let mut out: Vec<(&'static str, PathBuf)> = Vec::new();
-    for scope in hooks::Scope::ALL {
-        let Ok(file) = scope.settings(env, dir) else { continue };
-        // In the home folder itself the user's and the project's are the same file.
+    for scope in hooks::Scope::of(client) {
+        let Ok(file) = scope.settings(client, env, dir) else { continue };
+        // In the home folder itself, the user's and the project's settings are the same file.
         if out.iter().all(|(_, known)| *known != file) {
             out.push((scope.name(), file));
         }
@@ -110,23 +110,22 @@ fn files(env: &Env, dir: &Path) -> Vec<(&'static str, PathBuf)> {
     out
 }
 
-fn content(file: &Path, env: &Env, hook: &Path) -> Content {
-    // Whoever reads a pipe waits for ever.
+fn content(client: &Client, file: &Path, env: &Env, hook: &Path) -> Content {
+    // Reading a pipe would block forever.
     if file.metadata().is_ok_and(|found| !found.is_file()) {
         return Content::Unreadable("it is not a file".to_owned());
     }
     match std::fs::read_to_string(file) {
-        Ok(text) => Content::Read(read(&text, &install::SETTINGS, env, hook)),
+        Ok(text) => Content::Read(read(&text, &client.install.format, env, hook)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Content::Absent,
         Err(error) => Content::Unreadable(error.to_string()),
     }
 }
 
-/// What a file's text means.
+/// Parses a file's text.
 pub(super) fn read(text: &str, format: &SettingsFormat, env: &Env, hook: &Path) -> Read {
-    let json: Value = serde_json::from_str(text).unwrap_or_default();
-    let disables_hooks = json["disableAllHooks"] == true;
-    // The client takes an empty file for none.
+    let hooks_off = (format.hooks_off)(text);
+    // The client treats an empty file as absent.
     let mut dropped = if text.trim().is_empty() { Vec::new() } else { (format.findings)(text) };
     let registered = (format.registered)(text).unwrap_or_else(|error| {
         if dropped.is_empty() {
@@ -138,7 +137,7 @@ pub(super) fn read(text: &str, format: &SettingsFormat, env: &Env, hook: &Path) 
     let hooks = registered
         .into_iter()
         .map(|found| Hook { program: runs(&found.command, env, hook), event: found.event });
-    Read { dropped, hooks: hooks.collect(), disables_hooks }
+    Read { dropped, hooks: hooks.collect(), hooks_off }
 }
 
 fn runs(command: &str, env: &Env, hook: &Path) -> Runs {

@@ -1,4 +1,4 @@
-//! What hooks left behind when nobody could be told.
+//! The trace that hooks leave when they can't reach the daemon or the user.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use substrate_core::time::Ago;
 use super::finding::{Area, Finding};
 use crate::config::Home;
 
-/// So much of its end is read, and so many lines of it are shown.
+/// How much of its end is read, and how many lines are shown.
 const END: u64 = 4_096;
 const LINES: usize = 3;
 
-/// A daemon that was replaced has a successor, so nothing is left to mend.
+/// A daemon that was replaced has a successor, so there is nothing to mend.
 const REPLACED: &str = "replaced a daemon";
 
 /// Older traces are history.
@@ -27,11 +27,11 @@ pub(crate) struct Trace {
     pub(super) at: Timestamp,
     /// The last lines.
     pub(super) lines: Vec<String>,
-    /// All that went wrong is mended since.
+    /// Everything that went wrong was mended since.
     pub(super) is_mended: bool,
 }
 
-/// `None`: there is nothing.
+/// `None`: there is no trace.
 pub(super) fn look(home: &Home) -> Option<Trace> {
     let path = home.root().join(place::TRACE);
     let mut file = std::fs::File::open(&path).ok()?;
@@ -50,20 +50,19 @@ pub(super) fn look(home: &Home) -> Option<Trace> {
 
 pub(super) fn judge(trace: Option<&Trace>, now: Timestamp, out: &mut Vec<Finding>) {
     let Some(Trace { path, at, lines, is_mended }) = trace else {
-        return out.push(Area::Hooks.ok("no-trace", "no hook had to leave a trace"));
+        return out.push(Area::Hooks.ok("no-trace", "no hook left a trace of a failure"));
     };
     let age = now.since(*at);
     let path = path.display();
     let last = lines.join(" / ");
     out.push(if *is_mended {
-        let message = format!("nothing is left to mend, last {} ago: {last}", Ago(age));
+        let message = format!("mended by itself, last {} ago: {last}", Ago(age));
         Area::Hooks.info("trace-mended", message).next(format!("`rm '{path}'`"))
     } else if age < RECENT_MS {
-        let message = format!("hooks could not do their work, last {} ago: {last}", Ago(age));
-        Area::Hooks.warning("trace", message).next(format!("mend what it says, then `rm '{path}'`"))
+        let message = format!("hooks failed, last {} ago: {last}", Ago(age));
+        Area::Hooks.warning("trace", message).next(format!("fix what it says, then `rm '{path}'`"))
     } else {
-        let message =
-            format!("an old trace of hooks that could not do their work, {} ago", Ago(age));
+        let message = format!("an old trace of failed hooks, {} ago", Ago(age));
         Area::Hooks.info("trace-old", message).next(format!("`rm '{path}'`"))
     });
 }

@@ -1,4 +1,4 @@
-//! Trying programs: which version one is, and how long the machine needs to start one.
+//! Trying programs: their version, and how long the machine takes to start one.
 
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,18 @@ use super::whereabouts::on_path;
 use crate::config::Env;
 use crate::proc;
 
-/// What it prints about its version. `None`: it could not be started, said nothing, or took too long and was ended.
-pub(super) fn version_of(program: &Path, env: &Env, limit: Duration) -> Option<String> {
-    // Files, not pipes: whoever inherits them can't make us wait.
+/// What the program prints about its version, with these variables. `None`: it could not be started, printed nothing,
+/// or took too long and was killed.
+pub(super) fn version_of(
+    program: &Path,
+    env: &Env,
+    variables: &[&str],
+    limit: Duration,
+) -> Option<String> {
+    // Files, not pipes: a process that inherits a pipe could keep us waiting.
     let mut said = tempfile::tempfile().ok()?;
     let mut command = proc::command(program, env);
-    for name in ["CLAUDE_CONFIG_DIR", "USER", "SHELL"] {
+    for name in variables {
         if let Some(value) = env.get(name) {
             command.env(name, value);
         }
@@ -41,7 +47,7 @@ pub(super) fn version_of(program: &Path, env: &Env, limit: Duration) -> Option<S
 /// How often the smallest program is started.
 const N_SPAWNS: usize = 7;
 
-/// How long the machine needs to start the smallest program and to see its end, in microseconds: the median of a few.
+/// How long starting the smallest program takes, to its exit, in microseconds: the median of a few.
 pub(super) fn spawn_us(env: &Env) -> Option<i64> {
     let program = ["/bin/true", "/usr/bin/true"].into_iter().find(|path| Path::new(path).exists());
     let program = program.map(PathBuf::from).or_else(|| on_path(env.get("PATH"), "true"))?;
@@ -72,7 +78,7 @@ mod tests {
             let program = env.root().join("program");
             write_file(&program, format!("#!/bin/sh\n{script}\n"));
             std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-            version_of(&program, &Env::default(), Duration::from_millis(limit_ms))
+            version_of(&program, &Env::default(), &[], Duration::from_millis(limit_ms))
         };
         let version = || Some("2.1.325 (Claude Code)".to_owned());
         assert_eq!(said("echo; echo '2.1.325 (Claude Code)'; echo more", 10_000), version());
@@ -80,7 +86,7 @@ mod tests {
         assert_eq!(said("exit 1", 10_000), None);
         assert_eq!(said("exec /bin/sleep 100", 50), None);
         assert_eq!(
-            version_of(Path::new("/no/such/program"), &Env::default(), Duration::ZERO),
+            version_of(Path::new("/no/such/program"), &Env::default(), &[], Duration::ZERO),
             None
         );
     }

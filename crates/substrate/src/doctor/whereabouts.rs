@@ -1,4 +1,4 @@
-//! Where programs are: on the PATH, in a command line; and whether two paths are one file.
+//! Finding programs on the PATH and in command lines, and comparing files.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -25,7 +25,7 @@ pub(super) fn is_same(one: &Path, other: &Path) -> bool {
 /// The program that a hook's command needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needed {
-    /// At this place.
+    /// At this path.
     File(PathBuf),
     /// Somewhere on the PATH.
     Named(String),
@@ -33,14 +33,14 @@ pub(super) enum Needed {
     Unknown,
 }
 
-/// The file of a command that is one single-quoted word, as we write our scripts.
+/// The file of a command that is one single-quoted word, as we write it for our scripts.
 pub(crate) fn quoted(command: &str) -> Option<PathBuf> {
     let inner = command.trim().strip_prefix('\'')?.strip_suffix('\'')?;
     let path = inner.replace("'\\''", "'");
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-/// Which program a registered command needs. It may be a path alone (with spaces), or a line for the shell.
+/// Which program a registered command needs. The command may be a bare path (with spaces), or a shell line.
 pub(super) fn needed(command: &str, home: Option<&OsStr>) -> Needed {
     if command.starts_with('/') && Path::new(command).exists() {
         return Needed::File(PathBuf::from(command));

@@ -10,10 +10,10 @@ use crate::inside::Folder;
 /// How deep below its working tree a task may be.
 const MAX_DEPTH: usize = 8;
 
-/// An artifact that is longer is no use to anybody.
+/// The longest artifact. A longer one helps no reader.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Adds text to the end of an artifact; with `fresh` only if there is none yet.
+/// Appends text to an artifact. With `fresh`, only if it does not exist yet.
 pub(super) fn add(root: &str, dir: &str, name: &str, text: &str, fresh: bool) -> Result<()> {
     let (name, dir) = (checked(name)?, checked_dir(dir)?);
     let folder = Folder::root(root)?.made_at(dir)?;
@@ -33,7 +33,7 @@ pub(super) fn add(root: &str, dir: &str, name: &str, text: &str, fresh: bool) ->
     file.write_all(text.as_bytes())
 }
 
-/// Whether `add` has a chance: nothing odd is where the file is or would be, and we may write there.
+/// Whether `add` can work: nothing odd is at that path, and we may write there.
 pub(super) fn takes(root: &str, dir: &str, name: &str) -> bool {
     may_take(root, dir, name).unwrap_or(false)
 }
@@ -44,7 +44,7 @@ fn may_take(root: &str, dir: &str, name: &str) -> Result<bool> {
     for step in dir.components() {
         match here.at(step) {
             Ok(folder) => here = folder,
-            // It is made in what is there.
+            // It would be created in the nearest folder that exists.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(here.may_write()),
             Err(error) => return Err(error),
         }
@@ -106,7 +106,7 @@ mod tests {
         add(&at, "tasks/x", "a.md", "a\n", false).unwrap();
         assert!(takes(&at, "tasks/x", "a.md"));
         add(&at, "tasks/x", "b.md", "b\n", false).unwrap();
-        assert!(!takes(&at, "tasks/x/b.md", "a.md"), "a file is no folder");
+        assert!(!takes(&at, "tasks/x/b.md", "a.md"), "a file is not a folder");
         let link = root.path().join("tasks/x/c.md");
         std::os::unix::fs::symlink("a.md", &link).unwrap();
         assert!(!takes(&at, "tasks/x", "c.md"), "a link");

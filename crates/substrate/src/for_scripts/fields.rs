@@ -1,6 +1,6 @@
 //! The payload as assignments that a POSIX shell can `eval`.
 //!
-//! Ids are safe in paths, words are one line without tags; paths are as they came. Everything is quoted.
+//! Ids are safe in paths, words are one line without tags, and paths are unchanged. Everything is quoted.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use substrate_core::{Actor, Detail, Event, EventKind, StartSource};
 use substrate_features::journal::project_logs::entry;
 use substrate_features::journal::project_logs::words;
 
-use super::{Told, told, type_of};
+use super::{ScriptInput, read_input, type_of};
 use crate::effects::logs::LOGS;
 use crate::ui;
 
@@ -31,7 +31,7 @@ const STOP: &[&str] = &["STOP_HOOK_ACTIVE"];
 const SESSION_END: &[&str] = &["REASON"];
 const STARTED: &[&str] = &["AGENT_TYPE", "AGENT_START_TIME"];
 
-/// Prints one group of variables, or all. `false`: there is no such group.
+/// Prints one group of variables, or all. `false`: the group does not exist.
 pub(super) fn print(group: &str) -> bool {
     let (names, event): (&[&str], &str) = match group {
         "all" | "" => (&[], ""),
@@ -50,18 +50,18 @@ pub(super) fn print(group: &str) -> bool {
     let mut names: Vec<&str> = if names.is_empty() { all.concat() } else { names.to_vec() };
     names.sort_unstable();
     names.dedup();
-    let told = told(event);
+    let input = read_input(event);
     let mut out = String::new();
     for name in names {
-        let value = told.as_ref().map(|told| value(told, name)).unwrap_or_default();
+        let value = input.as_ref().map(|input| value(input, name)).unwrap_or_default();
         let _infallible = writeln!(out, "{name}={}", quoted(&value));
     }
     ui::data(&out);
     true
 }
 
-fn value(told: &Told, name: &str) -> String {
-    let Told { event, root, .. } = told;
+fn value(input: &ScriptInput, name: &str) -> String {
+    let ScriptInput { event, root, .. } = input;
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let word = |text: Option<&str>| words::plain(text.unwrap_or_default());
     let folder = |kind| {
@@ -84,18 +84,18 @@ fn value(told: &Told, name: &str) -> String {
         },
         "AGENT_TYPE" => type_of(event),
         "AGENT_START_TIME" => {
-            word(told.started.as_ref().and_then(|started| started["timestamp"].as_str()))
+            word(input.started.as_ref().and_then(|started| started["timestamp"].as_str()))
         }
-        _ => particular(told, name),
+        _ => particular(input, name),
     }
 }
 
-/// What only some events have.
-fn particular(told: &Told, name: &str) -> String {
-    let Event { kind, detail, .. } = &told.event;
+/// Fields that only some events have.
+fn particular(input: &ScriptInput, name: &str) -> String {
+    let Event { kind, detail, .. } = &input.event;
     match (name, detail) {
         ("SOURCE", Detail::SessionStart { source: StartSource::Other, .. }) => {
-            words::plain(&new_source(&told.raw))
+            words::plain(&new_source(&input.raw))
         }
         ("SOURCE", Detail::SessionStart { source, .. }) => source.name().to_owned(),
         ("MODEL", Detail::SessionStart { model, .. }) => {
@@ -123,7 +123,7 @@ fn new_source(raw: &[u8]) -> String {
     payload.and_then(|payload| payload.source).unwrap_or_default()
 }
 
-/// One word for a shell, whatever is in it. A variable can't hold a NUL.
+/// Quotes one shell word, whatever it contains. A variable can't hold a NUL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\0', "").replace('\'', r"'\''"))
 }

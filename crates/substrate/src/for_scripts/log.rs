@@ -1,17 +1,17 @@
-//! Lines and folders of the session logs for scripts: the same as those that the daemon writes.
+//! Lines and folders of the session logs for scripts: the same as the daemon writes.
 
 use substrate_core::{Detail, EventKind};
 use substrate_features::journal::project_logs::entry::{self, Entry, Scene};
 use substrate_features::journal::project_logs::max_age_ms;
 
-use super::{Told, told};
+use super::{ScriptInput, read_input};
 use crate::config::{Env, Home, SettingsFiles};
 use crate::effects::logs;
 use crate::ui;
 
-type Deed = fn(&Told, EventKind, &[String]) -> std::io::Result<()>;
+type Deed = fn(&ScriptInput, EventKind, &[String]) -> std::io::Result<()>;
 
-/// Does it, and says on stderr what could not be done. `false`: there is no such thing to do.
+/// Does it, and reports failures on stderr. `false`: the subcommand does not exist.
 pub(super) fn write(what: &str, words: &[String]) -> bool {
     let (kind, done): (EventKind, Deed) = match what {
         "session-start" => (EventKind::SessionStart, record),
@@ -25,63 +25,63 @@ pub(super) fn write(what: &str, words: &[String]) -> bool {
         _ => return false,
     };
     let named = if kind == EventKind::Unknown { "" } else { kind.name() };
-    let Some(told) = told(named) else {
-        ui::talk("substrate: nothing was logged: the hook's input is no JSON object\n");
+    let Some(input) = read_input(named) else {
+        ui::talk("substrate: nothing was logged: the hook's input is not a JSON object\n");
         return true;
     };
-    if let Err(error) = done(&told, kind, words) {
+    if let Err(error) = done(&input, kind, words) {
         ui::talk(&format!(
             "substrate: `{}/{}` could not be written: {error}\n",
-            told.root.trim_end_matches('/'),
+            input.root.trim_end_matches('/'),
             logs::LOGS
         ));
     }
     true
 }
 
-fn record(told: &Told, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
-    append(told, entry::record(&told.event, kind, &scene(told, kind)))
+fn record(input: &ScriptInput, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+    append(input, entry::record(&input.event, kind, &scene(input, kind)))
 }
 
-fn timeline(told: &Told, _kind: EventKind, words: &[String]) -> std::io::Result<()> {
-    let scene = scene(told, told.event.kind);
-    append(told, entry::timeline(&told.event, &scene, &words.join(" ")))
+fn timeline(input: &ScriptInput, _kind: EventKind, words: &[String]) -> std::io::Result<()> {
+    let scene = scene(input, input.event.kind);
+    append(input, entry::timeline(&input.event, &scene, &words.join(" ")))
 }
 
-fn ensure(told: &Told, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
-    match entry::folder(&told.event, kind) {
-        Some(folder) => logs::ensure(&told.root, &folder),
+fn ensure(input: &ScriptInput, kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+    match entry::folder(&input.event, kind) {
+        Some(folder) => logs::ensure(&input.root, &folder),
         None => Ok(()),
     }
 }
 
-fn set_up(told: &Told, _kind: EventKind, _words: &[String]) -> std::io::Result<()> {
-    let Detail::Because { word } = &told.event.detail else { return Ok(()) };
+fn set_up(input: &ScriptInput, _kind: EventKind, _words: &[String]) -> std::io::Result<()> {
+    let Detail::Because { word } = &input.event.detail else { return Ok(()) };
     match word.as_str() {
-        "init" => logs::make_folders(&told.root),
+        "init" => logs::make_folders(&input.root),
         "maintenance" => {
-            let before = told.event.at.plus_ms(-max_age(told));
-            logs::rotate(&told.root, before).map(drop)
+            let before = input.event.at.plus_ms(-max_age(input));
+            logs::rotate(&input.root, before).map(drop)
         }
         _ => Ok(()),
     }
 }
 
-/// As the settings say; by default where there is no home to have settings in.
-fn max_age(told: &Told) -> i64 {
+/// From the settings, or the default if there is no home to have settings in.
+fn max_age(input: &ScriptInput) -> i64 {
     let user = Home::find(&Env::of_this_process()).map(|home| home.config()).unwrap_or_default();
-    max_age_ms(&SettingsFiles::new(user).at(told.root.as_ref()))
+    max_age_ms(&SettingsFiles::new(user).at(input.root.as_ref()))
 }
 
-fn append(told: &Told, entry: Option<Entry>) -> std::io::Result<()> {
+fn append(input: &ScriptInput, entry: Option<Entry>) -> std::io::Result<()> {
     match entry {
-        Some(Entry { path, line }) => logs::append(&told.root, &path, &line),
+        Some(Entry { path, line }) => logs::append(&input.root, &path, &line),
         None => Ok(()),
     }
 }
 
-fn scene(told: &Told, kind: EventKind) -> Scene<'_> {
-    let session = told.event.session.as_ref().filter(|_| kind == EventKind::SessionEnd);
-    let n_agents = session.map_or(0, |session| logs::n_agents(&told.root, session.as_str()));
-    Scene { root: &told.root, n_agents, step: None }
+fn scene(input: &ScriptInput, kind: EventKind) -> Scene<'_> {
+    let session = input.event.session.as_ref().filter(|_| kind == EventKind::SessionEnd);
+    let n_agents = session.map_or(0, |session| logs::n_agents(&input.root, session.as_str()));
+    Scene { root: &input.root, n_agents, step: None }
 }

@@ -1,7 +1,7 @@
-//! `substrate hook-fields` and `substrate session-log`: what the shell library `hook-utils.sh` asks for.
+//! `substrate hook-fields` and `substrate session-log`, for the shell library `hook-utils.sh`.
 //!
-//! They read the payload of a hook on stdin. Invariant: they need no daemon, no database and no state home, start nothing,
-//! and end with 0 whatever the payload is: a hook of somebody's must not fail because of us.
+//! They read the payload of a hook on stdin. Invariant: they need no daemon, no database and no state home, start
+//! nothing, and exit with 0 whatever the payload is. A user's own hook must not fail because of us.
 
 mod fields;
 mod log;
@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use substrate_clients::{Input, claude_code};
+use substrate_clients::{DEFAULT, Input};
 use substrate_core::{Actor, Event, EventKind};
 use substrate_features::journal::project_logs::{ANY, entry, words};
 
@@ -18,10 +18,10 @@ use crate::config::Env;
 use crate::effects::logs;
 use crate::{clock, gather, ui};
 
-/// No payload is longer.
+/// The longest payload.
 const MAX_INPUT: u64 = 64 << 20;
 
-/// What the client's decoder says where a subagent's type is not said.
+/// The decoder's placeholder for an unknown subagent type.
 const NO_TYPE: &str = "unknown";
 
 pub(crate) const COMMANDS: [&str; 2] = ["hook-fields", "session-log"];
@@ -41,29 +41,29 @@ pub(crate) fn main(command: &str, args: &[String]) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A payload, and the project that it is about.
-struct Told {
+/// A payload, and its project.
+struct ScriptInput {
     event: Event,
     root: String,
     raw: Vec<u8>,
-    /// What the subagent's start said of it, where the payload does not say it.
+    /// The subagent's recorded start, for what the payload does not say.
     started: Option<serde_json::Value>,
 }
 
-/// Reads stdin; `named` is the event where the payload names none. `None`: it is no payload.
-fn told(named: &str) -> Option<Told> {
+/// Reads stdin. `named` is the event if the payload names none. `None`: stdin is not a payload.
+fn read_input(named: &str) -> Option<ScriptInput> {
     let mut raw = Vec::new();
     std::io::stdin().lock().take(MAX_INPUT).read_to_end(&mut raw).ok()?;
     let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     let env = Env::of_this_process();
-    let vars: Vec<(String, String)> =
-        ["CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"]
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), env.text(name)?.to_owned())))
-            .collect();
+    let vars: Vec<(String, String)> = [DEFAULT.variables.project, DEFAULT.variables.session]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| Some(((*name).to_owned(), env.text(name)?.to_owned())))
+        .collect();
     let input =
         Input { event: named, stdin: &raw, cwd: &cwd, env: &vars, at: clock::now(), waits: false };
-    let mut event = (claude_code::CLIENT.decode)(&input).ok()?;
+    let mut event = (DEFAULT.decode)(&input).ok()?;
     let root = root(&event);
     let started = started(&event, &root);
     if let (Actor::Subagent { kind, .. }, Some(started)) = (&mut event.actor, &started)
@@ -72,16 +72,16 @@ fn told(named: &str) -> Option<Told> {
     {
         known.clone_into(kind);
     }
-    Some(Told { event, root, raw, started })
+    Some(ScriptInput { event, root, raw, started })
 }
 
-/// As the journal has it: what the client calls its project, the working tree, or the folder itself.
+/// The same project as in the journal: the client's own, the working tree, or the folder itself.
 fn root(event: &Event) -> String {
     let place = || Some(gather::place(ANY, &event.cwd).root).filter(|root| !root.is_empty());
     event.project_dir.clone().or_else(place).unwrap_or_else(|| event.cwd.clone())
 }
 
-/// The latest start of the subagent that the event is about.
+/// The latest start of the event's subagent.
 fn started(event: &Event, root: &str) -> Option<serde_json::Value> {
     if event.kind == EventKind::SubagentStart || !Path::new(root).is_absolute() {
         return None;
@@ -90,7 +90,7 @@ fn started(event: &Event, root: &str) -> Option<serde_json::Value> {
     serde_json::from_str(&line).ok()
 }
 
-/// A subagent's type; empty where nobody said it.
+/// A subagent's type, or empty if unknown.
 fn type_of(event: &Event) -> String {
     words::plain(event.actor.kind().filter(|kind| *kind != NO_TYPE).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! When a file was last changed, and which file it is.
+//! When a file was last changed, and its identity.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,12 +7,12 @@ use std::time::UNIX_EPOCH;
 
 use substrate_core::facts::Changed;
 
-/// The system's own time of change, whatever the file says of itself.
+/// The time of change (ctime), which a program can't set.
 fn changed_ms(path: impl AsRef<Path>) -> Option<i64> {
     std::fs::symlink_metadata(path).ok().map(|found| stamp(&found))
 }
 
-/// The same of a metadata that was read.
+/// The same, from metadata.
 pub(super) fn stamp(found: &Metadata) -> i64 {
     found.ctime().saturating_mul(1_000).saturating_add(found.ctime_nsec() / 1_000_000)
 }
@@ -23,8 +23,8 @@ pub(super) fn changed(path: &str) -> Changed {
     Changed { itself, folder: if itself.is_none() { above() } else { None } }
 }
 
-/// Which file it is, whatever its name: device, number, and when it was made, since a number is given again once its file
-/// is gone. Where the file system does not say when, only a file of several names is told from others: a new one has one.
+/// A file's identity, whatever its name: device, inode, and birth time, since inodes are reused. On a file system
+/// without birth times, only a file with several names gets an identity: a new file has one name.
 pub(super) fn file(found: &Metadata) -> Option<String> {
     let born = found.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let is_known = found.is_file() && (born.is_some() || found.nlink() > 1);
@@ -74,7 +74,7 @@ mod tests {
         assert_ne!(file("a"), file("c"));
         if first.is_some() {
             assert_eq!(file("c"), first);
-            // Its number may be given again, its moment is not.
+            // Its inode may be reused, its birth time is not.
             for _ in 0..20 {
                 fsx::replace(&at("a"), b"3", 0o600).unwrap();
                 assert_ne!(file("a"), first);

@@ -1,4 +1,4 @@
-//! Files that are named by a day: which there are, and how the latest of them end.
+//! Files that are named after a day: which exist, and how the latest ones end.
 
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use substrate_core::facts::{Daily, DayFile};
 use crate::config::root_of;
 use crate::inside::Folder;
 
-/// How such a file is named, a digit for each `0`.
+/// The pattern of their names, with a digit for each `0`.
 const NAME: &str = "0000-00-00.md";
 
-/// How many entries of a folder are looked at.
+/// How many entries of a folder are read.
 const MAX_ENTRIES: usize = 20_000;
 
-/// `None` when it can't be said what is there; a folder that is not there is known to have nothing. Links are not followed: a
-/// project comes from outside, and what is read here is told to a model.
+/// `None` if that can't be determined. A missing folder counts as empty. Links are not followed: a project comes from
+/// outside, and a model reads this text.
 pub(super) fn daily(need: &Need) -> Option<Daily> {
     let Need::Daily { dir, of_tree, below, until, n, max_bytes } = need else { return None };
     let root = if *of_tree { root_of(Path::new(dir)) } else { PathBuf::from(dir) };
@@ -46,7 +46,7 @@ pub(super) fn daily(need: &Need) -> Option<Daily> {
     Some(Daily { files: latest.into_iter().map(file).collect(), folder: path })
 }
 
-/// The day that a file is named by.
+/// The day in a file's name.
 fn day(name: &str) -> Option<&str> {
     let fits = |(is, like): (u8, u8)| if like == b'0' { is.is_ascii_digit() } else { is == like };
     let is_day = name.len() == NAME.len() && name.bytes().zip(NAME.bytes()).all(fits);
@@ -62,7 +62,7 @@ fn end(folder: &Folder, name: &str, max: usize) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.take(max).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    // What was cut off leaves half a line.
+    // The cut leaves half a line.
     let whole = if from == 0 { 0 } else { text.find('\n').map_or(0, |at| at + 1) };
     Ok(text[whole..].to_owned())
 }

@@ -1,11 +1,11 @@
-//! The files with directions for whoever works on a file: those of its folder and of the folders above it.
+//! The files with directions for work on a file: those of its folder and of the folders above it.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::places::place;
 
-/// How many folders are looked at, how many files of one folder are named, and how many in all. Whoever asks knows which of
+/// How many folders are read, how many files of one folder are named, and how many in all. The caller knows which of
 /// them are news, and takes a few.
 const MAX_LEVELS: usize = 16;
 const MAX_HERE: usize = 64;
@@ -14,11 +14,12 @@ const MAX_FILES: usize = 128;
 /// How many entries of a folder are listed.
 const MAX_ENTRIES: usize = 4_096;
 
-/// The names that have a meaning in any folder, and the folder whose files all do.
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// The file name with a meaning in any folder, beside those that clients read themselves; and the folder whose files
+/// all count.
+const SHARED: &str = "AGENTS.md";
 const FOLDER: &str = ".directives";
 
-/// Their paths, links resolved, the uppermost first; nothing for a file that is in no project.
+/// Their paths, links resolved, uppermost first. Empty for a file outside of any project.
 pub(super) fn directives(
     file: &str,
     cwd: &str,
@@ -34,8 +35,8 @@ pub(super) fn directives(
     let Some(root) = root else { return Vec::new() };
     let folders = Path::new(&place.path).ancestors().skip(1).take(MAX_LEVELS);
     let folders: Vec<&Path> = folders.take_while(|folder| folder.starts_with(&root)).collect();
-    // From the nearest to the uppermost: whoever is nearer is more likely to fit. The files that every folder may have come
-    // first, however many others there are.
+    // From the nearest folder up: nearer ones are more likely to fit. The fixed names come first, however many other
+    // files there are.
     let named = folders.iter().map(|folder| (*folder, named(folder)));
     let listed = folders.iter().map(|folder| (*folder, listed(folder)));
     let mut found: Vec<(&Path, String)> = Vec::new();
@@ -44,7 +45,7 @@ pub(super) fn directives(
             break;
         }
         for path in paths {
-            // What a link leads to is looked at under its own name, and only inside the project.
+            // A link is resolved, and only followed inside the project.
             let Ok(path) = path.canonicalize() else { continue };
             let is_inside = path.strip_prefix(&root).is_ok_and(|below| !below.starts_with(".git"));
             let Some(text) = path.to_str().filter(|_| is_inside) else { continue };
@@ -54,13 +55,14 @@ pub(super) fn directives(
             }
         }
     }
-    // Stable: in each folder they stay as they are.
+    // A stable sort, so that the order within each folder stays.
     found.sort_by_key(|(folder, _)| folder.as_os_str().len());
     found.into_iter().map(|(_, path)| path).collect()
 }
 
 fn named(folder: &Path) -> Vec<PathBuf> {
-    NAMES.iter().map(|name| folder.join(name)).filter(|path| path.exists()).collect()
+    let own = substrate_clients::ALL.iter().flat_map(|client| client.dialect.own_directions);
+    [SHARED].iter().chain(own).map(|name| folder.join(name)).filter(|path| path.exists()).collect()
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
@@ -71,7 +73,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .collect();
-    // A folder lists its entries in any order, and the same ones have to be kept each time.
+    // Sorted, because a folder lists its entries in any order and the same ones must be kept each time.
     out.sort();
     out.truncate(MAX_HERE);
     out

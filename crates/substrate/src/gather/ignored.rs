@@ -1,5 +1,5 @@
-//! What git ignores. A list of rules is compiled once per change, within bounds: a project may bring along a list of any
-//! length, and every edit asks.
+//! What git ignores. An ignore file is compiled once per change, within limits: a project may have one of any length,
+//! and every edit asks.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -13,53 +13,58 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use crate::config::common_dir;
 use crate::inside;
 
-/// A list that is longer, or has more rules, is not used: what it names counts as not ignored.
+/// A file that is longer, or has more rules, is not used. What it names counts as not ignored.
 pub(crate) const MAX_BYTES: u64 = 64 << 10;
 pub(crate) const MAX_RULES: usize = 1_000;
 
-/// A rule that is longer is left out.
+/// A rule that is longer is skipped.
 const MAX_RULE: usize = 1_024;
 
-/// How many lists are kept.
+/// How many files are cached, and how many bytes in all. A path may have an ignore file in each of its folders. One
+/// that exceeds the total is not used either.
 const MAX_LISTS: usize = 256;
+const MAX_BYTES_OF_ALL: u64 = 2 * MAX_BYTES;
 
-/// Whether a path is ignored, and which list was too long to be asked.
+/// Whether a path is ignored, and which file was too long to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) is_ignored: bool,
     pub(crate) too_long: Option<PathBuf>,
 }
 
-/// A list, compiled; `None` where it is too long.
+/// A compiled ignore file. `None` if it is too long.
 type Rules = Option<Gitignore>;
 
-/// What changes when a list does.
+/// Changes when the file does.
 type Stamp = (u64, u64, i64, i64, u64);
 
-/// A list as it was at some moment. Whoever asks for it first compiles it, and the others wait for that.
-type Kept = (Stamp, Arc<OnceLock<Rules>>);
+/// A cached ignore file. The first caller compiles it, and the others wait for that.
+type CachedList = (Stamp, Arc<OnceLock<Rules>>);
 
-static LISTS: LazyLock<Mutex<HashMap<PathBuf, Kept>>> = LazyLock::new(Mutex::default);
+/// An ignore file, and its length in bytes.
+type LoadedList = Option<(u64, Arc<OnceLock<Rules>>)>;
 
-/// Looks the lists of one tree up, each once.
+static LISTS: LazyLock<Mutex<HashMap<PathBuf, CachedList>>> = LazyLock::new(Mutex::default);
+
+/// Finds the ignore files of one tree, each once.
 #[derive(Debug)]
 pub(crate) struct Lists {
     root: PathBuf,
-    /// The repository's own list, and the user's.
+    /// The repository's own file, and the user's.
     beside: Vec<PathBuf>,
-    seen: Mutex<HashMap<PathBuf, Option<Arc<OnceLock<Rules>>>>>,
+    seen: Mutex<HashMap<PathBuf, LoadedList>>,
 }
 
 impl Lists {
-    /// Those of the tree with that root, which no link leads to.
+    /// For the tree at that root, a path without links.
     pub(crate) fn of(root: &Path) -> Self {
         let of_repository = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
         let beside = of_repository.into_iter().chain(gitconfig_excludes_path()).collect();
         Self { root: root.to_owned(), beside, seen: Mutex::default() }
     }
 
-    /// The rules of the tree, of its folders down to the file, of the repository's own list, and of the user's; the nearest
-    /// rule wins. What git tracks although a rule ignores it counts as ignored: the index is too long to be read here.
+    /// Applies the rules of the tree, of its folders down to the file, of the repository's own file, and of the user's.
+    /// The nearest rule wins. A tracked file that a rule ignores counts as ignored: the index is too long to read here.
     pub(crate) fn judge(&self, relative: &Path, is_folder: bool) -> Verdict {
         let mut out = Verdict::default();
         if relative.starts_with(".git") {
@@ -69,9 +74,13 @@ impl Lists {
         let nested =
             folders.map(|folder| (self.root.join(folder).join(".gitignore"), folder, true));
         let beside = self.beside.iter().map(|file| (file.clone(), Path::new(""), false));
+        let mut n_left = MAX_BYTES_OF_ALL;
         for (file, base, is_inside) in nested.chain(beside) {
-            let Some(list) = self.list(&file, is_inside) else { continue };
-            let Some(rules) = list.get_or_init(|| compiled(&file, is_inside)) else {
+            let Some((n_bytes, list)) = self.list(&file, is_inside) else { continue };
+            let left = n_left.checked_sub(n_bytes.min(MAX_BYTES));
+            n_left = left.unwrap_or(n_left);
+            let rules = left.and_then(|_| list.get_or_init(|| compiled(&file, is_inside)).as_ref());
+            let Some(rules) = rules else {
                 out.too_long.get_or_insert(file);
                 continue;
             };
@@ -85,35 +94,40 @@ impl Lists {
         out
     }
 
-    fn list(&self, file: &Path, is_inside: bool) -> Option<Arc<OnceLock<Rules>>> {
+    fn list(&self, file: &Path, is_inside: bool) -> LoadedList {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.entry(file.to_owned()).or_insert_with(|| kept(file, is_inside)).clone()
     }
 }
 
-/// The list at that place as it is now; `None` where there is none. As git does, a link in the tree is not followed.
-fn kept(file: &Path, is_inside: bool) -> Option<Arc<OnceLock<Rules>>> {
+/// The current file at that path. `None` if it does not exist. As in git, a link in the tree is not followed.
+fn kept(file: &Path, is_inside: bool) -> LoadedList {
     let found = if is_inside { file.symlink_metadata() } else { file.metadata() };
-    let stamp = stamp(&found.ok().filter(Metadata::is_file)?);
+    let found = found.ok().filter(Metadata::is_file)?;
+    let (stamp, n_bytes) = (stamp(&found), found.len());
     let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((at, list)) = lists.get(file)
         && *at == stamp
     {
-        return Some(Arc::clone(list));
+        return Some((n_bytes, Arc::clone(list)));
     }
-    if lists.len() >= MAX_LISTS && !lists.contains_key(file) {
+    lists.remove(file);
+    // A file that is too long is not compiled.
+    let size = |n_bytes: u64| if n_bytes > MAX_BYTES { 0 } else { n_bytes };
+    let n_kept: u64 = lists.values().map(|((.., n_bytes), _)| size(*n_bytes)).sum();
+    if lists.len() >= MAX_LISTS || n_kept + size(n_bytes) > MAX_BYTES_OF_ALL {
         lists.clear();
     }
     let list = Arc::default();
     lists.insert(file.to_owned(), (stamp, Arc::clone(&list)));
-    Some(list)
+    Some((n_bytes, list))
 }
 
 fn stamp(found: &Metadata) -> Stamp {
     (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.len())
 }
 
-/// The rules of a file. What can't be read has none.
+/// The rules of a file. An unreadable one has none.
 fn compiled(file: &Path, is_inside: bool) -> Rules {
     let opened = match (is_inside, file.parent()) {
         (true, Some(folder)) => inside::open(folder, ".gitignore"),
@@ -138,10 +152,10 @@ fn read(file: File) -> Rules {
     builder.build().ok()
 }
 
-/// Whether a list at that place would be too long, for the doctor.
+/// Whether the file at that path is too long, for the doctor.
 pub(crate) fn is_too_long(file: &Path) -> bool {
     let list = kept(file, false);
-    list.is_some_and(|list| list.get_or_init(|| compiled(file, false)).is_none())
+    list.is_some_and(|(_, list)| list.get_or_init(|| compiled(file, false)).is_none())
 }
 
 #[cfg(test)]
@@ -167,11 +181,11 @@ mod tests {
         let (_folder, root) = tree("*.log\n");
         let file = root.join(".gitignore");
         assert!(judge(&root, "a.log").is_ignored && !judge(&root, "a.tmp").is_ignored);
-        let first = kept(&file, true).unwrap();
-        assert!(first.get().is_some() && Arc::ptr_eq(&first, &kept(&file, true).unwrap()));
+        let (_, first) = kept(&file, true).unwrap();
+        assert!(first.get().is_some() && Arc::ptr_eq(&first, &kept(&file, true).unwrap().1));
         fsx::replace(&file, b"*.tmp\n", 0o600).unwrap();
         assert!(!judge(&root, "a.log").is_ignored && judge(&root, "a.tmp").is_ignored);
-        assert!(!Arc::ptr_eq(&first, &kept(&file, true).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &kept(&file, true).unwrap().1));
     }
 
     #[test]
@@ -193,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The hardest lists that are used at all. Without bounds such lists took seconds and hundreds of megabytes.
+    /// The hardest files within the limits. Without limits such files took seconds and hundreds of megabytes.
     #[test]
     fn whatever_is_used_is_compiled_soon() {
         let numbered = |n: usize, rule: fn(usize) -> String| -> String {
@@ -218,6 +232,25 @@ mod tests {
             eprintln!("{name}: 100 more {:?}", begun.elapsed());
             assert!(begun.elapsed() < Duration::from_secs(10), "{name}: {:?}", begun.elapsed());
         }
+    }
+
+    /// An ignore file in each folder on the way, each of which would be used alone.
+    #[test]
+    fn lists_that_are_too_long_together_are_not_used_and_that_is_said() {
+        let (_folder, root) = tree("*.log\n");
+        let (mut folder, mut below) = (root.clone(), PathBuf::new());
+        let long = format!("*.tmp\n{}", "# x\n".repeat(15_000));
+        for _ in 0..3 {
+            (folder, below) = (folder.join("a"), below.join("a"));
+            std::fs::create_dir(&folder).unwrap();
+            fsx::replace(&folder.join(".gitignore"), long.as_bytes(), 0o600).unwrap();
+        }
+        let of = |path: &str| Lists::of(&root).judge(&below.join(path), false);
+        assert_eq!(of("x.tmp"), Verdict { is_ignored: true, too_long: None });
+        let too_long = Some(root.join("a/.gitignore"));
+        assert_eq!(of("x.rs"), Verdict { is_ignored: false, too_long: too_long.clone() });
+        // A short one still fits beside them.
+        assert_eq!(of("x.log"), Verdict { is_ignored: true, too_long });
     }
 
     #[test]

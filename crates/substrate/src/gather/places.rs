@@ -1,4 +1,5 @@
-//! Which file a path means: links, `.` and `..` resolved, whether the file is there or not; and whether git ignores it.
+//! Which file a path means, with links, `.` and `..` resolved, whether the file exists or not; and whether git ignores
+//! it.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -9,13 +10,13 @@ use super::changed;
 use super::ignored::{Lists, Verdict};
 use crate::config::{project_of, root_of};
 
-/// How many links that lead nowhere are followed, one after the other.
+/// How many dangling links are followed, one after the other.
 const MAX_LINKS: usize = 40;
 
-/// No system opens a path that is longer, so it means no file; looking its folders up one by one would take long.
+/// The longest path. No system opens a longer one, and resolving its folders one by one would take long.
 const MAX_PATH: usize = 8 << 10;
 
-/// Looks a path up. It always means something, even where nothing is.
+/// Resolves a path. Every path gets an answer, even if no file exists.
 pub(crate) fn place(path: &str, cwd: &str) -> Place {
     if path.len() + cwd.len() > MAX_PATH {
         let path = path.to_owned();
@@ -51,7 +52,7 @@ pub(crate) fn place(path: &str, cwd: &str) -> Place {
     }
 }
 
-/// `~` and `~/x` are what they are to a shell. A file that is really named so is written `./~`.
+/// `~` and `~/x` mean what they mean to a shell. A file with that name is written `./~`.
 fn from_home(path: &str, home: Option<&Path>) -> PathBuf {
     let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (rest, home) {
@@ -60,7 +61,7 @@ fn from_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The deepest part that is there is resolved by the system, the rest by its words.
+/// The system resolves the part that exists. The rest is resolved by its text.
 fn real(path: &Path) -> PathBuf {
     let mut path = plain(path);
     for _ in 0..MAX_LINKS {
@@ -72,8 +73,7 @@ fn real(path: &Path) -> PathBuf {
     path
 }
 
-/// Where a path is; or else where a link in it leads, to something that is not there yet. Whoever writes through such a
-/// link makes the file there.
+/// Where a path is, or where a dangling link in it leads. Writing through such a link creates the file there.
 fn resolved(path: &Path) -> Result<PathBuf, PathBuf> {
     for folder in path.ancestors() {
         let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
@@ -92,7 +92,7 @@ fn resolved(path: &Path) -> Result<PathBuf, PathBuf> {
     Ok(path.to_owned())
 }
 
-/// `.` taken out; `..` taken out where what it leaves is no link, so that the system resolves the others.
+/// Removes `.`, and each `..` that does not leave a link. The system resolves the others.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     for part in path.components() {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_has_no_rules_and_keeps_nobody_waiting() {
+    fn what_is_not_a_file_has_no_rules_and_keeps_no_caller_waiting() {
         let (_folder, root) = tree();
         let pipe = root.join("src/deep/.gitignore");
         fsx::pipe(&pipe);

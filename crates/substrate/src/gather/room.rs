@@ -1,4 +1,4 @@
-//! Whether something could be written into a folder of a project.
+//! Whether we could write into a folder of a project.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use substrate_core::facts::Room;
 
 use crate::config::{is_worked_in, root_of};
 
-/// `None` when the project itself is not there.
+/// `None` if the project itself does not exist.
 pub(super) fn room(dir: &str, of_tree: bool, below: &str, ours: bool) -> Option<Room> {
     let root = if of_tree { root_of(Path::new(dir)) } else { PathBuf::from(dir) };
     if !root.is_dir() {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_files_go_through_no_link_and_only_where_somebody_works() {
+    fn our_own_files_go_through_no_link_and_only_into_projects() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         assert_eq!(look(root, "logs", true), Some(Room::Nowhere), "only some folder");

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use substrate_core::facts::SkillFolder;
+use substrate_core::seed;
 
 use super::beginning;
 use crate::config::root_of;
 use crate::inside::{self, Folder};
 
-/// How many files of a skill are read, how much of each, and how much of all together.
+/// How many files of a skill are read, how much of each, and how much in all.
 const MAX_FILES: usize = 64;
 const MAX_BYTES: usize = 64 << 10;
 const MAX_TOTAL: usize = 512 << 10;
@@ -16,13 +17,10 @@ const MAX_TOTAL: usize = 512 << 10;
 /// How many entries of a folder are listed.
 const MAX_ENTRIES: usize = 4_096;
 
-/// The file that makes a folder a skill, and the one that says what its efforts are like.
+/// The file that makes a folder a skill, and the one that describes its efforts.
 const NAMES: [&str; 2] = ["SKILL.md", "effort.toml"];
 
-/// Where skills and commands are, below a project and below the user's own folder.
-const PROJECT: &str = ".claude";
-
-/// Looks in the working tree that `dir` is in, then in `own`. The name has no `/`: whoever asks has checked that.
+/// Looks in the working tree of `dir`, then in `own`. The caller has checked that the name has no `/`.
 pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFolder {
     let root = root_of(Path::new(dir));
     let root = root.canonicalize().unwrap_or(root);
@@ -30,17 +28,18 @@ pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFol
     let of_tree = Folder::root(&root).ok();
     let tree = of_tree.as_ref();
     // A command in a folder of its own is named `folder:command`.
-    let command = format!("commands/{}.md", name.replace(':', "/"));
+    let command = format!("{}.md", name.replace(':', "/"));
     let found = tree
-        .and_then(|tree| skill(&tree.at(format!("{PROJECT}/skills/{name}")).ok()?, None))
-        .map(|files| (root.join(PROJECT).join("skills").join(name), files))
+        .and_then(|tree| skill(&tree.at(format!("{}/{name}", seed::SKILLS)).ok()?, None))
+        .map(|files| (root.join(seed::SKILLS).join(name), files))
         .or_else(|| own.and_then(|own| users(&Path::new(own).join("skills").join(name))))
         .map(|(folder, files)| (text(&folder), files));
     let (folder, files) = match found {
         Some(found) => found,
         None => {
-            let of_tree = inside::text(&root, format!("{PROJECT}/{command}"), MAX_BYTES).ok();
-            let of_user = || beginning(Path::new(own?).join(&command), MAX_BYTES);
+            let of_tree =
+                inside::text(&root, format!("{}/{command}", seed::COMMANDS), MAX_BYTES).ok();
+            let of_user = || beginning(Path::new(own?).join("commands").join(&command), MAX_BYTES);
             let one = of_tree.or_else(of_user).map(|text| (NAMES[0].to_owned(), text));
             (String::new(), one.into_iter().collect())
         }
@@ -48,14 +47,14 @@ pub(super) fn skill_folder(name: &str, dir: &str, own: Option<&str>) -> SkillFol
     SkillFolder { root: text(&root), folder, is_missing: files.is_empty(), files }
 }
 
-/// The user's own folder may be a link, and so may the two files that we know.
+/// The user's own folder may be a link, and so may the two known files.
 fn users(folder: &Path) -> Option<(std::path::PathBuf, Vec<(String, String)>)> {
     let real = folder.canonicalize().ok()?;
     let files = skill(&Folder::root(&real).ok()?, Some(&real))?;
     Some((real, files))
 }
 
-/// Its files, and those of its folders. `None` where neither of the files is there that make it a skill.
+/// Its files, and those of its folders. `None` if neither of the two files is there that make it a skill.
 fn skill(folder: &Folder, links: Option<&Path>) -> Option<Vec<(String, String)>> {
     let linked = |name: &str| beginning(links?.join(name), MAX_BYTES);
     let own =
@@ -81,7 +80,7 @@ fn skill(folder: &Folder, links: Option<&Path>) -> Option<Vec<(String, String)>>
     Some(files)
 }
 
-/// What there may be to read, in the order of the names: this folder's own entries first.
+/// The candidates, sorted by name, this folder's own entries first.
 fn paths(folder: &Folder) -> Vec<String> {
     let sorted = |folder: &Folder| {
         let mut names = folder.names(MAX_ENTRIES).unwrap_or_default();

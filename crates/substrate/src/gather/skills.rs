@@ -1,4 +1,4 @@
-//! Which skills are there: a folder each, with a `SKILL.md` whose front matter says what it is for.
+//! Finds the skills: a folder each, with a `SKILL.md` whose front matter says what it is for.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::inside::{self, Folder};
 const MAX_SKILLS: usize = 10_000;
 const MAX_BYTES: usize = 4 << 10;
 
-/// A folder whose folders are skills.
+/// A folder of skills.
 struct Shelf {
     path: String,
-    /// Of a project, so that no link is followed; the user's own may be full of them.
+    /// In a project, links are not followed. The user's own folder may be full of them.
     inside: Option<Folder>,
     names: Vec<String>,
 }
 
-/// The skills of the projects and of the user. Of one name the first folder's counts; what can't be read is skipped. The
-/// folders take turns, so that many skills in one don't cost all the time that there is.
+/// The skills of the projects and of the user. For each name the first folder wins. Unreadable ones are skipped. The
+/// folders take turns, so that many skills in one don't use up the time.
 pub(super) fn skills(
     projects: &[String],
     below: &str,
@@ -31,7 +31,7 @@ pub(super) fn skills(
 ) -> Vec<Skill> {
     let of_project = |root: &String| {
         let path = format!("{}/{below}", root.trim_end_matches('/'));
-        // Whoever works in the own home has these as their own.
+        // In the home folder, the project's skills are the user's own.
         let is_own = own.is_some_and(|own| Path::new(own) == Path::new(&path));
         let inside = Folder::root(root).and_then(|root| root.at(below)).ok().filter(|_| !is_own)?;
         let names = sorted(inside.names(MAX_SKILLS).ok()?);
@@ -49,7 +49,7 @@ pub(super) fn skills(
         let Some(name) = shelf.names.get(n) else { continue };
         found.extend(skill(shelf, name).map(|skill| (from, skill)));
     }
-    // Each folder's are in the order of their names already.
+    // Each folder's skills are sorted by name already.
     found.sort_by_key(|(from, _)| *from);
     let mut known: HashSet<String> = HashSet::new();
     let skills = found.into_iter().map(|(_, skill)| skill);
@@ -76,7 +76,7 @@ fn skill(shelf: &Shelf, name: &str) -> Option<Skill> {
         None => beginning(&path, MAX_BYTES)?,
     };
     let front = front_matter(&text)?;
-    // The model can't use what only a person may start.
+    // The model can't use a skill that only a person may start.
     if front.is_for_people {
         return None;
     }
@@ -91,8 +91,8 @@ struct Front {
     is_for_people: bool,
 }
 
-/// The lines between the first two `---`; `None` where there are none, or nothing that we know is in them. This is no
-/// YAML: of a value we want the words only.
+/// The lines between the first two `---`. `None` if there are none, or none of the fields that we know. This is not a
+/// YAML parser: we only want the words of a value.
 fn front_matter(text: &str) -> Option<Front> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     if lines.next()?.trim_end() != "---" {
@@ -129,7 +129,7 @@ fn front_matter(text: &str) -> Option<Front> {
     (is_closed && !(front.name.is_empty() && front.description.is_empty())).then_some(front)
 }
 
-/// The first line of a value, without a comment; `>`, `|-` or `|2` only announce those that follow.
+/// The first line of a value, without a comment. `>`, `|-` or `|2` only announce the lines that follow.
 fn begun(value: &str) -> &str {
     let is_quoted = value.starts_with(['"', '\'']);
     let end = value.find(" #").filter(|_| !is_quoted).unwrap_or(value.len());

@@ -1,4 +1,4 @@
-//! What is in a folder, a few levels deep, without what git ignores.
+//! The contents of a folder, a few levels deep, without what git ignores.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,17 +9,17 @@ use substrate_core::facts::Tree;
 use super::ignored::Lists;
 use crate::git;
 
-/// How many entries are looked at before the rest is left uncounted.
+/// How many entries are counted. The rest is left out.
 const MAX_SEEN: usize = 20_000;
 
-/// The entries; `None` where there is no such folder. What comes after the deadline is left out.
+/// The entries. `None` if the folder does not exist. What is not read by the deadline is left out.
 pub(super) fn tree(root: &str, depth: usize, max: usize, deadline: Instant) -> Option<Tree> {
     let root = Path::new(root);
     if !root.is_dir() {
         return None;
     }
-    // The rules are asked one by one, since a list of any length may be among them. A tree without git may still say what
-    // it would ignore.
+    // Ignore files are checked one by one, since any of them may be too long. A tree without git may have ignore files
+    // too.
     let real = root.canonicalize().ok()?;
     let top = git::tree(&real).unwrap_or(&real).to_owned();
     let (lists, below) = (Lists::of(&top), real.strip_prefix(&top).ok()?.to_owned());
@@ -60,7 +60,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Folders before files at every level, and what is in a folder right after it.
+    /// Folders before files at every level, and a folder's contents right after it.
     fn order(&self) -> Vec<(bool, &str)> {
         let mut parts: Vec<(bool, &str)> = self.path.split('/').map(|part| (false, part)).collect();
         if let Some((is_file, _)) = parts.last_mut() {
@@ -70,8 +70,8 @@ impl Entry {
     }
 }
 
-/// Where there are too many, the upper levels come first, and their folders before their files: neither one big folder
-/// nor many files hide all the others.
+/// If there are too many entries, upper levels come first, and their folders before their files. So neither one big
+/// folder nor many files hide all the others.
 fn fitted(mut seen: Vec<Entry>, max: usize) -> Tree {
     let n_seen = seen.len();
     seen.sort_by_key(|entry| (entry.depth, !entry.is_folder));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_among_the_rules_keeps_nobody_waiting() {
+    fn a_pipe_among_the_rules_keeps_no_caller_waiting() {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), &["bad/x", "good/y"]);
         fsx::pipe(&folder.path().join("bad/.gitignore"));

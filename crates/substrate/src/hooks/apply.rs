@@ -1,19 +1,20 @@
-//! Carrying out a plan: under a lock, each file copied and named in the manifest before it changes.
+//! Applying a plan: under a lock, and each file is copied and named in the manifest before it changes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
-use super::manifest::{Before, Kept, Manifest, Touched};
+use super::manifest::{Before, FileKind, Manifest, Touched};
 use super::plan::{Change, Plan, read};
 use super::retired::Retired;
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, fsx};
 
-/// Makes the changes of a plan; how many files were written. Two installations at once take turns; where a file changed
-/// since it was planned, `Ok(None)` says that the plan must be made anew.
+/// Makes the changes of a plan, and returns how many files were written. Installations take turns. If a file changed
+/// since it was planned, `Ok(None)` asks for a new plan.
 pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     home.ensure()?;
     let _lock = lock(home)?;
@@ -28,7 +29,7 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     let old = Manifest::load(home, &plan.settings)?;
     let mut manifest = begin(plan, old.as_ref());
     for change in &plan.changes {
-        touch(home, &mut manifest, old.as_ref(), change)?;
+        touch(home, plan.client, &mut manifest, old.as_ref(), change)?;
         for folder in missing(&change.path).into_iter().chain(our_folder(change)) {
             if !manifest.folders.contains(&folder) {
                 manifest.folders.push(folder);
@@ -47,7 +48,7 @@ pub(crate) fn apply(home: &Home, plan: &Plan) -> Result<Option<usize>> {
     Ok(Some(changes.len() + n_retired))
 }
 
-/// Removes what is not used any more, now that nothing names it. How many files went.
+/// Removes files that are no longer used, now that nothing names them. Returns how many.
 fn retire(home: &Home, manifest: &mut Manifest, retired: &[Retired]) -> Result<usize> {
     if retired.is_empty() {
         return Ok(0);
@@ -57,7 +58,7 @@ fn retire(home: &Home, manifest: &mut Manifest, retired: &[Retired]) -> Result<u
         if !file.is_needed {
             fsx::remove(&file.path).map_err(|error| AppError::from_error(Kind::State, &error))?;
             n += 1;
-            // A skill's folder, or that of the scripts. It goes only when it is empty.
+            // The folder of a skill, or of the scripts. It is removed only if it is empty.
             let _in_use = file.path.parent().map(std::fs::remove_dir);
         }
         manifest.files.retain(|known| known.path != file.path);
@@ -80,7 +81,7 @@ pub(super) fn lock(home: &Home) -> Result<File> {
 
 fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
     Manifest {
-        client: "claude-code".to_owned(),
+        client: plan.client.name.to_owned(),
         scope: plan.scope.name().to_owned(),
         settings: plan.settings.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -93,7 +94,7 @@ fn begin(plan: &Plan, old: Option<&Manifest>) -> Manifest {
     }
 }
 
-/// The profiles that this installation and the ones before it added.
+/// The profiles that this installation and earlier ones added.
 fn added(plan: &Plan, old: Option<&Manifest>) -> Vec<String> {
     let mut all = old.and_then(|old| old.profiles.clone()).unwrap_or_default();
     let new = plan.added.iter().filter(|name| !all.contains(name)).cloned();
@@ -102,10 +103,11 @@ fn added(plan: &Plan, old: Option<&Manifest>) -> Vec<String> {
     all
 }
 
-/// Notes what is there before a file changes, and keeps a copy of it. What was there before the very first installation
-/// can be put back as long as nobody else edited the file since.
+/// Records the state before a file changes, and keeps a copy. The state before the very first installation can be
+/// restored as long as no one else edits the file.
 fn touch(
     home: &Home,
+    client: &Client,
     manifest: &mut Manifest,
     old: Option<&Manifest>,
     change: &Change,
@@ -121,14 +123,14 @@ fn touch(
     let now = change.before.as_deref().map(checksum);
     let before = match (known, &change.before) {
         (Some(known), Some(_)) if now.as_ref() == Some(&known.after) => known.before.clone(),
-        // An earlier installation ended before it wrote the file: it is still what it was.
+        // An earlier installation ended before it wrote the file, so the file is unchanged.
         (Some(known), Some(text)) if is_copied(known, text) => known.before.clone(),
         (_, None) => Some(Before::Absent),
-        // Ours from an installation that nobody remembers: gone is what it was before.
+        // We wrote this file, but no manifest remembers it: it did not exist before us.
         (_, Some(_)) if change.is_ours => Some(Before::Absent),
-        // With something of ours in it already, or edited since: that can only be taken out piece by piece.
+        // It already contains entries of ours, or was edited since. Those can only be taken out one by one.
         (Some(_), Some(_)) => None,
-        (None, Some(text)) => copy.filter(|_| !change.has_ours(text)).map(Before::Copy),
+        (None, Some(text)) => copy.filter(|_| !change.has_ours(client, text)).map(Before::Copy),
     };
     let touched = Touched {
         path: change.path.clone(),
@@ -141,7 +143,7 @@ fn touch(
     Ok(())
 }
 
-/// Whether the text is the one that was there before the first installation.
+/// Whether the text equals the one before the first installation.
 fn is_copied(known: &Touched, text: &str) -> bool {
     matches!(&known.before, Some(Before::Copy(copy)) if std::fs::read(copy).is_ok_and(|kept| kept == text.as_bytes()))
 }
@@ -157,13 +159,11 @@ fn back_up(home: &Home, path: &Path, text: &str) -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// `false`: somebody wrote the file meanwhile.
+/// `false`: another process wrote the file meanwhile.
 fn write(change: &Change) -> Result<bool> {
     let fail = |error: &std::io::Error| {
-        AppError::from_error(Kind::State, error).hint(format!(
-            "`{}` could not be written; run the command again when it can",
-            change.path.display()
-        ))
+        AppError::from_error(Kind::State, error)
+            .hint(format!("make `{}` writable, and run the command again", change.path.display()))
     };
     if let Some(folder) = change.path.parent() {
         fsx::create_folders(folder).map_err(|error| fail(&error))?;
@@ -174,14 +174,15 @@ fn write(change: &Change) -> Result<bool> {
         .map_err(|error| fail(&error))
 }
 
-/// The folder of our scripts, or of a skill of ours, is ours, whoever made it. It goes only when it is empty.
+/// The folder of our scripts, or of one of our skills, counts as ours even if we did not create it. It is removed only
+/// if it is empty.
 fn our_folder(change: &Change) -> Option<PathBuf> {
-    let folder = change.path.parent().filter(|_| change.kind == Kept::Own)?;
+    let folder = change.path.parent().filter(|_| change.kind == FileKind::Own)?;
     let is_skill = folder.parent().is_some_and(|above| above.ends_with("skills"));
     (is_skill || folder.ends_with("substrate")).then(|| folder.to_owned())
 }
 
-/// The folders above a file that are not there, outermost first.
+/// The missing folders above a file, outermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1);
     let mut out: Vec<PathBuf> =

@@ -1,10 +1,10 @@
-//! What the user or the project has chosen: profiles, and whether hooks go through scripts. What is registered follows from it.
+//! What the user or the project has chosen: profiles, and whether hooks run through scripts. This determines what is
+//! registered.
 
 use std::path::Path;
 
-use substrate_clients::claude_code::install::SETTINGS;
-use substrate_clients::claude_code::install::plan::{self as wanted, Form};
-use substrate_clients::install::{Entry, What};
+use substrate_clients::Client;
+use substrate_clients::install::{Entry, Form, What};
 use substrate_core::Settings;
 use substrate_core::settings::{self, Layer};
 
@@ -14,7 +14,7 @@ use super::scope::Scope;
 use crate::config::{Env, Home};
 use crate::error::Result;
 
-/// What the settings file of the scope asks for, with the profile that it is given now.
+/// What the settings file of the scope asks for, including a profile that is being added.
 pub(super) struct Chosen {
     pub(super) profiles: Vec<String>,
     /// Its five events can be edited as scripts.
@@ -29,11 +29,11 @@ impl Chosen {
     pub(super) fn of(home: &Home, request: &Request<'_>, profile: Option<&Change>) -> Self {
         let text = |file: &Path| match profile.filter(|change| change.path == file) {
             Some(change) => Some(change.after.clone()),
-            // What can't be read asks for nothing; the settings say so elsewhere.
+            // An unreadable file asks for nothing. The error is reported elsewhere.
             None => read(file).ok().flatten(),
         };
         let own = text(&profiles::file(home, request)).unwrap_or_default();
-        // A project is for everyone: what one of its people has in their own settings counts for them alone.
+        // A project is shared: one person's own settings apply only to that person.
         let users = match request.scope {
             Scope::User | Scope::Project => None,
             Scope::Local => text(&home.config()),
@@ -50,23 +50,24 @@ impl Chosen {
     }
 }
 
-/// The hooks that are registered.
+/// The hooks to register.
 pub(super) fn entries(
     env: &Env,
     request: &Request<'_>,
     chosen: &Chosen,
     scripts: Option<bool>,
 ) -> Result<Vec<Entry>> {
-    let (program, folder) = (program(env)?, text(&scripts_folder(env)?)?);
+    let (program, folder) = (program(env)?, text(&scripts_folder(request.client, env)?)?);
     let (program, folder) = (program.as_str(), folder.as_str());
-    let mut entries = wanted::entries(match (request.scope, scripts) {
+    let install = &request.client.install;
+    let mut entries = (install.entries)(match (request.scope, scripts) {
         (Scope::Project, _) => Form::Project,
         (Scope::User, Some(true)) => Form::Scripts { folder },
         (Scope::User, None) if chosen.persists => Form::Persistent { program, folder },
         (Scope::User | Scope::Local, _) => Form::User { program },
     });
     if request.scope == Scope::Local {
-        // So that the same event from the user's own registration is recognised.
+        // Marks the scope, so that the same event from the user's own registration is recognised.
         for entry in &mut entries {
             if let What::Exec { args, .. } = &mut entry.what {
                 args.push("--local".to_owned());
@@ -74,8 +75,8 @@ pub(super) fn entries(
         }
     }
     if chosen.prompts {
-        // The model is asked at the end of a turn; this works for colleagues who have nothing installed.
-        entries.extend(wanted::prompts());
+        // The model is asked at the end of a turn. This works for colleagues who have nothing installed.
+        entries.extend((install.prompts)());
     }
     Ok(entries)
 }
@@ -87,8 +88,8 @@ pub(super) fn command_line(entry: &Entry) -> Option<String> {
     }
 }
 
-/// Whether the hooks of tool calls are registered as scripts: only `--scripts` does that.
-pub(super) fn calls_scripts(settings: Option<&str>) -> bool {
-    let found = (SETTINGS.registered)(settings.unwrap_or("")).unwrap_or_default();
+/// Whether the hooks of tool calls are registered as scripts. Only `--scripts` does that.
+pub(super) fn calls_scripts(client: &Client, settings: Option<&str>) -> bool {
+    let found = (client.install.format.registered)(settings.unwrap_or("")).unwrap_or_default();
     found.iter().any(|one| one.event == "PreToolUse" && one.command.contains("/pre_tool_use.sh"))
 }

@@ -1,12 +1,12 @@
-//! The shell library for people's own hooks, and the scripts that are built on it: real files, so that they can be read,
-//! checked and edited as such.
+//! The shell library for people's own hooks, and the scripts built on it: real files, so they can be read, checked and
+//! edited as such.
 
 use std::path::Path;
 
-/// What the other scripts read.
+/// The library that the other scripts source.
 pub(super) const LIBRARY: &str = "lib/hook-utils.sh";
 
-/// One file below the client's folder.
+/// A file below the client's folder.
 pub(super) struct File {
     pub(super) path: &'static str,
     /// `@SUBSTRATE@` stands for the program.
@@ -34,12 +34,12 @@ pub(super) const FILES: &[File] = &[
     file!("lib/hook-utils.sh", 0o644),
 ];
 
-/// `substrate`, which is beside the hook client, as one word for a shell.
+/// The `substrate` beside the hook, quoted as one shell word.
 pub(super) fn program(hook: &str) -> String {
     quoted(&Path::new(hook).with_file_name("substrate").display().to_string())
 }
 
-/// One word for a shell.
+/// Quotes one shell word.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

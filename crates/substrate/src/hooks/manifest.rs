@@ -1,8 +1,9 @@
-//! What an installation added, kept in the state home: one file per settings file.
+//! What an installation added, recorded in the state home: one file per settings file.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use crate::config::Home;
@@ -14,17 +15,18 @@ use crate::fsx;
 pub(crate) struct Manifest {
     pub(crate) client: String,
     pub(crate) scope: String,
-    /// The settings file; it is among `files` too.
+    /// The settings file. It is among `files` too.
     pub(crate) settings: PathBuf,
     pub(crate) version: String,
     pub(crate) installed_ms: i64,
     /// The permission rules that were added. Earlier versions added one at the most.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) allow: Vec<String>,
-    /// Whether the user asked for scripts, or for none; a new installation keeps to that.
+    /// Whether the user asked for scripts or against them. A new installation keeps that choice.
     #[serde(default)]
     pub(crate) scripts: Option<bool>,
-    /// The profiles that were added to our own settings. Earlier versions did not say, and had one at the most.
+    /// The profiles that were added to our own settings. Earlier versions did not record them, and added one at the
+    /// most.
     #[serde(default)]
     pub(crate) profiles: Option<Vec<String>>,
     pub(crate) files: Vec<Touched>,
@@ -36,41 +38,46 @@ pub(crate) struct Manifest {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct Touched {
     pub(crate) path: PathBuf,
-    /// What was there before us. `None`: nothing that could be put back byte for byte.
+    /// The state before us. `None`: it can't be restored byte for byte.
     pub(crate) before: Option<Before>,
     /// The checksum of what we wrote.
     pub(crate) after: String,
-    /// Ours alone, or somebody's file with something of ours in it.
-    pub(crate) kind: Kept,
+    /// Ours alone, or another's file with entries of ours.
+    pub(crate) kind: FileKind,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Before {
-    /// There was no file.
+    /// The file did not exist.
     Absent,
-    /// This copy of it.
+    /// A copy of it.
     Copy(PathBuf),
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kept {
-    /// The client's settings: only our entries go.
+pub(crate) enum FileKind {
+    /// The client's settings: only our entries are removed.
     Settings,
-    /// Our own settings: only the profiles go that were added.
+    /// Our own settings: only the added profiles are removed.
     Profile,
-    /// A script or skill of ours.
+    /// One of our scripts or skills.
     Own,
 }
 
 impl Manifest {
-    /// The manifest about that settings file, if there is one.
+    /// The client that the settings belong to. Old manifests don't say: there was only one.
+    pub(crate) fn client(&self) -> &'static Client {
+        substrate_clients::named(&self.client).unwrap_or(substrate_clients::DEFAULT)
+    }
+
+    /// The manifest for that settings file.
     pub(crate) fn load(home: &Home, settings: &Path) -> Result<Option<Self>> {
         Self::read(&place(home, settings))
     }
 
-    /// Every manifest there is.
+    /// All manifests.
     pub(crate) fn all(home: &Home) -> Result<Vec<Self>> {
         let Ok(entries) = std::fs::read_dir(folder(home)) else { return Ok(Vec::new()) };
         let mut paths: Vec<PathBuf> = entries
@@ -116,7 +123,7 @@ impl Manifest {
         }
     }
 
-    /// Says the same, but for when.
+    /// Whether both are equal except for their time.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Self { installed_ms: 0, ..self.clone() } == Self { installed_ms: 0, ..other.clone() }
     }

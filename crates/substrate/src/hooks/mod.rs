@@ -1,8 +1,8 @@
-//! Registering our hooks with a client, and taking them out again, without harming anything that is not ours.
+//! Registers our hooks with a client, and removes them again, without harming anything that is not ours.
 //!
-//! Every change is planned first (`plan`), shown (`--dry-run`), then carried out under a lock: each file is read again
-//! just before it is written, copied to `backups/`, and named in a manifest before it changes. So whatever happens in
-//! between, an uninstall knows what was there before.
+//! Every change is planned first (`plan`), shown (`--dry-run`), then applied under a lock. Each file is read again just
+//! before it is written, copied to `backups/`, and named in a manifest before it changes. So an uninstall always knows
+//! the state before us.
 
 mod apply;
 mod chosen;

@@ -1,10 +1,11 @@
-//! The scripts and skills that an installation writes, and how they are known again.
+//! The scripts and skills that an installation writes, and how to recognise them.
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::plan as wanted;
+use substrate_clients::Client;
+use substrate_clients::install::script_command;
 
-use super::manifest::Kept;
+use super::manifest::FileKind;
 use super::plan::{Change, read, scripts_folder};
 use super::scope::client_home;
 use super::{library, skill};
@@ -15,30 +16,30 @@ use crate::error::Result;
 pub(super) struct Own {
     pub(super) path: PathBuf,
     pub(super) purpose: Purpose,
-    /// Its text, in parts between which a program is named.
+    /// Its text, split where the program is named.
     parts: Vec<String>,
-    /// The program as it is named there, given the hook client.
+    /// The program as the text names it, given the hook.
     program: fn(&str) -> String,
     mode: u32,
 }
 
-/// What a file of ours is for.
+/// What one of our files is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A hook, if this command is registered.
     Hook { command: String },
-    /// Hooks of the user's own.
+    /// For the user's own hooks.
     Library,
     /// Teaches an agent about us.
     Skill,
-    /// What reminders tell an agent to invoke.
+    /// Skills that reminders tell an agent to invoke.
     Reminders,
 }
 
-/// Which of our files an installation calls.
+/// Which of our files an installation uses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
-    /// The command lines that are registered.
+    /// The registered command lines.
     pub(super) commands: Vec<String>,
     pub(super) library: bool,
     pub(super) skill: bool,
@@ -56,33 +57,35 @@ impl Uses {
     }
 }
 
-/// The skills that a project has of its own, for everyone who works in it.
-pub(super) fn skills_of_project(root: &Path) -> Vec<Own> {
-    skills(&root.join(".claude")).filter(|own| own.purpose == Purpose::Reminders).collect()
+/// The skills of the project itself, for everyone who works on it.
+pub(super) fn skills_of_project(client: &Client, root: &Path) -> Vec<Own> {
+    skills(&root.join(client.install.places.project))
+        .filter(|own| own.purpose == Purpose::Reminders)
+        .collect()
 }
 
-/// All of them.
-pub(super) fn own_files(env: &Env) -> Result<Vec<Own>> {
-    Ok(own_files_in(&client_home(env)?, &scripts_folder(env)?))
+/// All of our files.
+pub(super) fn own_files(client: &Client, env: &Env) -> Result<Vec<Own>> {
+    Ok(own_files_in(client, &client_home(client, env)?, &scripts_folder(client, env)?))
 }
 
-/// Those that are there, word for word as we write them.
+/// Those that exist, word for word as we write them.
 pub(crate) fn own_files_there(env: &Env) -> Vec<PathBuf> {
     let is_there = |own: &Own| {
         let text = read(&own.path).ok().flatten();
         text.is_some_and(|text| own.is_ours(&text))
     };
-    let all = own_files(env).unwrap_or_default();
-    all.into_iter().filter(is_there).map(|own| own.path).collect()
+    let all = substrate_clients::ALL.iter().filter_map(|client| own_files(client, env).ok());
+    all.flatten().filter(is_there).map(|own| own.path).collect()
 }
 
-fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
+fn own_files_in(client: &Client, home: &Path, scripts: &Path) -> Vec<Own> {
     let parts = |text: &str| text.split(PROGRAM).map(str::to_owned).collect::<Vec<_>>();
-    let mut out: Vec<Own> = wanted::scripts(PROGRAM)
+    let mut out: Vec<Own> = (client.install.scripts)(PROGRAM)
         .into_iter()
         .map(|(name, text)| Own {
             purpose: Purpose::Hook {
-                command: wanted::script_command(&scripts.display().to_string(), &name),
+                command: script_command(&scripts.display().to_string(), &name),
             },
             path: scripts.join(name),
             // It is quoted already.
@@ -92,19 +95,19 @@ fn own_files_in(client: &Path, scripts: &Path) -> Vec<Own> {
         })
         .collect();
     out.extend(library::FILES.iter().map(|file| Own {
-        path: client.join(file.path),
+        path: home.join(file.path),
         purpose: Purpose::Library,
         parts: parts(&file.text.replace("@SUBSTRATE@", PROGRAM)),
         program: library::program,
         mode: file.mode,
     }));
-    out.extend(skills(client));
+    out.extend(skills(home));
     out
 }
 
-fn skills(client: &Path) -> impl Iterator<Item = Own> {
+fn skills(home: &Path) -> impl Iterator<Item = Own> {
     skill::ALL.iter().enumerate().map(move |(n, (path, text))| Own {
-        path: client.join(path),
+        path: home.join(path),
         purpose: if n == 0 { Purpose::Skill } else { Purpose::Reminders },
         parts: vec![(*text).to_owned()],
         program: library::quoted,
@@ -121,10 +124,10 @@ impl Own {
         let is_ours = before.as_deref().is_some_and(|text| self.is_ours(text));
         let after = self.parts.join(&(self.program)(hook));
         let (path, mode) = (self.path.clone(), self.mode);
-        Ok(Change { path, before, after, mode, kind: Kept::Own, is_ours })
+        Ok(Change { path, before, after, mode, kind: FileKind::Own, is_ours })
     }
 
-    /// Whether a text is what we write, whatever the program is called. One changed letter makes it somebody's own.
+    /// Whether we wrote this text, whatever the program is called. One changed letter makes it the user's own.
     pub(super) fn is_ours(&self, text: &str) -> bool {
         let Some((first, rest)) = self.parts.split_first() else { return false };
         let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
@@ -150,7 +153,8 @@ mod tests {
     #[test]
     fn only_what_we_write_word_for_word_is_ours() {
         let folder = tempfile::tempdir().unwrap();
-        let files = own_files_in(folder.path(), &folder.path().join("scripts"));
+        let files =
+            own_files_in(substrate_clients::DEFAULT, folder.path(), &folder.path().join("scripts"));
         assert!(files.len() > 30);
         for file in &files {
             let change = file.change("/opt/it's here/substrate-hook").unwrap();

@@ -1,14 +1,14 @@
-//! What an installation would change: computed without touching anything.
+//! What an installation would change, computed without touching anything.
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::Client;
 use substrate_clients::install::{Entry, SettingsError, Wanted};
 use substrate_core::ids::checksum;
 
 use super::chosen::{Chosen, calls_scripts, command_line, entries};
 use super::library;
-use super::manifest::{Kept, Manifest};
+use super::manifest::{FileKind, Manifest};
 use super::own::{Own, Uses, own_files, skills_of_project};
 use super::profiles::{self, Profiles};
 use super::retired::{Retired, Settled, retired};
@@ -17,59 +17,58 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
 
-/// The rule of earlier versions. It lets agents run every command, also those that only the user may run.
-const BROAD: &str = "Bash(substrate:*)";
-
-/// What is asked for.
+/// What the user asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
+    pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) profiles: Profiles,
-    /// Register scripts, which a user can edit, in place of the program. `None`: as it was.
+    /// Register scripts, which a user can edit, instead of the program. `None`: as before.
     pub(crate) scripts: Option<bool>,
     /// Let agents run commands without a dialog.
     pub(crate) allow: bool,
-    /// The rules that do so.
+    /// The rules that allow this.
     pub(crate) rules: Vec<String>,
     pub(crate) dir: &'a Path,
 }
 
-/// The changes, in the order in which they are made: the settings file last, so that it never names what is not there.
+/// The changes in order. The settings file comes last, so it never names a missing file.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) settings: PathBuf,
-    /// The permission rules that are ours.
+    /// Our permission rules.
     pub(crate) allow: Vec<String>,
-    /// The user's own rule lets agents run every command.
+    /// The user's own rule already lets agents run every command.
     pub(crate) is_broad: bool,
     pub(crate) changes: Vec<Change>,
     /// The profiles that are new in the scope's settings file.
     pub(crate) added: Vec<String>,
-    /// Files of ours that the user edited; they stay as they are.
+    /// Files of ours that the user edited. They stay as they are.
     pub(crate) edited: Vec<PathBuf>,
-    /// Files of somebody else where ours would be; they stay as they are.
+    /// Foreign files in the place of ours. They stay as they are.
     pub(crate) foreign: Vec<PathBuf>,
-    /// Scripts that are not written, since they would read a library of somebody else.
+    /// Scripts that are not written, since they would source a foreign library.
     pub(crate) without_library: Vec<PathBuf>,
-    /// Files of ours that are not used any more.
+    /// Files of ours that are no longer used.
     pub(crate) retired: Vec<Retired>,
     pub(crate) scripts: Option<bool>,
     pub(crate) entries: Vec<Entry>,
-    /// The profiles that will be in the scope's settings file.
+    /// The profiles that the scope's settings file will have.
     pub(crate) profiles: Vec<String>,
 }
 
-/// One file as it is, and as it shall be.
+/// One file before and after.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
-    /// `None`: there is no file.
+    /// `None`: the file does not exist.
     pub(crate) before: Option<String>,
     pub(crate) after: String,
     pub(crate) mode: u32,
-    pub(crate) kind: Kept,
-    /// What is there is of our making, word for word: a script or skill of some installation.
+    pub(crate) kind: FileKind,
+    /// We wrote the existing file, word for word: a script or skill of some installation.
     pub(super) is_ours: bool,
 }
 
@@ -78,7 +77,7 @@ impl Change {
         self.before.as_deref() == Some(&self.after)
     }
 
-    /// What becomes of the file, in a word.
+    /// What happens to the file, in a word.
     pub(crate) fn word(&self) -> &'static str {
         match (&self.before, self.is_none()) {
             (_, true) => "stays",
@@ -87,15 +86,16 @@ impl Change {
         }
     }
 
-    /// A file of somebody's with entries of ours in it.
-    pub(super) fn has_ours(&self, text: &str) -> bool {
-        self.kind == Kept::Settings
-            && (SETTINGS.registered)(text).is_ok_and(|found| !found.is_empty())
+    /// Another's file with entries of ours in it.
+    pub(super) fn has_ours(&self, client: &Client, text: &str) -> bool {
+        self.kind == FileKind::Settings
+            && (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
     }
 }
 
 pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan> {
-    let settings = request.scope.settings(env, request.dir)?;
+    let client = request.client;
+    let settings = request.scope.settings(client, env, request.dir)?;
     let root = root(request.dir);
     if request.scope != Scope::User {
         refuse_link(&root, &settings)?;
@@ -108,7 +108,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let scripts = request
         .scripts
         .or_else(|| old.as_ref()?.scripts)
-        .or_else(|| calls_scripts(before.as_deref()).then_some(true));
+        .or_else(|| calls_scripts(client, before.as_deref()).then_some(true));
     let entries = entries(env, request, &chosen, scripts)?;
     let uses = Uses {
         commands: entries.iter().filter_map(command_line).collect(),
@@ -117,18 +117,19 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         reminders: chosen.reminds,
     };
     let all = match request.scope {
-        Scope::Project => skills_of_project(&root),
-        Scope::User | Scope::Local => own_files(env)?,
+        Scope::Project => skills_of_project(client, &root),
+        Scope::User | Scope::Local => own_files(client, env)?,
     };
     let (used, unused): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|file| uses.has(file));
     let manifests = Manifest::all(home)?;
-    let settled = Settled { scope: request.scope, settings: &settings, text: before.as_deref() };
+    let settled =
+        Settled { client, scope: request.scope, settings: &settings, text: before.as_deref() };
     let retired = retired(env, &manifests, &settled, unused)?;
     let (mut changes, mut unreadable) = own_changes(env, request, used)?;
     changes.extend(profile);
     let rules = Rules::of(request, old, before.as_deref());
     let all = Wanted { entries: entries.clone(), allow: rules.allow, retired: rules.retired };
-    let after = (SETTINGS.add)(before.as_deref().unwrap_or(""), &all)
+    let after = (client.install.format.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
     let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
     changes.push(Change {
@@ -136,7 +137,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         before,
         after: after.text,
         mode,
-        kind: Kept::Settings,
+        kind: FileKind::Settings,
         is_ours: false,
     });
     let (edited, changes) = without(changes, |change| is_edited(&manifests, change));
@@ -145,6 +146,7 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let (without_library, changes) = without_library(&foreign, changes);
     check(&changes)?;
     Ok(Plan {
+        client,
         scope: request.scope,
         settings,
         allow: rules.ours,
@@ -161,13 +163,13 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     })
 }
 
-/// The changes of our own files, and those that can't be read.
+/// The changes of our own files, and the files that can't be read.
 fn own_changes(
     env: &Env,
     request: &Request<'_>,
     used: Vec<Own>,
 ) -> Result<(Vec<Change>, Vec<PathBuf>)> {
-    let (program, folder) = (program(env)?, scripts_folder(env)?);
+    let (program, folder) = (program(env)?, scripts_folder(request.client, env)?);
     let (mut changes, mut unreadable) = (Vec::new(), Vec::new());
     for file in used {
         if request.scope == Scope::Project {
@@ -176,14 +178,14 @@ fn own_changes(
         match file.change(&program) {
             Ok(change) => changes.push(change),
             Err(error) if file.path.starts_with(&folder) => return Err(error),
-            // Nothing of ours: we write text. Nobody needs it so much that the hooks should wait for it.
+            // We write only text, so this is not ours. The hooks work without it.
             Err(_) => unreadable.push(file.path),
         }
     }
     Ok((changes, unreadable))
 }
 
-/// Scripts that would read a library of somebody else are not written.
+/// Scripts that would source a foreign library are not written.
 fn without_library(foreign: &[PathBuf], changes: Vec<Change>) -> (Vec<PathBuf>, Vec<Change>) {
     match foreign.iter().find(|path| path.ends_with(library::LIBRARY)) {
         Some(library) => {
@@ -194,7 +196,7 @@ fn without_library(foreign: &[PathBuf], changes: Vec<Change>) -> (Vec<PathBuf>, 
     }
 }
 
-/// The paths of those that are left out, and the others.
+/// The paths that are left out, and the remaining changes.
 fn without(
     changes: Vec<Change>,
     is_left_out: impl Fn(&Change) -> bool,
@@ -203,31 +205,31 @@ fn without(
     (out.into_iter().map(|change| change.path).collect(), rest)
 }
 
-/// Whether each file can be changed at all.
+/// Checks that each file can be changed at all.
 fn check(changes: &[Change]) -> Result<()> {
     for change in changes.iter().filter(|change| !change.is_none()) {
         if change.path.is_symlink() && !fsx::real(&change.path).parent().is_some_and(Path::is_dir) {
             return Err(AppError::new(
                 Kind::User,
-                format!("`{}` is a link into a folder that is not there", change.path.display()),
+                format!("`{}` is a link into a folder that does not exist", change.path.display()),
             )
-            .hint("nothing was changed; make the folder, or remove the link"));
+            .hint("nothing was changed; create the folder, or remove the link"));
         }
         if !fsx::may_replace(&change.path) {
             return Err(AppError::new(
                 Kind::User,
                 format!("`{}` is read-only", change.path.display()),
             )
-            .hint("nothing was changed; make it writable if you want it to be edited"));
+            .hint("nothing was changed; make it writable if you want Substrate to edit it"));
         }
     }
     Ok(())
 }
 
-/// A script or skill of ours that somebody has changed since we wrote it: it is theirs now.
+/// A script or skill of ours that was edited since we wrote it: it belongs to the user now.
 fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     let Some(now) =
-        change.before.as_deref().filter(|_| change.kind == Kept::Own && !change.is_none())
+        change.before.as_deref().filter(|_| change.kind == FileKind::Own && !change.is_none())
     else {
         return false;
     };
@@ -236,49 +238,43 @@ fn is_edited(manifests: &[Manifest], change: &Change) -> bool {
     written.peek().is_some() && written.all(|file| file.after != checksum(now))
 }
 
-/// A file that somebody else put where ours would be, or that somebody edited after it was ours: neither do we remember that
-/// we wrote it, nor is it word for word what we write.
+/// A foreign file in the place of ours, or one that was edited after we wrote it: no manifest lists it, and its text is
+/// not ours word for word.
 fn is_foreign(manifests: &[Manifest], change: &Change) -> bool {
-    change.kind == Kept::Own
+    change.kind == FileKind::Own
         && !change.is_none()
         && change.before.is_some()
         && !change.is_ours
         && manifests.iter().all(|manifest| manifest.touched(&change.path).is_none())
 }
 
-/// What becomes of the permission rules.
+/// What happens to the permission rules.
 struct Rules {
     allow: Vec<String>,
-    /// Of an earlier installation, and not wanted any more.
+    /// From an earlier installation, and no longer wanted.
     retired: Vec<String>,
-    /// What an uninstall takes out. A rule that was there before us is not ours.
+    /// What an uninstall removes. A rule that was there before us is not ours.
     ours: Vec<String>,
     is_broad: bool,
 }
 
 impl Rules {
-    /// What was allowed once stays allowed, by the rules of today.
+    /// What was allowed once stays allowed, by today's rules.
     fn of(request: &Request<'_>, old: Option<Manifest>, settings: Option<&str>) -> Self {
         let old = old.map(|old| old.allow).unwrap_or_default();
-        let there = rules_in(settings.unwrap_or(""));
+        let install = &request.client.install;
+        let there = (install.format.rules)(settings.unwrap_or(""));
         let is_allowed = request.allow || !old.is_empty();
         let allow = if is_allowed { request.rules.clone() } else { Vec::new() };
         let is_ours = |rule: &&String| old.contains(rule) || !there.contains(rule);
         Self {
             retired: old.iter().filter(|rule| !allow.contains(rule)).cloned().collect(),
             ours: allow.iter().filter(is_ours).cloned().collect(),
-            is_broad: there.iter().any(|rule| rule == BROAD)
-                && !old.iter().any(|rule| rule == BROAD),
+            is_broad: there.iter().any(|rule| rule == install.broad_rule)
+                && !old.iter().any(|rule| rule == install.broad_rule),
             allow,
         }
     }
-}
-
-/// The rules that a settings file has.
-fn rules_in(settings: &str) -> Vec<String> {
-    let json: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
-    let rules = json.pointer("/permissions/allow").and_then(serde_json::Value::as_array);
-    rules.into_iter().flatten().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect()
 }
 
 /// Why a settings file is left alone, with file, line and advice.
@@ -288,9 +284,9 @@ pub(crate) fn refused(settings: &Path, error: &SettingsError) -> AppError {
         .hint("nothing was changed")
 }
 
-/// The text of a file. `None`: there is none.
+/// The text of a file. `None`: the file does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
-    // Whoever reads a pipe waits for ever.
+    // Reading a pipe would block forever.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(AppError::new(Kind::User, format!("`{}` is not a file", path.display()))
             .hint("nothing was changed"));
@@ -302,15 +298,15 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(AppError::from_error(Kind::State, &error)
-            .hint(format!("`{}` must be readable for you", path.display()))),
+            .hint(format!("make `{}` readable for you", path.display()))),
     }
 }
 
-pub(crate) fn scripts_folder(env: &Env) -> Result<PathBuf> {
-    Ok(client_home(env)?.join("hooks/substrate"))
+pub(crate) fn scripts_folder(client: &Client, env: &Env) -> Result<PathBuf> {
+    Ok(client_home(client, env)?.join("hooks/substrate"))
 }
 
-/// The installed hook client by a path that outlives an upgrade: as it is found on the PATH, if that is the one beside us.
+/// The installed hook, by a path that outlives an upgrade: the one on the PATH, if it is the one beside us.
 pub(crate) fn program(env: &Env) -> Result<String> {
     let beside = daemon::this_program()?.with_file_name("substrate-hook");
     let real = beside.canonicalize().map_err(|error| {

@@ -1,35 +1,35 @@
-//! The profiles in the settings file of a scope: an installation adds to them, or puts others in their place.
+//! The profiles in the settings file of a scope. An installation adds to them or replaces them.
 
 use std::path::PathBuf;
 
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use super::manifest::Kept;
+use super::manifest::FileKind;
 use super::plan::{Change, Request, read};
 use super::scope::{Scope, root};
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
 
-/// Always in force; it adds nothing.
+/// Always in force. It adds nothing.
 const STANDARD: &str = "standard";
 
-/// Has what every other one has.
+/// Includes every other one.
 const ALL: &str = "all";
 
-/// The profiles that are asked for.
+/// The profiles that the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profiles {
     pub(crate) names: Vec<String>,
-    /// In place of those that are there.
+    /// Replace the existing ones.
     pub(crate) only: bool,
 }
 
-/// The profiles that a settings file names; none where it does not parse.
+/// The profiles that a settings file names. None if it does not parse.
 pub(super) fn named_in(toml: &str) -> Vec<String> {
     named(&toml.parse::<DocumentMut>().unwrap_or_default())
 }
 
-/// The change of the scope's settings file, and which profiles are new in it. `None`: none is asked for.
+/// The change of the scope's settings file, and the profiles that are new in it. `None`: the user asked for none.
 pub(super) fn change(home: &Home, request: &Request<'_>) -> Result<Option<(Change, Vec<String>)>> {
     if request.profiles.names.is_empty() {
         return Ok(None);
@@ -41,7 +41,7 @@ pub(super) fn change(home: &Home, request: &Request<'_>) -> Result<Option<(Chang
             AppError::new(Kind::User, format!("`{}` does not parse", path.display()))
                 .hint("`substrate config check` says where; nothing was changed")
         })?;
-    let kind = Kept::Profile;
+    let kind = FileKind::Profile;
     Ok(Some((Change { path, before, after, mode: 0o600, kind, is_ours: false }, added)))
 }
 
@@ -70,7 +70,7 @@ fn with(toml: &str, asked: &Profiles) -> Option<(String, Vec<String>)> {
     Some((document.to_string(), added))
 }
 
-/// The same TOML without the profiles that were added; where nobody knows which, without any. `None`: it does not parse.
+/// The same TOML without the profiles that we added, or without any if that is unknown. `None`: it does not parse.
 pub(super) fn without(toml: &str, added: Option<&[String]>) -> Option<String> {
     let mut document: DocumentMut = toml.parse().ok()?;
     let before = named(&document);
@@ -83,7 +83,7 @@ pub(super) fn without(toml: &str, added: Option<&[String]>) -> Option<String> {
     Some(document.to_string())
 }
 
-/// Those that are there and those that are asked for, each once.
+/// The existing profiles and the new ones, without repeats.
 fn together(before: &[String], asked: &Profiles) -> Vec<String> {
     let kept = before.iter().filter(|_| !asked.only);
     let mut all: Vec<String> = Vec::new();
@@ -106,7 +106,7 @@ fn named(document: &DocumentMut) -> Vec<String> {
     }
 }
 
-/// One is a word, several are a list; the comment behind them stays.
+/// One is a word, several are a list. The comment after them stays.
 fn put(document: &mut DocumentMut, names: &[String]) {
     let mut value = match names {
         [] => {

@@ -1,12 +1,12 @@
-//! Taking out exactly what the manifest says.
+//! Removing exactly what the manifest lists.
 
 use std::path::{Path, PathBuf};
 
-use substrate_clients::claude_code::install::SETTINGS;
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::apply::lock;
-use super::manifest::{Before, Kept, Manifest, Touched};
+use super::manifest::{Before, FileKind, Manifest, Touched};
 use super::own::own_files;
 use super::plan::{read, refused};
 use super::profiles;
@@ -15,18 +15,18 @@ use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{fsx, inside};
 
-/// What came of an uninstall.
+/// The result of an uninstall.
 #[derive(Debug, Default)]
 pub(crate) struct Removed {
     /// Files that are as they were before us.
     pub(crate) restored: Vec<PathBuf>,
-    /// Files of somebody else's from which our part was taken.
+    /// Others' files that our entries were removed from.
     pub(crate) cleaned: Vec<PathBuf>,
-    /// Files and folders of ours.
+    /// Files and folders of ours that were deleted.
     pub(crate) deleted: Vec<PathBuf>,
-    /// Files of ours that somebody edited; they stay.
+    /// Files of ours that were edited. They stay.
     pub(crate) left: Vec<PathBuf>,
-    /// Files of a project that are behind a link by now; they stay.
+    /// Files of a project that are behind a link by now. They stay.
     pub(crate) linked: Vec<PathBuf>,
 }
 
@@ -36,21 +36,21 @@ impl Removed {
     }
 }
 
-/// Undoes one installation. Files that nobody edited since are as they were before, byte for byte; from the others only
-/// what is ours is taken.
+/// Undoes one installation. A file without later edits is restored byte for byte. From the others only our entries are
+/// removed.
 pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
     let _lock = lock(home)?;
     let mut out = Removed::default();
     let others = Manifest::all(home)?;
     let is_needed = |file: &Touched| {
-        file.kind == Kept::Own
+        file.kind == FileKind::Own
             && others.iter().any(|other| {
                 other.settings != manifest.settings && other.touched(&file.path).is_some()
             })
     };
-    // The settings first: they must not name what is no longer there.
+    // The settings go first: they must not name a missing file.
     let (settings, rest): (Vec<&Touched>, Vec<&Touched>) =
-        manifest.files.iter().partition(|file| file.kind == Kept::Settings);
+        manifest.files.iter().partition(|file| file.kind == FileKind::Settings);
     for file in settings.into_iter().chain(rest).filter(|file| !is_needed(file)) {
         if let Some(folder) = file.path.parent() {
             fsx::sweep(folder);
@@ -69,7 +69,7 @@ pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
         list.push(file.path.clone());
     }
     for folder in manifest.folders.iter().rev() {
-        // One that somebody else uses now is not empty, and stays.
+        // A folder that is used by others is not empty, and stays.
         if std::fs::remove_dir(folder).is_ok() {
             out.deleted.push(folder.clone());
         }
@@ -79,13 +79,13 @@ pub(crate) fn remove(home: &Home, manifest: &Manifest) -> Result<Removed> {
     Ok(out)
 }
 
-/// Whether a project has put a link where its own file was.
+/// Whether a project has replaced its own file with a link.
 fn is_linked(manifest: &Manifest, path: &Path) -> bool {
     let root = manifest.settings.ancestors().nth(2).unwrap_or(&manifest.settings);
     manifest.scope != Scope::User.name() && inside::link(root, path).is_some()
 }
 
-/// Folders that we made and that another installation still uses are taken away with that one.
+/// Folders that we created and that another installation still uses are removed with that one.
 fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> Result<()> {
     let left: Vec<&PathBuf> = manifest.folders.iter().filter(|folder| folder.exists()).collect();
     for mut other in others.into_iter().filter(|other| other.settings != manifest.settings) {
@@ -96,7 +96,7 @@ fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> R
         let taken: Vec<PathBuf> =
             left.iter().filter(used).map(|folder| (*folder).clone()).collect();
         if !taken.is_empty() {
-            // Outermost first, as they are kept.
+            // Outermost first, as they are recorded.
             other.folders.extend(taken);
             other.folders.sort_by_key(|folder| folder.components().count());
             other.save(home)?;
@@ -105,21 +105,27 @@ fn hand_on_folders(home: &Home, manifest: &Manifest, others: Vec<Manifest>) -> R
     Ok(())
 }
 
-/// What can be recognised as ours where no manifest is left: our entries, and for the user's own scope our files.
-pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Option<Manifest>> {
+/// What can be recognised as ours without a manifest: our entries, and for the user's own scope our files.
+pub(crate) fn recognised(
+    client: &Client,
+    env: &Env,
+    scope: Scope,
+    settings: &Path,
+) -> Result<Option<Manifest>> {
     if scope != Scope::User {
         refuse_link(settings.ancestors().nth(2).unwrap_or(settings), settings)?;
     }
     let text = read(settings)?.unwrap_or_default();
-    let registered = (SETTINGS.registered)(&text).map_err(|error| refused(settings, &error))?;
+    let registered =
+        (client.install.format.registered)(&text).map_err(|error| refused(settings, &error))?;
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     if !registered.is_empty() {
         let (path, after) = (settings.to_owned(), String::new());
-        files.push(Touched { path, before: None, after, kind: Kept::Settings });
+        files.push(Touched { path, before: None, after, kind: FileKind::Settings });
     }
     if scope == Scope::User {
-        for own in own_files(env)? {
-            // What can't be read is nothing of ours.
+        for own in own_files(client, env)? {
+            // A file that can't be read has nothing of ours.
             let text = read(&own.path).ok().flatten().filter(|text| own.is_ours(text));
             if let Some(text) = text {
                 let path = own.path;
@@ -127,7 +133,7 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
                     path: path.clone(),
                     before: Some(Before::Absent),
                     after: checksum(&text),
-                    kind: Kept::Own,
+                    kind: FileKind::Own,
                 });
                 folders.extend(path.parent().map(Path::to_owned));
             }
@@ -135,6 +141,7 @@ pub(crate) fn recognised(env: &Env, scope: Scope, settings: &Path) -> Result<Opt
         folders.dedup();
     }
     Ok((!files.is_empty()).then(|| Manifest {
+        client: client.name.to_owned(),
         scope: scope.name().to_owned(),
         settings: settings.to_owned(),
         files,
@@ -171,23 +178,23 @@ fn undo(manifest: &Manifest, file: &Touched) -> Result<Undone> {
     piece_by_piece(manifest, file, &now)
 }
 
-/// Takes what is ours out of a file that somebody edited.
+/// Removes our entries from a file that was edited.
 fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undone> {
     let created = file.before == Some(Before::Absent);
     let (text, is_empty) = match file.kind {
-        Kept::Own => {
+        FileKind::Own => {
             return Ok(if checksum(now) == file.after {
                 delete(&file.path).map(|()| Undone::Deleted)?
             } else {
                 Undone::Left
             });
         }
-        Kept::Settings => {
-            let edited = (SETTINGS.remove)(now, &manifest.allow)
+        FileKind::Settings => {
+            let edited = (manifest.client().install.format.remove)(now, &manifest.allow)
                 .map_err(|error| refused(&file.path, &error))?;
             (edited.text, edited.is_empty)
         }
-        Kept::Profile => {
+        FileKind::Profile => {
             let text = profiles::without(now, manifest.profiles.as_deref());
             let text = text.unwrap_or_else(|| now.to_owned());
             let is_empty = text.trim().is_empty();
@@ -214,11 +221,8 @@ fn write(path: &Path, seen: &str, text: &str) -> Result<()> {
     if written.map_err(|error| AppError::from_error(Kind::State, &error))? {
         return Ok(());
     }
-    Err(AppError::new(
-        Kind::User,
-        format!("`{}` was written by somebody else just now", path.display()),
-    )
-    .hint("nothing of it was lost; run the command again"))
+    Err(AppError::new(Kind::User, format!("another program just wrote `{}`", path.display()))
+        .hint("nothing was lost; run the command again"))
 }
 
 fn delete(path: &Path) -> Result<()> {

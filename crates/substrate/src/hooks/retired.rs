@@ -1,7 +1,8 @@
-//! Files of ours that an earlier installation wrote and that the present one does not use.
+//! Files that an earlier installation wrote and the present one does not use.
 
 use std::path::{Path, PathBuf};
 
+use substrate_clients::Client;
 use substrate_core::ids::checksum;
 
 use super::manifest::Manifest;
@@ -11,7 +12,7 @@ use super::scope::{Scope, client_home};
 use crate::config::Env;
 use crate::error::Result;
 
-/// One of them.
+/// One such file.
 #[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) path: PathBuf,
@@ -20,22 +21,23 @@ pub(crate) struct Retired {
     pub(crate) is_needed: bool,
 }
 
-/// The settings file that is installed into.
+/// The settings file of the installation.
 pub(super) struct Settled<'a> {
+    pub(super) client: &'a Client,
     pub(super) scope: Scope,
     pub(super) settings: &'a Path,
-    /// As it is.
+    /// Its current text.
     pub(super) text: Option<&'a str>,
 }
 
-/// Which of the files that are not used are ours to remove. One that somebody edited is not.
+/// Which of the unused files are ours to remove. An edited one is not.
 pub(super) fn retired(
     env: &Env,
     manifests: &[Manifest],
     settled: &Settled<'_>,
     unused: Vec<Own>,
 ) -> Result<Vec<Retired>> {
-    let of_library = client_home(env)?.join("hooks/scripts");
+    let of_library = client_home(settled.client, env)?.join("hooks/scripts");
     let is_library_used = settled.text.is_some_and(|text| text.contains("hooks/scripts/"))
         || has_others(&of_library, &unused);
     let mut out = Vec::new();
@@ -47,7 +49,7 @@ pub(super) fn retired(
         };
         let (own, others): (Vec<&Manifest>, Vec<&Manifest>) =
             manifests.iter().partition(|known| known.settings == settled.settings);
-        // Without a manifest only the user's own scope knows that nothing else calls it.
+        // Without a manifest, only in the user's own scope do we know that nothing else calls it.
         let is_ours =
             own.iter().any(is_written) || (settled.scope == Scope::User && file.is_ours(&text));
         if !is_ours || (file.purpose == Purpose::Library && is_library_used) {
@@ -59,7 +61,7 @@ pub(super) fn retired(
     Ok(out)
 }
 
-/// Whether somebody else's scripts are in the folder of our library: they may read it.
+/// Whether foreign scripts are in the folder of our library. They may source it.
 fn has_others(folder: &Path, ours: &[Own]) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

@@ -1,6 +1,6 @@
-//! What an agent is taught about us, and how to look back: short, since every word is paid for.
+//! What agents learn about Substrate and about looking back. Short, since every word costs tokens.
 
-/// The skills: where they are in the client's folder, and their texts.
+/// The skills: their paths in the client's folder, and their texts.
 pub(super) const ALL: [(&str, &str); 3] = [
     ("skills/substrate/SKILL.md", TEXT),
     ("skills/reflect/SKILL.md", include_str!("skill/reflect.md")),
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn it_is_short() {
-        // About four characters make a token; 700 tokens are the limit.
+        // A token has about four characters. The limit is 700 tokens.
         assert!(super::TEXT.len() < 2_800, "{} characters", super::TEXT.len());
         assert!(super::TEXT.starts_with("---\nname: substrate\n"));
     }
@@ -84,7 +84,7 @@ mod tests {
             let mut lines = head.lines();
             assert_eq!(lines.next(), Some(format!("name: {name}").as_str()));
             let about = lines.next().and_then(|line| line.strip_prefix("description: ")).unwrap();
-            // A plain YAML scalar, and nothing else: the model may invoke it.
+            // A plain YAML scalar and nothing else, so that the model may invoke it.
             assert!(!about.contains(": ") && !about.contains(" #") && lines.next().is_none());
             assert!(body.contains(".serena/memories/"), "{path}");
             assert!(text.trim_end().ends_with("-->"), "{path}");

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use substrate_clients::claude_code::install::SETTINGS;
-use substrate_clients::claude_code::install::plan::{self as wanted, Form};
-use substrate_clients::install::Drops;
+use substrate_clients::Client;
+use substrate_clients::install::{Drops, Form};
 
 use super::manifest::Manifest;
 use super::plan::read;
@@ -20,17 +19,17 @@ pub(crate) struct State {
     pub(crate) scope: &'static str,
     pub(crate) settings: PathBuf,
     pub(crate) exists: bool,
-    /// The events that our hooks are registered for.
+    /// The events with hooks of ours.
     pub(crate) events: Vec<String>,
-    /// Events that an installation of this version registers, and that are not.
+    /// Events that this version would register, and that are missing.
     pub(crate) missing: Vec<String>,
-    /// Programs that the entries name and that are not there.
+    /// Programs that the entries name and that don't exist.
     pub(crate) gone: Vec<String>,
-    /// What the client would drop, with its line.
+    /// What the client would drop, with the line.
     pub(crate) problems: Vec<String>,
     /// The client would drop the whole file.
     pub(crate) is_dropped: bool,
-    /// We have a manifest about it.
+    /// We have a manifest for it.
     pub(crate) installed_by_us: bool,
 }
 
@@ -44,20 +43,32 @@ impl State {
     }
 }
 
-pub(crate) fn status(env: &Env, home: &Home, dir: &Path) -> Result<Vec<State>> {
-    Scope::ALL.iter().map(|scope| one(env, home, dir, *scope)).collect()
+pub(crate) fn status(
+    client: &'static Client,
+    env: &Env,
+    home: &Home,
+    dir: &Path,
+) -> Result<Vec<State>> {
+    Scope::of(client).map(|scope| one(client, env, home, (scope, dir))).collect()
 }
 
-fn one(env: &Env, home: &Home, dir: &Path, scope: Scope) -> Result<State> {
-    let settings = scope.settings(env, dir)?;
+fn one(
+    client: &'static Client,
+    env: &Env,
+    home: &Home,
+    (scope, dir): (Scope, &Path),
+) -> Result<State> {
+    let settings = scope.settings(client, env, dir)?;
+    let install = &client.install;
     let text = read(&settings)?;
     let exists = text.is_some();
     let text = text.unwrap_or_default();
-    let findings = if text.trim().is_empty() { Vec::new() } else { (SETTINGS.findings)(&text) };
-    let registered = (SETTINGS.registered)(&text).unwrap_or_default();
+    let findings =
+        if text.trim().is_empty() { Vec::new() } else { (install.format.findings)(&text) };
+    let registered = (install.format.registered)(&text).unwrap_or_default();
     let mut events: Vec<String> = registered.iter().map(|found| found.event.clone()).collect();
     events.dedup();
-    let all = wanted::entries(Form::Project);
+    let all = (install.entries)(Form::Project);
     let is_missing =
         |event: &&str| !events.is_empty() && !events.iter().any(|found| found == event);
     let mut missing: Vec<String> =

@@ -1,6 +1,6 @@
 //! An answer without a daemon: from the event and the settings alone.
 //!
-//! Guards still refuse. What they can't judge is asked of the person. The database is never touched.
+//! Guards still refuse. The person is asked about calls that guards can't judge. The database is never touched.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::host::{self, Considered, Decoded, Gathered, Host, Prepared};
 use crate::machine::Machine;
 use crate::{clock, gather};
 
-/// How long settings and facts may take: they may lie on a disk that hangs.
+/// How long reading settings and facts may take: they may be on a disk that hangs.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// Why no daemon answered.
 #[derive(Debug)]
-pub(super) enum Why {
+pub(super) enum Failure {
     /// None can run.
     NoDaemon(AppError),
     /// One runs, but the machine is too busy for it.
     Late,
 }
 
-/// Prints what can be said. The exit code.
-pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) -> u8 {
+/// Prints the answer. Returns the exit code.
+pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Failure) -> u8 {
     let (tell, told) = mpsc::channel();
     let body = request.bytes();
     let (settings_home, without_lease) = (home.cloned(), without_lease(why));
@@ -39,8 +39,8 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
         tell.send(considered(settings_home.as_ref(), &body, without_lease)).ok()
     });
     let words = match why {
-        Why::NoDaemon(error) => format!("no daemon can run: {}", error.render().trim_end()),
-        Why::Late => "the daemon did not answer in time".to_owned(),
+        Failure::NoDaemon(error) => format!("no daemon can run: {}", error.render().trim_end()),
+        Failure::Late => "the daemon did not answer in time".to_owned(),
     };
     let answer = match told.recv_timeout(PATIENCE) {
         Ok(Ok(considered)) => {
@@ -56,7 +56,7 @@ pub(super) fn answer(home: Option<&Home>, request: &HookRequest<'_>, why: &Why) 
     answer.exit
 }
 
-fn decode(body: &[u8]) -> Decoded {
+pub(super) fn decode(body: &[u8]) -> Decoded {
     let request = HookRequest::read(body).unwrap_or_default();
     host::decode(&request, clock::now(), clock::micros())
 }
@@ -72,7 +72,7 @@ fn considered(home: Option<&Home>, body: &[u8], without_lease: WithoutLease) -> 
     let mut prepared = Prepared::new(decoded, settings);
     prepared.gathered = Gathered::closed();
     prepared.gathered.facts = gather::gather(needs);
-    // What guards remember from call to call does not outlive this one.
+    // Guards' memory from call to call ends with this call.
     let mut memory = Writer::in_memory(&host::schema(), clock::now())?;
     let mut tx = memory.begin(Durability::Normal)?;
     let host = Host { features, wishes: &wishes, is_heard: true };
@@ -80,19 +80,19 @@ fn considered(home: Option<&Home>, body: &[u8], without_lease: WithoutLease) -> 
     Ok(host::consider(&mut tx, &prepared, &machine, host))
 }
 
-/// What is said of a call that may change a file which another actor holds, since no lease can be looked up or taken.
+/// What to say about a call that may change a file another actor holds. No lease can be looked up or taken.
 #[derive(Clone, Debug)]
 enum WithoutLease {
     /// A daemon runs and will answer soon, so the call can wait for it.
     Refuse,
-    /// Refusing everything would leave the agent stuck. These words go to the model and to the person.
+    /// Refusing everything would leave the agent stuck. This text goes to the model and to the person.
     Tell(String),
 }
 
-fn without_lease(why: &Why) -> WithoutLease {
+fn without_lease(why: &Failure) -> WithoutLease {
     match why {
-        Why::Late => WithoutLease::Refuse,
-        Why::NoDaemon(error) => WithoutLease::Tell(format!(
+        Failure::Late => WithoutLease::Refuse,
+        Failure::NoDaemon(error) => WithoutLease::Tell(format!(
             "Files are not leased right now: Substrate's daemon can't run ({}). Other agents may edit the same files; `substrate doctor` says what to do.",
             error.message
         )),
@@ -111,7 +111,7 @@ impl WithoutLease {
             ("whether another agent holds a file that this command changes", "command")
         };
         match self {
-            // Where leases don't refuse, neither does their absence.
+            // If leases don't refuse, their absence doesn't either.
             Self::Refuse if settings.word("locks.mode") != "enforce" => Vec::new(),
             Self::Refuse => vec![Wish::Deny {
                 rule: "locks".to_owned(),
@@ -123,7 +123,7 @@ impl WithoutLease {
     }
 }
 
-/// Asks the person about a call that nothing could judge. The exit code.
+/// Asks the person about a call that could not be judged. Returns the exit code.
 pub(super) fn unjudged_answer(request: &HookRequest<'_>) -> u8 {
     let answer = unjudged(&decode(&request.bytes()));
     out::print(answer.stdout.as_bytes(), answer.stderr.as_bytes());
@@ -160,14 +160,14 @@ mod tests {
         event
     }
 
-    fn said(event: &Event, toml: &str, why: &Why) -> Vec<Wish> {
+    fn said(event: &Event, toml: &str, why: &Failure) -> Vec<Wish> {
         let keys = substrate_features::keys();
         let user = Layer::read(Scope::User, "f", toml, &keys);
         without_lease(why).wishes(event, &Settings::resolve(&keys, &[&user]))
     }
 
-    fn no_daemon() -> Why {
-        Why::NoDaemon(AppError::new(crate::error::Kind::Daemon, "no disk"))
+    fn no_daemon() -> Failure {
+        Failure::NoDaemon(AppError::new(crate::error::Kind::Daemon, "no disk"))
     }
 
     #[rstest]
@@ -190,28 +190,28 @@ mod tests {
     #[case::commits("git commit -m 'a > b'", false)]
     fn a_line_is_treated_as_an_edit_is(#[case] line: &str, #[case] is_refused: bool) {
         let line = event("Bash", &json!({ "command": line }));
-        let late = said(&line, "", &Why::Late);
+        let late = said(&line, "", &Failure::Late);
         let is_deny = |wish: &Wish| matches!(wish, Wish::Deny { rule, next, .. } if rule == "locks" && next.contains("command again"));
         assert_eq!(late.len(), usize::from(is_refused), "{late:?}");
         assert!(late.iter().all(is_deny), "{late:?}");
-        // Without any daemon nothing is refused, and everyone knows.
+        // Without any daemon nothing is refused, and both the model and the person are told.
         let told = said(&line, "", &no_daemon());
         assert_eq!(told.len(), if is_refused { 2 } else { 0 }, "{told:?}");
         assert!(!told.iter().any(|wish| matches!(wish, Wish::Deny { .. })), "{told:?}");
         for off in ["locks.mode = \"off\"", "locks.mode = \"warn\""] {
-            assert!(said(&line, off, &Why::Late).is_empty(), "{off}");
+            assert!(said(&line, off, &Failure::Late).is_empty(), "{off}");
         }
     }
 
     #[test]
     fn an_edit_is_refused_while_the_daemon_is_late_and_told_where_none_can_run() {
         let edit = event("Edit", &json!({"file_path": "/home/dev/app/src/lib.rs"}));
-        assert!(matches!(said(&edit, "", &Why::Late)[..], [Wish::Deny { .. }]));
+        assert!(matches!(said(&edit, "", &Failure::Late)[..], [Wish::Deny { .. }]));
         assert!(matches!(
             said(&edit, "", &no_daemon())[..],
             [Wish::Context { .. }, Wish::Notice { .. }]
         ));
         let read = event("Read", &json!({"file_path": "/home/dev/app/src/lib.rs"}));
-        assert!(said(&read, "", &Why::Late).is_empty());
+        assert!(said(&read, "", &Failure::Late).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! What the supervisor says to the engine, and hears from it. On threads of their own: whatever becomes of the daemon or the
-//! database, the terminal does not wait.
+//! The supervisor's conversation with the engine, on threads of its own: the terminal never waits for the daemon or the
+//! database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,30 +14,30 @@ use crate::daemon::Process;
 /// Asks the engine: the verb's second word and its body. `Err` is for people.
 pub(crate) type Asks = dyn Fn(&str, Value) -> Result<Value, String> + Send + Sync;
 
-/// How long the engine may take for its word on a client that has ended, or on the next one. As long as a hook waits for it:
-/// a busy machine must not lose a restart.
+/// How long the engine may take to say what to do about a client that has ended, or about the next one. As long as a
+/// hook waits: a busy machine must not lose a restart.
 const LAST_WORD: Duration = Duration::from_secs(10);
 
-/// After a failure.
+/// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Channel {
     asks: Arc<Asks>,
     token: String,
-    /// The child that runs: nothing is said about an earlier one.
+    /// The running child. Answers about an earlier one are ignored.
     current: Arc<AtomicU32>,
     sender: UnboundedSender<(u32, Wanted)>,
     pub(super) wanted: UnboundedReceiver<(u32, Wanted)>,
 }
 
-/// A client shall be exchanged for a fresh one.
+/// The engine wants this client replaced by a fresh one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) why: Option<String>,
     pub(super) agent: Option<String>,
-    /// What the fresh one goes on with.
+    /// What the fresh one continues with.
     pub(super) effort: Option<i64>,
-    /// The client itself, which may be below what was started.
+    /// The client itself, which may be below the process that we started.
     pub(super) client: Option<Process>,
 }
 
@@ -58,7 +58,7 @@ impl Channel {
         Self { asks, token, current: Arc::default(), sender, wanted }
     }
 
-    /// A client was started: the engine is told, and asked until it has ended.
+    /// Reports that a client was started, and asks the engine until the client has ended.
     pub(super) fn started(&self, child: u32, n_restarts: u32) {
         let (asks, sender) = (Arc::clone(&self.asks), self.sender.clone());
         let current = Arc::clone(&self.current);
@@ -86,14 +86,14 @@ impl Channel {
         });
     }
 
-    /// A client is about to be started in place of another. Whether the engine knows.
+    /// Reports that a client is about to replace another. Returns whether the engine knows.
     pub(super) async fn announce(&self, n_restarts: u32, effort: Option<i64>) -> bool {
         let mut note = noted(&self.token, 0, n_restarts);
         note["effort"] = json!(effort);
         self.asked("note", note).await.is_some()
     }
 
-    /// A client has ended: the engine's last word on it, if there is one in time.
+    /// A client has ended: returns the engine's last word on it, if that comes in time.
     pub(super) async fn ended(&self, child: u32) -> Option<Wanted> {
         self.current.store(0, Ordering::Relaxed);
         let done = json!({"token": self.token, "child": child});
@@ -109,7 +109,7 @@ impl Channel {
     }
 }
 
-/// What the engine is told about a child; 0 is none yet.
+/// What the engine is told about a child. 0 means none yet.
 pub(crate) fn noted(token: &str, child: u32, n_restarts: u32) -> Value {
     let pid = std::process::id();
     json!({"token": token, "pid": pid, "child": child, "restarts": n_restarts})

@@ -1,4 +1,4 @@
-//! The one process that is supervised, in a process group of its own.
+//! The supervised process, in a process group of its own.
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -16,12 +16,12 @@ pub(super) struct Child {
     pub(super) begun: Instant,
 }
 
-/// What became of it since the last look.
+/// What happened to it since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// By that signal.
+    /// Stopped by that signal.
     Stopped(i32),
-    /// It is still to be waited for, so its number and its group are nobody else's.
+    /// It has ended but is not reaped, so its pid and its group can't be reused.
     Ended { was_killed: bool },
 }
 
@@ -45,12 +45,12 @@ impl Child {
         self.process.id()
     }
 
-    /// Its group has its own number.
+    /// Its group has the same number.
     pub(super) fn group(&self) -> Pid {
         self.pid
     }
 
-    /// Looks without waiting. An end is shown again and again, until `reap`.
+    /// Checks without blocking. An end is reported on every call, until `reap`.
     pub(super) fn look(&self) -> Option<Change> {
         let look = |options| waitid(WaitId::Pid(self.pid), options | WaitIdOptions::NOHANG).ok()?;
         if let Some(status) = look(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
@@ -59,7 +59,7 @@ impl Child {
         look(WaitIdOptions::STOPPED)?.stopping_signal().map(Change::Stopped)
     }
 
-    /// Sends a signal to a client below it, if that is not in its group: a wrapper may have given it one of its own.
+    /// Signals a client below it that is not in its group: a wrapper may have given it a group of its own.
     pub(super) fn signal_client(&self, client: Process, signal: Signal) {
         let pid = i32::try_from(client.pid).ok().and_then(Pid::from_raw);
         if getpgid(pid).is_ok_and(|group| group != self.pid) {
@@ -67,12 +67,12 @@ impl Child {
         }
     }
 
-    /// Sends a signal to its group. A group that is gone needs none.
+    /// Signals its group. A group that is gone needs no signal.
     pub(super) fn signal(&self, signal: Signal) {
         let _gone = kill_process_group(self.pid, signal);
     }
 
-    /// Waits for it; from then on its number means nothing.
+    /// Reaps it. After that, its pid means nothing.
     pub(super) fn reap(mut self) -> End {
         match self.process.wait() {
             Ok(status) => status

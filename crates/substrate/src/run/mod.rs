@@ -1,8 +1,8 @@
 //! `substrate run`: a client under supervision.
 //!
-//! The supervisor stands between the shell and the client as a shell would: the client has the very terminal, in a process
-//! group of its own. It ends nobody but its own child's group, and only while that child is not yet waited for, so that
-//! the number can't have been given to anybody else.
+//! The supervisor stands between the shell and the client as a shell would: the client has the real terminal, in a
+//! process group of its own. The supervisor signals only its own child's group, and only before the child is reaped, so
+//! a signal never reaches a recycled pid.
 
 mod channel;
 mod child;

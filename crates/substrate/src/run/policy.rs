@@ -1,17 +1,17 @@
-//! What is done when the client has ended: a table over how it ended, what the engine wants, and what happened before.
+//! What to do when the client has ended: a table over how it ended, what the engine wants, and what happened before.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The engine may start a client anew so often within that time.
+/// How many fresh starts the engine gets within this time.
 pub(super) const MAX_RESTARTS: usize = 3;
 pub(super) const RESTARTS_WITHIN: Duration = Duration::from_secs(120);
 
-/// A client may fail so often within that time, less one.
+/// A client may fail one time less than this within this time.
 pub(super) const MAX_FAILURES: usize = 5;
 pub(super) const FAILURES_WITHIN: Duration = Duration::from_secs(600);
 
-/// Who lasted so long had begun well: its failure is a first one.
+/// A client that ran this long started well, so its failure counts as the first.
 const LASTED: Duration = Duration::from_secs(300);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// As shells say it.
+    /// The exit code that a shell would report.
     pub(super) fn exit_code(self) -> u8 {
         match self {
             Self::Code(code) => u8::try_from(code & 0xff).unwrap_or(1),
@@ -32,7 +32,7 @@ impl End {
         }
     }
 
-    /// A person ended it, or lost the terminal: SIGHUP, SIGINT, SIGQUIT, or the codes that stand for them.
+    /// A person ended it, or the terminal is gone: SIGHUP, SIGINT, SIGQUIT, or the codes that stand for them.
     fn is_meant(self) -> bool {
         matches!(self, Self::Code(0 | 129 | 130 | 131) | Self::Signal(1..=3))
     }
@@ -43,19 +43,19 @@ impl End {
 pub(super) struct Ended {
     pub(super) end: End,
     pub(super) lasted: Duration,
-    /// The engine wants it to be started anew.
+    /// The engine wants a fresh one.
     pub(super) is_wanted: bool,
-    /// The supervisor was told to end, and told the client.
+    /// The supervisor was told to end, and passed that on.
     pub(super) is_leaving: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// End as it did.
+    /// End with the same status.
     Leave,
-    /// With a fresh context, now.
+    /// Start with a fresh context, now.
     Fresh,
-    /// The same once more, after a pause.
+    /// Start the same again, after a pause.
     Again {
         pause: Duration,
         n_failures: usize,
@@ -69,7 +69,7 @@ pub(super) enum GiveUp {
     TooManyFailures,
 }
 
-/// What happened before.
+/// The history.
 #[derive(Debug)]
 pub(super) struct Policy {
     persists: bool,
@@ -84,7 +84,7 @@ impl Policy {
         Self { persists, restarts: VecDeque::new(), failures: VecDeque::new(), n_in_row: 0 }
     }
 
-    /// `now` is any clock that only goes forward.
+    /// `now` is from any monotonic clock.
     pub(super) fn next(&mut self, now: Duration, ended: Ended) -> Next {
         if ended.is_leaving {
             return Next::Leave;
@@ -115,7 +115,7 @@ impl Policy {
     }
 }
 
-/// What is too long ago.
+/// Drops what is too long ago.
 fn forget(times: &mut VecDeque<Duration>, now: Duration, within: Duration) {
     while times.front().is_some_and(|then| now.saturating_sub(*then) >= within) {
         times.pop_front();
@@ -141,7 +141,7 @@ mod tests {
     #[case::well(End::Code(0), Next::Leave, Next::Leave)]
     #[case::failed(End::Code(1), Next::Leave, again(1, 1))]
     #[case::killed(End::Signal(9), Next::Leave, again(1, 1))]
-    #[case::terminated_by_somebody(End::Signal(15), Next::Leave, again(1, 1))]
+    #[case::terminated_from_outside(End::Signal(15), Next::Leave, again(1, 1))]
     #[case::interrupted(End::Signal(2), Next::Leave, Next::Leave)]
     #[case::interrupted_in_good_order(End::Code(130), Next::Leave, Next::Leave)]
     #[case::terminal_lost(End::Signal(1), Next::Leave, Next::Leave)]

@@ -1,11 +1,11 @@
-//! The loop: a client, its changes, signals, and the engine's word; then what the policy says.
+//! The loop: a client, its changes, signals, and the engine's word; then the policy decides.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_current_process_group};
-use substrate_clients::claude_code::relaunch;
+use substrate_clients::Relaunch;
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
 use super::channel::{Asks, Channel, Wanted};
@@ -17,25 +17,25 @@ use crate::config::Env;
 use crate::daemon::Process;
 use crate::error::{AppError, Kind, Result};
 
-/// How long a client may take to end in good order.
+/// How long a client may take to exit cleanly.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often we look whether a client below a wrapper has ended: it is not our child.
+/// How often we check whether a client below a wrapper has ended: it is not our child.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What the person wants.
+/// What the person asked for.
 pub(crate) struct Orders {
     /// The client and its arguments.
     pub(crate) line: Vec<OsString>,
     pub(crate) agent: Option<String>,
     pub(crate) effort: Option<String>,
     pub(crate) persists: bool,
-    /// Who we are to the engine.
+    /// Our identity to the engine.
     pub(crate) token: String,
     pub(crate) env: Env,
 }
 
-/// Runs the client until it is not started any more. The exit code.
+/// Runs the client until it is not restarted any more. Returns the exit code.
 pub(crate) fn supervise(orders: &Orders, asks: Arc<Asks>) -> Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| AppError::from_error(Kind::Internal, &error))?;
@@ -59,7 +59,7 @@ struct Supervisor<'a> {
     channel: Channel,
     /// We were told to end.
     is_leaving: bool,
-    /// The child is stopped, and nobody has let it go on.
+    /// The child is stopped and was not continued.
     is_stopped: bool,
 }
 
@@ -97,21 +97,21 @@ impl Supervisor<'_> {
                 Next::Fresh => {
                     let why = wanted.why.as_deref().unwrap_or_default();
                     words::say(&words::fresh(why, agent.as_deref()));
-                    // Before it is started: its first hook asks what it is to go on with.
+                    // Before it starts: its first hook asks what to continue with.
                     if !self.channel.announce(n_restarts, wanted.effort).await {
                         words::say(words::UNTOLD);
                     }
                     effort = wanted.effort.map(|id| id.to_string()).or(effort);
-                    line = relaunch::fresh(&line);
+                    line = Relaunch::fresh(&line);
                 }
                 Next::Again { pause, n_failures } => {
                     words::say(&words::again(end, pause, n_failures));
                     if !self.rest(pause).await {
                         return end.exit_code();
                     }
-                    // What runs without the engine still runs.
+                    // A client without the engine still runs.
                     let _known = self.channel.announce(n_restarts, None).await;
-                    line = relaunch::again(&line);
+                    line = Relaunch::again(&line);
                 }
                 Next::GiveUp(why) => {
                     words::say(&words::given_up(why, end));
@@ -121,7 +121,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Until the child has ended: how it did, and the engine's word on it.
+    /// Runs until the child has ended. Returns how it ended, and the engine's word on it.
     async fn attend(&mut self, child: Child) -> (End, Wanted) {
         let mut wanted: Option<Wanted> = None;
         let mut kill_at: Option<tokio::time::Instant> = None;
@@ -138,8 +138,8 @@ impl Supervisor<'_> {
             tokio::select! {
                 heard = self.signals.next() => {
                     self.heard(&child, heard);
-                    // Ctrl+C may mean something else to a client; this means its end.
-                    if matches!(heard, Heard::End(Signal::TERM)) {
+                    // Ctrl+C may mean something else to a client. SIGTERM means its end.
+                    if matches!(heard, Wakeup::End(Signal::TERM)) {
                         kill_at = kill_at.or_else(|| Some(tokio::time::Instant::now() + GRACE));
                     }
                 }
@@ -175,15 +175,15 @@ impl Supervisor<'_> {
         (end, Wanted { why, agent, effort, client: None })
     }
 
-    fn heard(&mut self, child: &Child, heard: Heard) {
+    fn heard(&mut self, child: &Child, heard: Wakeup) {
         match heard {
-            Heard::Child => {}
-            Heard::End(signal) => {
+            Wakeup::Child => {}
+            Wakeup::End(signal) => {
                 self.is_leaving = true;
                 self.end(child, signal);
             }
-            Heard::Stop => child.signal(Signal::TSTP),
-            Heard::Continue => {
+            Wakeup::Stop => child.signal(Signal::TSTP),
+            Wakeup::Continue => {
                 if let Some(terminal) = &mut self.terminal {
                     terminal.lend(child.group());
                 }
@@ -192,7 +192,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What is stopped gets no signal before it goes on.
+    /// A stopped process receives no signal before it is continued.
     fn end(&mut self, child: &Child, signal: Signal) {
         child.signal(signal);
         self.go_on(child);
@@ -204,20 +204,20 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The child was stopped: so are we, and the shell has the terminal, until it lets us go on.
+    /// The child was stopped, so we stop too. The shell has the terminal until it continues us.
     fn stopped(&mut self, child: &Child, by: i32, is_ending: bool) {
         self.is_stopped = true;
         let by_terminal = [Signal::TTIN, Signal::TTOU].iter().any(|signal| signal.as_raw() == by);
         let is_lent =
             self.terminal.as_ref().is_some_and(|terminal| terminal.is_lent_to(child.group()));
-        // It wanted the terminal before it was lent; or it shall end.
+        // It wanted the terminal before it was lent, or it should end.
         if is_ending || self.is_leaving || (by_terminal && is_lent) {
             return self.go_on(child);
         }
-        // Not SIGSTOP: this one does nothing where no shell is there to let us go on.
+        // Not SIGSTOP: SIGTSTP does nothing if there is no shell that could continue us.
         let own = if self.terminal.is_some() { Signal::TSTP } else { Signal::TTIN };
         let _gone = kill_current_process_group(own);
-        // We go on here, at once where nobody could stop us. Whoever stopped it for good lets it go on as well.
+        // We continue here, at once if there was no shell to stop us. Continuing us continues the child as well.
         if by != Signal::STOP.as_raw() {
             if let Some(terminal) = &mut self.terminal {
                 terminal.lend(child.group());
@@ -226,13 +226,13 @@ impl Supervisor<'_> {
         }
     }
 
-    /// `false`: somebody wants us to end.
+    /// `false`: we should end.
     async fn rest(&mut self, pause: Duration) -> bool {
         let until = tokio::time::Instant::now() + pause;
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => return true,
-                heard = self.signals.next() => if let Heard::End(_) = heard { return false },
+                heard = self.signals.next() => if let Wakeup::End(_) = heard { return false },
             }
         }
     }
@@ -248,8 +248,8 @@ impl Supervisor<'_> {
     }
 }
 
-/// Waits until a client has ended whose wrapper has ended before it: two clients would share the terminal, and the new one could
-/// not be the same agent. The wrapper is not waited for yet, so its group is nobody else's.
+/// Waits for a client whose wrapper has ended before it: two clients would share the terminal, and the new one could
+/// not be the same agent. The wrapper is not reaped yet, so its group can't be reused.
 async fn outlasted(child: &Child, client: Process, kill_at: Option<tokio::time::Instant>) {
     let mut kill_at = kill_at.unwrap_or_else(tokio::time::Instant::now);
     for signals_left in [true, false] {
@@ -264,7 +264,7 @@ async fn outlasted(child: &Child, client: Process, kill_at: Option<tokio::time::
     }
 }
 
-/// As shells: 127 when there is no such program, 126 when it can't be run.
+/// As in shells: 127 for a missing program, 126 for one that can't be run.
 fn not_started(line: &[OsString], error: &std::io::Error) -> u8 {
     let program = line.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     words::say(&words::not_started(&program, error));
@@ -272,10 +272,10 @@ fn not_started(line: &[OsString], error: &std::io::Error) -> u8 {
 }
 
 #[derive(Clone, Copy)]
-enum Heard {
-    /// Something became of a child.
+enum Wakeup {
+    /// A child changed its state.
     Child,
-    /// To be passed on, and to end with.
+    /// A signal to pass on, and to end with.
     End(Signal),
     Stop,
     Continue,
@@ -288,7 +288,7 @@ struct Signals {
     hangup: Listener,
     quit: Listener,
     go_on: Listener,
-    /// Listened to where the system can't tell the child by itself.
+    /// Only where the system does not stop the child by itself.
     stop: Option<Listener>,
 }
 
@@ -306,7 +306,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Heard {
+    async fn next(&mut self) -> Wakeup {
         let stop = async {
             match &mut self.stop {
                 Some(stop) => stop.recv().await,
@@ -314,13 +314,13 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.child.recv() => Heard::Child,
-            _ = self.interrupt.recv() => Heard::End(Signal::INT),
-            _ = self.terminate.recv() => Heard::End(Signal::TERM),
-            _ = self.hangup.recv() => Heard::End(Signal::HUP),
-            _ = self.quit.recv() => Heard::End(Signal::QUIT),
-            _ = self.go_on.recv() => Heard::Continue,
-            _ = stop => Heard::Stop,
+            _ = self.child.recv() => Wakeup::Child,
+            _ = self.interrupt.recv() => Wakeup::End(Signal::INT),
+            _ = self.terminate.recv() => Wakeup::End(Signal::TERM),
+            _ = self.hangup.recv() => Wakeup::End(Signal::HUP),
+            _ = self.quit.recv() => Wakeup::End(Signal::QUIT),
+            _ = self.go_on.recv() => Wakeup::Continue,
+            _ = stop => Wakeup::Stop,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal is lent to the child: its group is made the foreground group, as a shell does for a job.
+//! Lends the terminal to the child: makes its group the foreground group, as a shell does for a job.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
@@ -12,22 +12,22 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 use crate::config::Env;
 use crate::proc;
 
-/// What a client that was killed may have left on: saved cursor (the alternate screen restores it), alternate screen,
+/// Resets what a killed client may have left on: saved cursor (the alternate screen restores it), alternate screen,
 /// mouse, focus, pasting, synchronized output, keyboard protocols, hidden cursor, colours.
 const RESET: &[u8] = b"\x1b7\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\r\n";
 
-/// How often we look whether it was given back, and how many times.
+/// How often we check whether it was given back, and how many times.
 const LOOK: Duration = Duration::from_millis(1);
 const MAX_LOOKS: u32 = 1_000;
 
 pub(super) struct Terminal {
     tty: File,
-    /// As it was when it was lent for the first time.
+    /// Its mode before it was first lent.
     modes: Option<Termios>,
 }
 
 impl Terminal {
-    /// Only where the whole conversation is on it: in a pipeline others of our group may need it.
+    /// Only if all streams are on it: in a pipeline others of our group may need it.
     pub(super) fn find() -> Option<Self> {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return None;
@@ -37,7 +37,7 @@ impl Terminal {
         Some(Self { tty, modes: None })
     }
 
-    /// Lends it to that group, if it is ours to lend: in the background it is not.
+    /// Lends it to that group, if it is ours to lend. In the background it is not.
     pub(super) fn lend(&mut self, group: Pid) {
         if !self.is_ours() {
             return;
@@ -52,7 +52,7 @@ impl Terminal {
         tcgetpgrp(&self.tty).is_ok_and(|found| found == group)
     }
 
-    /// Takes it back from a group whose leader has ended and is not yet waited for, and makes it as it was.
+    /// Takes it back from a group whose leader has ended and is not reaped, and restores its mode.
     pub(super) fn take_back(&self, env: &Env, group: Pid, was_killed: bool) {
         if self.is_lent_to(group) {
             back_from(env, group);
@@ -73,7 +73,7 @@ impl Terminal {
     }
 }
 
-/// The system stops whoever takes the terminal from the background. So a process of ours joins the group that has it, and
+/// The system stops a background process that takes the terminal. So a helper process joins the group that has it, and
 /// gives it back from there.
 fn back_from(env: &Env, group: Pid) {
     // The same program, even if its file was replaced meanwhile.
@@ -85,7 +85,8 @@ fn back_from(env: &Env, group: Pid) {
     command.process_group(group.as_raw_nonzero().get());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut process) = command.spawn() else { return };
-    // Should the terminal have gone elsewhere meanwhile, it would be stopped: then the shell has it, and we don't wait.
+    // If the terminal went elsewhere meanwhile, the helper is stopped. The shell has the terminal then, and we don't
+    // wait.
     for _ in 0..MAX_LOOKS {
         if !matches!(process.try_wait(), Ok(None)) {
             return;

@@ -1,4 +1,4 @@
-//! What is said to the person, one line each.
+//! Messages to the person, one line each.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ pub(super) fn say(line: &str) {
 
 pub(super) fn fresh(why: &str, agent: Option<&str>) -> String {
     let who = agent.map_or_else(String::new, |agent| format!(" as {agent}"));
-    format!("{why}; the client is started again{who} with a fresh context.")
+    format!("{why}; restarting the client{who} with a fresh context.")
 }
 
-/// The fresh client's hooks can't tell it what to go on with.
-pub(super) const UNTOLD: &str = "the engine could not be told about the fresh client, so that one does not know what to go on with: `substrate effort resume` in its session helps.";
+/// The fresh client's hooks can't tell it what to continue with.
+pub(super) const UNTOLD: &str = "could not tell the engine about the fresh client, so it does not know what to continue with. Run `substrate effort resume` in its session.";
 
 pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
     format!(
-        "the client {}; it is started again in {} s (failure {n_failures} of {MAX_FAILURES}, Ctrl+C ends this).",
+        "the client {}; restarting it in {} s (failure {n_failures} of {MAX_FAILURES}, Ctrl+C ends this).",
         ended(end),
         pause.as_secs()
     )
@@ -28,9 +28,9 @@ pub(super) fn again(end: End, pause: Duration, n_failures: usize) -> String {
 
 pub(super) fn given_up(why: GiveUp, end: End) -> String {
     match why {
-        GiveUp::TooManyRestarts => "the context was full again and again within 2 minutes, so the client is not started any more. Make smaller what fills it from the start (CLAUDE.md, MCP servers, the dehydrated context), or set context.on_auto_compact = \"compact\".".to_owned(),
+        GiveUp::TooManyRestarts => "the context kept filling up within 2 minutes, so the client is not restarted. Shrink what fills it from the start (files with directions, MCP servers, the dehydrated context), or set context.on_auto_compact = \"compact\".".to_owned(),
         GiveUp::TooManyFailures => format!(
-            "the client {}, and failed {MAX_FAILURES} times within 10 minutes, so it is not started any more. Its own words above say why; run it without `substrate run` to see more.",
+            "the client {}, and failed {MAX_FAILURES} times within 10 minutes, so it is not restarted. Its own output above says why. Run it without `substrate run` to see more.",
             ended(end)
         ),
     }
@@ -43,6 +43,6 @@ pub(super) fn not_started(program: &str, error: &std::io::Error) -> String {
 fn ended(end: End) -> String {
     match end {
         End::Code(code) => format!("ended with code {code}"),
-        End::Signal(signal) => format!("was ended by signal {signal}"),
+        End::Signal(signal) => format!("was killed by signal {signal}"),
     }
 }

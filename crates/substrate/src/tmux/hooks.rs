@@ -1,5 +1,5 @@
-//! The hooks of a tmux server that tell when a person looks at a pane. They stand beside the person's own, at a place of
-//! their own in each list, and are taken out again.
+//! The hooks of a tmux server that report when a person looks at a pane. They have their own index in each list, beside
+//! the person's hooks, and can be removed again.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use ipc::place;
 
 use super::server::{Server, TmuxError};
 
-/// Our place in each list of hooks.
+/// Our index in each list of hooks.
 const PLACE: &str = "[7301]";
 
-/// When somebody may have turned to another pane: another window of the session, another pane of the window, and, where
-/// `focus-events` is on, the terminal itself.
+/// The events after which a person may see another pane: another window of the session, another pane of the window,
+/// and, with `focus-events` on, the terminal itself.
 const HOOKS: [(&str, &str); 3] =
     [("session-window-changed", "-g"), ("window-pane-changed", "-gw"), ("pane-focus-in", "-gw")];
 
-/// Only what is on somebody's screen is looked at.
+/// Only panes that are on a screen count.
 const IS_SEEN: &str = "#{&&:#{session_attached},#{window_active}}";
 
-/// Puts the hooks in. `program` is ours; whatever it says or fails at is not shown in anybody's pane. Where no daemon runs,
-/// nothing is run: looking at a pane must not start one, nor make a state home that the user has removed.
+/// Installs the hooks. `program` is ours. Its output and failures are not shown in any pane. Without a daemon nothing
+/// runs: looking at a pane must not start one, nor create a state home that the user has removed.
 pub(crate) fn hook(server: &Server, program: &Path, home: &Path) -> Result<(), TmuxError> {
     let quoted = |text: &str| shell_quoted(&text.replace('#', "##"));
     let command = format!(
@@ -36,7 +36,7 @@ pub(crate) fn hook(server: &Server, program: &Path, home: &Path) -> Result<(), T
     Ok(())
 }
 
-/// Takes them out.
+/// Removes them.
 pub(crate) fn unhook(server: &Server) -> Result<(), TmuxError> {
     for (name, _) in HOOKS {
         server.run(&["set-hook", "-gu", &format!("{name}{PLACE}")])?;
@@ -44,7 +44,7 @@ pub(crate) fn unhook(server: &Server) -> Result<(), TmuxError> {
     Ok(())
 }
 
-/// Whether they are in, and whether the terminal's own focus is noticed too.
+/// Whether they are installed, and whether the terminal's own focus is reported too.
 pub(crate) fn hooked(server: &Server) -> Result<(bool, bool), TmuxError> {
     let mut n = 0;
     for (name, list) in HOOKS {
@@ -64,12 +64,12 @@ pub(crate) fn serves(server: &Server, home: &Path) -> bool {
     })
 }
 
-/// One word for a shell.
+/// Quotes one word for a shell.
 fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// One word for tmux's own parser, in double quotes.
+/// Quotes one word for tmux's own parser, in double quotes.
 fn tmux_quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

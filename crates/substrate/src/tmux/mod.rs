@@ -1,5 +1,5 @@
-//! The colours of tmux panes and tabs. Everything that must be put back is kept in the tmux server itself, as options of
-//! the pane and the window that were changed: so it survives us, and goes when they go.
+//! Colours of tmux panes and tabs. What must be restored is kept in the tmux server itself, as options of the changed
+//! pane and window. So it survives us, and goes when they go.
 
 mod hooks;
 mod paint;

@@ -1,28 +1,28 @@
-//! Painting one pane and the tab of its window, and giving both back what they had.
+//! Paints one pane and the tab of its window, and restores both.
 //!
-//! A pane that was painted carries `@substrate_saved` and what it had before (`=` and the value, or `=` alone); so does a
-//! window whose tab was. Only one painter may be at work on a server at a time: the daemon's.
+//! A painted pane carries `@substrate_saved` and its old values (`=` and the value, or `=` alone). So does a window
+//! with a painted tab. Only one painter may work on a server at a time: the daemon's.
 
 use substrate_core::Look;
 
 use super::server::{Server, TmuxError};
 
-/// The options of a pane that are changed, and where their old values are kept.
+/// The pane options that are changed, and where their old values are kept.
 const STYLES: [(&str, &str, &str); 2] = [
     ("window-style", "@substrate_old_style", "@substrate_base_style"),
     ("window-active-style", "@substrate_old_active", "@substrate_base_active"),
 ];
 
-/// The options of a window that colour its tab, also while it is the current one, and where their old values are kept.
+/// The window options that colour its tab, also while it is current, and where their old values are kept.
 const TABS: [(&str, &str); 2] = [
     ("window-status-style", "@substrate_old_tab"),
     ("window-status-current-style", "@substrate_old_current_tab"),
 ];
 
-/// Between the answers of several questions.
+/// Separates several answers.
 const BREAK: &str = "--substrate--";
 
-/// Turns painting on or off for a server: without this mark nothing is painted.
+/// Turns painting on or off for a server. Without this mark nothing is painted.
 pub(crate) fn switch(server: &Server, on: bool) -> Result<(), TmuxError> {
     let args: &[&str] = if on {
         &["set-option", "-g", "@substrate_on", "1"]
@@ -32,16 +32,16 @@ pub(crate) fn switch(server: &Server, on: bool) -> Result<(), TmuxError> {
     server.run(args).map(drop)
 }
 
-/// Whether painting is on, as far as the server knows: one that was started anew does not.
+/// Whether painting is on, according to the server. A restarted server does not know.
 pub(crate) fn is_on(server: &Server) -> Result<bool, TmuxError> {
     Ok(server.run(&["show-options", "-gqv", "@substrate_on"])?.trim() == "1")
 }
 
-/// Paints a pane. Nothing happens where painting is off, or the pane is gone, or it looks so already.
+/// Paints a pane. Does nothing if painting is off, the pane is gone, or it already looks like that.
 pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), TmuxError> {
     let wanted =
         format!("{} {} {}", look.status, colour_or_none(&look.pane), colour_or_none(&look.tab));
-    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    let Some(known) = PaneState::of(server, pane)? else { return Ok(()) };
     if !known.is_on || known.look == wanted {
         return Ok(());
     }
@@ -58,7 +58,7 @@ pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), Tmux
         if look.pane.is_empty() {
             put_back(&mut args, &["-p", "-t", pane], option, &values[0]);
         } else {
-            // Whatever else the person has set for panes stays as it is.
+            // The person's other pane styles stay.
             let style = format!("{},bg={}", values[1], look.pane);
             args.add(&["set-option", "-p", "-t", pane, option, style.trim_start_matches(',')]);
         }
@@ -67,9 +67,9 @@ pub(super) fn paint(server: &Server, pane: &str, look: &Look) -> Result<(), Tmux
     tab(server, pane)
 }
 
-/// Gives a pane back what it had.
+/// Restores a pane.
 pub(super) fn restore(server: &Server, pane: &str) -> Result<(), TmuxError> {
-    let Some(known) = Known::of(server, pane)? else { return Ok(()) };
+    let Some(known) = PaneState::of(server, pane)? else { return Ok(()) };
     if !known.is_saved {
         return Ok(());
     }
@@ -86,7 +86,7 @@ pub(super) fn restore(server: &Server, pane: &str) -> Result<(), TmuxError> {
     tab(server, pane)
 }
 
-/// Gives everything on a server back what it had. How many panes there were.
+/// Restores everything on a server. Returns how many panes there were.
 pub(crate) fn restore_all(server: &Server) -> Result<usize, TmuxError> {
     let mut n = 0;
     let panes = server.run(&["list-panes", "-a", "-F", "#{pane_id} #{@substrate_saved}"])?;
@@ -103,15 +103,15 @@ pub(crate) fn restore_all(server: &Server) -> Result<usize, TmuxError> {
     Ok(n)
 }
 
-/// What a pane says of itself.
-struct Known {
+/// A pane's own options.
+struct PaneState {
     is_on: bool,
     is_saved: bool,
     look: String,
 }
 
-impl Known {
-    /// `None`: there is no such pane. tmux answers for another one then.
+impl PaneState {
+    /// `None`: the pane does not exist. tmux then answers for another one.
     fn of(server: &Server, pane: &str) -> Result<Option<Self>, TmuxError> {
         let format = "#{pane_id}|#{@substrate_on}|#{@substrate_saved}|#{@substrate_look}";
         let said = server.run(&["display-message", "-p", "-t", pane, format])?;
@@ -125,7 +125,7 @@ impl Known {
     }
 }
 
-/// Keeps what a pane has: its own values to put back, and those in force to paint over.
+/// Saves a pane's own values, to restore, and those in force, to paint over.
 fn save_pane(server: &Server, pane: &str) -> Result<(), TmuxError> {
     let mut args = Args::new();
     for (option, old, base) in STYLES {
@@ -177,7 +177,7 @@ fn tab(server: &Server, pane: &str) -> Result<(), TmuxError> {
         } else {
             own.to_owned()
         };
-        // Whatever else the person has set for tabs stays as it is.
+        // The person's other tab styles stay.
         let base = if base == "default" { "" } else { base.as_str() };
         let style = format!("{base},bg={colour}");
         args.add(&["set-option", "-w", "-t", window, option, style.trim_start_matches(',')]);
@@ -197,7 +197,7 @@ fn restore_tab(server: &Server, window: &str) -> Result<(), TmuxError> {
     args.run(server)
 }
 
-/// Sets an option to what was kept of it: `=value`, or `=` where it had no value of its own.
+/// Restores an option: `=value`, or `=` if it had no value of its own.
 fn put_back(args: &mut Args, whose: &[&str], option: &str, kept: &str) {
     match kept.strip_prefix('=').filter(|value| !value.is_empty()) {
         Some(value) => args.add(&[&["set-option"], whose, &[option, value]].concat()),
@@ -205,7 +205,7 @@ fn put_back(args: &mut Args, whose: &[&str], option: &str, kept: &str) {
     }
 }
 
-/// The values of some options of our own, of one pane.
+/// The values of some of our own options of one pane.
 fn ask(server: &Server, pane: &str, options: &[&str]) -> Result<Vec<String>, TmuxError> {
     let format: Vec<String> = options.iter().map(|option| format!("#{{{option}}}")).collect();
     let said = server.run(&["display-message", "-p", "-t", pane, &format.join(BREAK)])?;

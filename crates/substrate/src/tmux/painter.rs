@@ -1,4 +1,4 @@
-//! The thread that paints: it takes what is wanted, the newest only, and nobody waits for it.
+//! The thread that paints. It takes the newest wish for each pane, and no caller waits for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,13 +10,13 @@ use super::paint;
 use super::server::Server;
 use crate::config::Env;
 
-/// Panes that wait to be painted at the most; more than anybody looks at.
+/// The most panes that wait to be painted, far more than fit on a screen.
 const MAX_WANTED: usize = 1_000;
 
-/// How long everything may take that is given back at the end.
+/// How long restoring everything at the end may take.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Paints panes, on a thread that is started with the first of them.
+/// Paints panes, on a thread that starts with the first of them.
 #[derive(Debug)]
 pub(crate) struct Painter {
     env: Env,
@@ -33,10 +33,10 @@ struct Shared {
 struct Desk {
     /// By socket and pane.
     wanted: BTreeMap<(String, String), Option<Look>>,
-    /// The servers that something was painted on.
+    /// The servers with painted panes.
     servers: BTreeSet<String>,
     has_thread: bool,
-    /// Everything shall be given back.
+    /// Everything should be restored.
     is_ending: bool,
     has_ended: bool,
 }
@@ -46,7 +46,7 @@ impl Painter {
         Self { env: env.clone(), shared: Arc::default() }
     }
 
-    /// A pane shall look so from now on.
+    /// Sets how a pane should look from now on.
     pub(crate) fn want(&self, pane: Pane, look: Option<Look>) {
         let mut desk = self.shared.desk();
         if desk.is_ending || desk.wanted.len() >= MAX_WANTED {
@@ -63,7 +63,7 @@ impl Painter {
         self.shared.changed.notify_all();
     }
 
-    /// Gives everything back that was painted, and waits for that a moment.
+    /// Restores everything that was painted, and waits a moment for that.
     pub(crate) fn end(&self) {
         let mut desk = self.shared.desk();
         desk.is_ending = true;
@@ -82,7 +82,7 @@ impl Shared {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be done next; `None`: the end has come.
+    /// What to do next. `None`: the end has come.
     fn next(&self) -> Option<((String, String), Option<Look>)> {
         let mut desk = self.desk();
         loop {
@@ -105,13 +105,13 @@ fn work(env: &Env, shared: &Shared) {
             None => paint::restore(&server, &pane),
         };
         if let Err(error) = done {
-            tracing::debug!(socket, pane, %error, "a pane could not be painted");
+            tracing::debug!(socket, pane, %error, "could not paint a pane");
         }
     }
     let servers = std::mem::take(&mut shared.desk().servers);
     for socket in servers {
         if let Err(error) = paint::restore_all(&Server::new(&socket, env)) {
-            tracing::debug!(socket, %error, "colours could not be given back");
+            tracing::debug!(socket, %error, "could not restore the colours");
         }
     }
     shared.desk().has_ended = true;

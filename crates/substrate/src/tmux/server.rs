@@ -1,19 +1,18 @@
-//! One tmux server, asked by commands that take no longer than they may.
+//! One tmux server, queried with time-limited commands.
 
 use std::fmt;
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::config::Env;
-use crate::proc;
+use crate::proc::{self, TimedChild};
 
 /// How long one command may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How much of its answer is read.
+/// How much of its output is read.
 const MAX: u64 = 256 << 10;
 
 /// Why tmux did not do something.
@@ -51,7 +50,7 @@ impl Server {
         &self.socket
     }
 
-    /// Runs one tmux command, or several with `;` between them. What it printed.
+    /// Runs one tmux command, or several separated by `;`. Returns its output.
     pub(crate) fn run(&self, args: &[&str]) -> Result<String, TmuxError> {
         let mut command = proc::command("tmux", &self.env);
         command
@@ -59,54 +58,26 @@ impl Server {
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let mut running = Running(command.spawn().map_err(TmuxError::Start)?);
+            .stderr(Stdio::piped());
+        let mut tmux = TimedChild::start(&mut command).map_err(TmuxError::Start)?;
         let (tell, told) = mpsc::channel();
-        let (stdout, stderr) = (running.0.stdout.take(), running.0.stderr.take());
-        // A thread of its own, so that a server that says nothing can be left behind.
+        let (stdout, stderr) = (tmux.child().stdout.take(), tmux.child().stderr.take());
+        // A thread of its own, so that a silent server can be abandoned.
         std::thread::spawn(move || {
             let (mut said, mut complained) = (Vec::new(), Vec::new());
             let _cut_short = stdout.map(|out| out.take(MAX).read_to_end(&mut said));
             let _cut_short = stderr.map(|out| out.take(MAX).read_to_end(&mut complained));
-            let _nobody_waits = tell.send((said, complained));
+            let _abandoned = tell.send((said, complained));
         });
         let deadline = Instant::now() + PATIENCE;
         let (said, complained) = told.recv_timeout(PATIENCE).map_err(|_| TmuxError::Slow)?;
-        match running.succeeded(deadline) {
+        match tmux.succeeded(deadline) {
             Some(true) => Ok(String::from_utf8_lossy(&said).into_owned()),
             Some(false) => {
                 let words = String::from_utf8_lossy(&complained).trim().to_owned();
                 Err(TmuxError::Refused(words))
             }
             None => Err(TmuxError::Slow),
-        }
-    }
-}
-
-/// A child that does not outlive its question.
-struct Running(Child);
-
-impl Running {
-    /// Whether it ended well; it has said all, so it is about to end. `None`: it does not.
-    fn succeeded(&mut self, deadline: Instant) -> Option<bool> {
-        loop {
-            match self.0.try_wait() {
-                Ok(Some(status)) => return Some(status.success()),
-                Ok(None) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => return None,
-            }
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Ok(None) = self.0.try_wait() {
-            let _ended_meanwhile = self.0.kill();
-            let _reaped = self.0.wait();
         }
     }
 }

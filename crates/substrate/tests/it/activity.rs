@@ -1,5 +1,6 @@
 //! What clients show beside their events, with real processes, files and a daemon.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_testkit::{TestEnv, wait_until, write_file};
 
@@ -102,7 +103,7 @@ fn only_the_file_of_the_very_process_counts() {
         agent.event("UserPromptSubmit", json!({"prompt": "go"}));
     }
     lion.shows_as("1", "idle", None);
-    // Half a file, as when it is read while it is written; and a secret that is none of our business.
+    // Half a file, as if it was read while being written; and a secret that must not leak.
     let folder = env.config().join("sessions");
     write_file(&folder.join("1.0f3a.key"), b"secret");
     write_file(&folder.join("1.json"), b"{\"pid\":1,\"sess");
@@ -136,6 +137,30 @@ fn closing_one_of_two_terminals_leaves_the_other_and_its_waiters() {
     let all = env.substrate(["fleet", "--all"]).success();
     let resume = format!("`cd {} && claude --resume s1`", env.project().display());
     assert!(all.contains("closed     NobleLion") && all.contains(&resume), "{all}");
+}
+
+#[rstest]
+#[case::closed(true)]
+#[case::killed(false)]
+fn a_terminal_that_ends_in_its_turn_beside_an_idle_one_leaves_nobody_at_work(
+    #[case] says_so: bool,
+) {
+    let env = home();
+    let first = Agent::begin(&env, "s1", "NobleLion", &[]);
+    first.shows("idle", None);
+    let second = Agent::quiet(&env, "s1", "NobleLion", &[]);
+    second.event("SessionStart", json!({"source": "resume"}));
+    begin_turn(&second);
+    edit(&second, &env, "a.rs");
+    assert!(is(&env, &["NobleLion working"]));
+    assert_eq!(held(&env), 1);
+    if says_so {
+        second.leaves();
+        second.event("SessionEnd", json!({"reason": "prompt_input_exit"}));
+    }
+    second.dies();
+    wait_until(SOON, "the end of its turn", || is(&env, &["NobleLion done"]));
+    assert_eq!(held(&env), 0);
 }
 
 #[test]
@@ -172,7 +197,7 @@ fn a_client_without_session_files_says_it_in_its_transcript() {
     assert!(is(&env, &["NobleLion working"]));
     let mut text = line.to_owned();
     wait_until(SOON, "the end of the turn", || {
-        // Again and again, since nobody knows when the first look was.
+        // Again and again, since the time of the first look is unknown.
         text.push_str(line);
         write_file(&path, &text);
         is(&env, &["NobleLion done"])

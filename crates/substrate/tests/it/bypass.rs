@@ -1,4 +1,4 @@
-//! Files that change behind their holder's back: real files, real stamps.
+//! Files that change behind their holder's back: real files, real timestamps.
 
 use std::fs::{File, remove_file, rename};
 use std::os::unix::fs::MetadataExt as _;
@@ -27,8 +27,8 @@ fn edits(env: &TestEnv, session: &str, file: &str) {
     call(env, session, "PostToolUse", "Edit", &input);
 }
 
-/// Waits until a file that is written from now on is clearly later than all that was noted before: the clock of files goes in
-/// steps, and a stamp may be 20 ms behind.
+/// Waits until a file written from now on is clearly later than everything recorded before: file times advance in
+/// steps, and a timestamp may be 20 ms behind.
 fn later(env: &TestEnv) {
     let now = i64::try_from(UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
     let probe = env.root().join("probe");
@@ -72,18 +72,18 @@ fn whatever_a_command_does_to_a_held_file_is_noticed_once() {
     assert!(told.contains("it was removed or moved while your command ran"), "{told}");
     assert!(!told.contains("quiet.rs"), "{told}");
     assert_eq!(after(&env, "other"), "", "once");
-    // The stamp from the future keeps no lease. The first Stop tells of the mail.
+    // The timestamp from the future keeps no lease. The first Stop announces the mail.
     for again in [false, true] {
         let stop =
             json!({"session_id": "holder", "hook_event_name": "Stop", "stop_hook_active": again});
         env.hook("Stop", stop).success();
     }
     let list = env.substrate(["locks", "list", "--all"]).success();
-    assert_eq!(list, "Nobody holds a file.\n");
+    assert_eq!(list, "No files are held.\n");
 }
 
 #[test]
-fn what_the_holders_own_command_does_is_nobodys_business() {
+fn what_the_holders_own_command_does_is_not_reported() {
     let env = TestEnv::new();
     std::fs::create_dir(env.project().join(".git")).unwrap();
     env.substrate(["daemon", "start"]).success();
@@ -159,7 +159,7 @@ fn a_write_that_a_line_does_not_show_is_told_to_the_one_whose_command_names_the_
     assert_eq!(runs(&env, "other", "PreToolUse", "python3 fix.py a.rs"), "", "not plain");
     write_file(&env.project().join("a.rs"), b"fixed\n");
     let told = runs(&env, "other", "PostToolUse", "python3 fix.py a.rs");
-    assert!(told.contains("it changed while your command ran, which names it"), "{told}");
+    assert!(told.contains("it changed while your command, which names it, was running"), "{told}");
     let inbox = env.substrate(["inbox", "--session-id", "holder"]).success();
     assert!(inbox.contains("a.rs changed while "), "{inbox}");
 }

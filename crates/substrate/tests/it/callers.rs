@@ -1,4 +1,4 @@
-//! Who calls: a client of our own making with real processes below it, which say what they like.
+//! Who calls: an invented client with real processes below it, which claim what they like.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use substrate_testkit::{Run, Running, TestEnv, wait_until, write_file};
 
 use crate::house::{SOON, daemon_pid, plain};
 
-/// It reports its start as the real client does, and runs a command line in a shell as its tool does. With a second word it
-/// lives until there is a file `done`.
+/// It reports its start as the real client does, and runs a command line in a shell as its tool does. With a second
+/// word it lives until a file `done` exists.
 const CLIENT: &str = r#"#!/bin/sh
 export CLAUDE_PID=$$ CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=s1
 printf '{"session_id":"s1","cwd":"%s","hook_event_name":"SessionStart","source":"startup"}' "$PWD" |
@@ -51,7 +51,7 @@ fn json_of(run: Run) -> Value {
     serde_json::from_str(&run.success()).unwrap()
 }
 
-/// From whom the user has mail.
+/// Whom the user has mail from.
 fn senders(env: &TestEnv) -> Vec<String> {
     let inbox = json_of(env.substrate(["inbox", "--format", "json"]));
     let text = inbox.to_string();
@@ -148,7 +148,7 @@ fn no_agent_acts_for_another(#[case] command: &str) {
         let refused = inside(&env, &format!("{before} substrate {command}")).code(1);
         let says = |words: &str| refused.stderr.contains(words);
         assert!(
-            says("can't act for") || says("only") || says("no agent belongs"),
+            says("can't act for") || says("only") || says("has no agent yet"),
             "{command}: {refused}"
         );
         assert!(says("hint: ") && refused.stdout.is_empty(), "{refused}");

@@ -24,6 +24,16 @@ fn the_journal_shows_what_happened() {
     assert_eq!(only(&["--event", "Stop"]), 1);
     assert_eq!(only(&["--actor", "main", "-n", "2"]), 2);
     assert_eq!(only(&["--since", "1h"]), 4);
+    let name = journal(&env)[0]["agent"].as_str().unwrap().to_owned();
+    assert_eq!(only(&["--agent", &name]), 3);
+    let list = env.substrate(["journal", "list", "--agent", &name]).success();
+    assert!(list.lines().all(|line| line.contains(&name)), "{list}");
+    for (filter, word, near) in [("--event", "Stpo", "`Stop`"), ("--tool", "Bsh", "`Bash`")] {
+        let said = env.substrate(["journal", "list", filter, word]).code(1).stderr;
+        assert!(said.contains(word) && said.matches(near).count() == 1, "{said}");
+    }
+    let said = env.substrate(["journal", "list", "--agent", &format!("{name}x")]).code(1).stderr;
+    assert!(said.contains(&format!("`{name}`")), "{said}");
     assert_eq!(only(&["--verdict", "deny"]), 0);
     assert_eq!(
         env.substrate(["journal"]).success().lines().count(),
@@ -62,10 +72,10 @@ fn what_goes_wrong_is_told_with_a_hint_and_an_exit_code() {
     let missing = env.substrate(["journal", "show", "7"]).code(1);
     assert_eq!(
         missing.stderr,
-        "error: there is no entry 7\nhint: `substrate journal list` shows the newest\n"
+        "error: there is no entry 7\nhint: `substrate journal list` shows the newest entries\n"
     );
     let wrong = env.substrate(["journal", "list", "--since", "soon"]).code(1);
-    assert!(wrong.stderr.contains("`soon` is no duration"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("`soon` is not a duration"), "{}", wrong.stderr);
     let usage = env.substrate(["jurnal"]).code(2);
     assert!(usage.stderr.contains("journal"), "a near miss is suggested: {}", usage.stderr);
     env.substrate(["journal", "list", "--limit", "0"]).code(2);
@@ -139,7 +149,7 @@ fn durations_and_sizes_are_printed_as_people_write_them() {
 }
 
 #[test]
-fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
+fn an_agent_with_unread_mail_is_deleted_only_after_confirmation() {
     let env = TestEnv::new();
     let begin = |session: &str, agent: &str| {
         let start =
@@ -152,16 +162,16 @@ fn an_agent_with_unread_mail_is_deleted_only_when_somebody_is_sure() {
     let refused = env.substrate(["agent", "delete", "Lead"]).code(1);
     assert_eq!(
         refused.stderr,
-        "error: Lead has 1 unread message, which nobody could read any more\n\
-         hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it with Lead\n"
+        "error: Lead has 1 unread message, which would be lost\n\
+         hint: `substrate inbox --agent Lead --peek` shows the mail; `substrate agent delete Lead --yes` deletes it too\n"
     );
     let peek = env.substrate(["inbox", "--agent", "Lead", "--peek"]).success();
     assert!(peek.contains("the door is open"), "the hint works: {peek}");
     let (code, told) = answered(&env, &["agent", "delete", "Lead"], "n");
     assert!(code == 1 && told.contains("nothing was changed"), "{told}");
     let (code, told) = answered(&env, &["agent", "delete", "Lead"], "y");
-    assert!(told.contains("Lead has 1 unread message. Delete Lead all the same? [y/N]"), "{told}");
-    assert!(code == 0 && told.contains("Lead is deleted; its name is free."), "{told}");
+    assert!(told.contains("Lead has 1 unread message. Delete Lead anyway? [y/N]"), "{told}");
+    assert!(code == 0 && told.contains("Deleted Lead. Its name is free again."), "{told}");
     begin("s2", "Other");
     env.substrate(["send", "Other", "x"]).success();
     env.substrate(["agent", "delete", "Other", "--yes"]).success();

@@ -37,7 +37,7 @@ fn script(env: &TestEnv, shell: &str, name: &str, input: &str) -> Run {
     Running::start(command, input.into()).finish(LONG)
 }
 
-/// A script of somebody's own.
+/// A user's own script.
 fn own(env: &TestEnv, shell: &str, text: &str, input: &str) -> Run {
     write_file(&scripts(env).join("own.sh"), text.as_bytes());
     script(env, shell, "own.sh", input)
@@ -74,7 +74,7 @@ fn the_six_scripts_say_and_write_what_they_should() {
             ),
             "[SubagentStart] session=test agent=a1 type=reviewer\nLog: logs/sessions/test/a1/\n"
         );
-        // The client used not to say the type here; the log of the start knows it.
+        // The client used to leave out the type here. The log of the start has it.
         let stop = |again: bool| json!({"agent_id": "a1", "stop_hook_active": again});
         let told = run("remind-validate.sh", "SubagentStop", stop(false));
         let shown = env.substrate(["reminders", "show", "validate", "--agent-type", "reviewer"]);
@@ -295,7 +295,7 @@ fn the_worked_example_of_the_docs_works() {
     }
 }
 
-/// As people have written them all along.
+/// As people have always written them.
 const USUAL: &str = r#"#!/bin/bash
 # my-custom-hook.sh
 
@@ -334,5 +334,5 @@ fn the_files_come_and_go_with_the_installation() {
     env.substrate(["hooks", "uninstall"]).success();
     let left: Vec<_> =
         scripts(&env).read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["mine.sh"], "what is somebody's own stays");
+    assert_eq!(left, ["mine.sh"], "the user's own stays");
 }

@@ -15,7 +15,10 @@ fn it_starts_by_itself_and_stops_when_told() {
         env.substrate(["daemon", "status"]).status == Some(0)
     });
     let pid = daemon_pid(&env);
-    assert_eq!(env.substrate(["daemon", "start"]).code(0).stderr, "the daemon runs already\n");
+    assert_eq!(
+        env.substrate(["daemon", "start"]).code(0).stderr,
+        "the daemon was already running\n"
+    );
     assert_eq!(daemon_pid(&env), pid);
     env.substrate(["daemon", "run"]).code(1);
     env.substrate(["daemon", "stop"]).success();

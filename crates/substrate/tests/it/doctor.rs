@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use substrate_testkit::{Run, TestEnv, bin, write_file};
 
-use crate::house::{bytes, configure, daemon_pid, journal, plain, signal};
+use crate::house::{bytes, configure, daemon_pid, journal, plain, rule, signal};
 
 /// What the doctor found.
 struct Found(Value);
@@ -155,7 +155,7 @@ fn where_nothing_is_written_into_a_folder_the_doctor_says_why() {
     assert_eq!(found.severity("nothing-written-here"), "info");
     let message = found.get("nothing-written-here")["message"].as_str().unwrap();
     assert!(message.contains("`locks.mirror` and `journal.project_logs`"), "{message}");
-    // The step that it names helps, and so does the same for oneself alone.
+    // The step that it names helps, and so does the same for the user alone.
     for scope in ["--project", "--local"] {
         env.substrate(["hooks", "install", scope, "--profile", "locks"]).success();
         session("SessionStart");
@@ -171,7 +171,7 @@ fn where_nothing_is_written_into_a_folder_the_doctor_says_why() {
 #[test]
 fn where_nothing_was_ever_started_nothing_is_made() {
     let env = TestEnv::new();
-    let home = env.root().join("nobody/state");
+    let home = env.root().join("missing/state");
     let vars = [("SUBSTRATE_HOME", home.to_str().unwrap())];
     let found = Found::of(&env.substrate_with(["doctor", "--format", "json"], &vars));
     assert_eq!(found.wrong(), [""; 0], "{:#}", found.0);
@@ -270,7 +270,7 @@ fn a_damaged_database_is_found_and_left_alone() {
 }
 
 #[test]
-fn a_database_that_somebody_locks_is_reported() {
+fn a_database_that_another_program_locks_is_reported() {
     let env = TestEnv::new();
     configure(&env, "daemon.autostart = false\n");
     env.hook("Stop", plain("a", "Stop")).success();
@@ -294,7 +294,8 @@ fn a_database_that_somebody_locks_is_reported() {
 #[test]
 fn what_failed_is_told_with_where_to_look() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"Stop fail: on purpose\"]\n[jurnal]\nx = 1\n");
+    let fails = rule("Stop", "deny", "never").replace("\"true\"", "\"input.nothing == 1\"");
+    configure(&env, &format!("[jurnal]\nx = 1\n{fails}"));
     env.hook("Stop", plain("a", "Stop")).success();
     env.hook("Stop", "not json").success();
     write_file(&env.state().join("logs/hook-trace.log"), "hand-over failed (absent): on purpose\n");
@@ -308,12 +309,12 @@ fn what_failed_is_told_with_where_to_look() {
         found.get("feature-failed")["next"],
         "`substrate journal show 1` shows the last one"
     );
-    assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:4: "));
+    assert!(found.get("settings-problem")["message"].as_str().unwrap().contains("config.toml:2: "));
     assert!(found.get("trace")["message"].as_str().unwrap().contains("on purpose"));
     assert_eq!(found.severity("malformed"), "info");
 }
 
-/// Changes the journal as if these events had been so slow, so long ago.
+/// Changes the journal as if these events had been that slow, that long ago.
 fn slow_events(env: &TestEnv, n: usize, spent_us: i64, ago_ms: i64) {
     const CHANGE: &str = r#"
 import sqlite3, sys
@@ -343,7 +344,7 @@ fn hooks_that_were_slow_while_the_machine_was_busy_are_only_a_note() {
     assert_eq!(found.severity("hooks-slow"), "info");
     let message = found.get("hooks-slow")["message"].as_str().unwrap();
     assert!(message.contains("99 of 100 within 300ms"), "{message}");
-    assert!(message.contains("; to start a program takes "), "{message}");
+    assert!(message.contains("; starting a program takes "), "{message}");
     assert_eq!(found.0["healthy"], true, "{:#}", found.0);
     env.substrate(["doctor"]).success();
     env.substrate(["up"]).success();

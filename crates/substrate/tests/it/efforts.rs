@@ -66,7 +66,7 @@ fn text(env: &TestEnv, path: &str) -> String {
 fn an_effort_from_its_beginning_to_its_end() {
     let env = house();
     let begun = effort(&env, &["start", "brainstorm", "--task", "tasks/login"]).success();
-    assert!(begun.starts_with("Effort 1 has begun.\nYou work on effort 1: skill `brainstorm`, phase `explore` (explore → choose)."), "{begun}");
+    assert!(begun.starts_with("Effort 1 has begun.\nYou are working on effort 1: skill `brainstorm`, phase `explore` (explore → choose)."), "{begun}");
     assert_eq!(text(&env, "tasks/login/1_BRAINSTORM_LOG.md"), "# brainstorm · tasks/login\n\n");
     assert_eq!(text(&env, "tasks/login/1_BRAINSTORM_PLAN.md"), "# The plan\n");
 
@@ -102,7 +102,7 @@ fn an_effort_from_its_beginning_to_its_end() {
     );
     assert_eq!(effort(&env, &["finish"]).success(), "Effort 1 (brainstorm) is finished.\n");
     let again = effort(&env, &["log", "more"]).code(1);
-    assert!(again.stderr.contains("works on no effort"), "{}", again.stderr);
+    assert!(again.stderr.contains("has no effort"), "{}", again.stderr);
     let outside = effort(&env, &["start", "brainstorm", "--task", "../elsewhere"]).code(1);
     assert!(outside.stderr.contains("can't be a task's folder"), "{}", outside.stderr);
     let tasks = env.substrate(["task", "list"]).success();
@@ -117,7 +117,7 @@ fn hook_of(env: &TestEnv, session: &str, event: &str, more: &Value) -> String {
 }
 
 #[test]
-fn a_skill_is_run_and_whoever_comes_next_takes_its_effort() {
+fn a_skill_is_run_and_the_next_session_takes_its_effort() {
     let env = house();
     let used = |name: &str, prompt: &str| {
         let more = json!({"command_name": name, "expansion_type": "slash_command", "command_args": "",
@@ -132,7 +132,7 @@ fn a_skill_is_run_and_whoever_comes_next_takes_its_effort() {
     let plan = task.path().join("1_BRAINSTORM_PLAN.md");
     assert_eq!(std::fs::read_to_string(plan).unwrap(), "# The plan\n");
     assert_eq!(used("brainstorm", "p1"), "", "the same use");
-    assert!(used("brainstorm", "p2").contains("Ask the user whether to go on with it"));
+    assert!(used("brainstorm", "p2").contains("Ask the user whether to continue it"));
     assert!(glob(&env).contains("Doors before windows."), "it is counted, and has its files");
 
     effort(&env, &["dehydrate", "Goal: the door on the left."]).success();
@@ -150,7 +150,7 @@ fn a_skill_is_run_and_whoever_comes_next_takes_its_effort() {
     };
     resume("s3").success();
     let refused = resume("s4").code(1);
-    assert!(refused.stderr.contains("is there and works on effort 1"), "{refused}");
+    assert!(refused.stderr.contains("is running and works on effort 1"), "{refused}");
     let more = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_response": {}, "tool_use_id": "t"});
     let told = hook_of(&env, "s3", "PostToolUse", &more);
     assert!(told.contains("> Goal: the door on the left."), "{told}");
@@ -171,7 +171,7 @@ fn of_sixteen_sessions_that_start_at_once_one_takes_the_effort() {
         let all: Vec<_> = (0..16).map(start).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    let n_took = told.iter().filter(|text| text.contains("You work on effort 1")).count();
+    let n_took = told.iter().filter(|text| text.contains("You are working on effort 1")).count();
     assert_eq!(n_took, 1, "{told:?}");
     let windows = env.substrate(["session", "list", "--format", "json"]).success();
     assert_eq!(windows.matches("\"effort\": 1,").count(), 1, "{windows}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use substrate_testkit::{Run, Running, TestEnv, bin};
 
-use crate::house::{SOON, bash, configure, journal, plain};
+use crate::house::{DENY, SOON, bash, configure, journal, plain};
 
 fn hook(env: &TestEnv, args: &[&str], payload: &Value) -> Run {
     let mut command = env.command(bin("substrate"));
@@ -19,21 +19,21 @@ fn explained(env: &TestEnv, event: &str, payload: &Value) -> Value {
 #[test]
 fn explaining_tells_who_wished_what_and_changes_nothing() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"PreToolUse Bash deny: not here\"]\n");
+    configure(&env, DENY);
     let told = explained(&env, "PreToolUse", &bash("s1", "echo hello"));
     assert_eq!((&told["allow"], &told["verdict"]), (&json!(false), &json!("deny")), "{told}");
     assert!(told["reason"].as_str().unwrap().contains("not here"), "{told}");
-    let probe = &told["features"][0];
-    assert_eq!(probe["feature"], "probe");
-    let wish = &probe["wishes"][0];
+    let features = told["features"].as_array().unwrap();
+    let guards = features.iter().find(|one| one["feature"] == "guards").unwrap();
+    let wish = &guards["wishes"][0];
     assert_eq!((&wish["wish"], &wish["fate"]), (&json!("deny"), &json!("whole")));
-    assert!(probe["costUs"].is_u64() && told["spentUs"].is_u64(), "{told}");
+    assert!(guards["costUs"].is_u64() && told["spentUs"].is_u64(), "{told}");
     let told = explained(&env, "UserPromptSubmit", &plain("s1", "UserPromptSubmit"));
     assert_eq!((&told["allow"], &told["reason"]), (&json!(true), &json!(null)), "{told}");
     assert!(journal(&env).is_empty(), "nothing was recorded");
 }
 
-/// Every payload that was captured from the real client, with everything on.
+/// Every payload that was captured from the real client, with every feature on.
 #[test]
 fn a_person_reads_it_on_one_screen() {
     let env = TestEnv::new();

@@ -1,4 +1,6 @@
-//! What a person sees of agents that are at work, with real processes.
+//! What a person sees of working agents, with real processes.
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, bin, wait_until, write_file};
@@ -26,7 +28,7 @@ impl<'a> Agent<'a> {
         agent
     }
 
-    /// The same, of which nobody has heard yet.
+    /// The same, for an agent that is still unknown.
     pub(crate) fn quiet(
         env: &'a TestEnv,
         session: &str,
@@ -64,12 +66,12 @@ impl<'a> Agent<'a> {
         Running::start(command, format!("{payload}\n").into_bytes())
     }
 
-    /// The client's own file says what the session does, as the real one writes it.
+    /// Writes the client's own session file, in the real client's format.
     pub(crate) fn shows(&self, status: &str, waiting_for: Option<&str>) {
         self.shows_as(&began(self.client.pid()), status, waiting_for);
     }
 
-    /// The same, by a process that began then.
+    /// The same, for a process with that start time.
     pub(crate) fn shows_as(&self, began: &str, status: &str, waiting_for: Option<&str>) {
         let pid = self.client.pid();
         let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
@@ -77,8 +79,16 @@ impl<'a> Agent<'a> {
             "pid": pid, "sessionId": self.session, "cwd": self.env.project(), "procStart": began,
             "status": status, "waitingFor": waiting_for, "statusUpdatedAt": u64::try_from(now).unwrap(),
         });
-        let path = self.env.config().join(format!("sessions/{pid}.json"));
-        write_file(&path, file.to_string());
+        write_file(&self.file(), file.to_string());
+    }
+
+    /// The client takes its file away, as it does when it is closed.
+    pub(crate) fn leaves(&self) {
+        std::fs::remove_file(self.file()).unwrap();
+    }
+
+    fn file(&self) -> PathBuf {
+        self.env.config().join(format!("sessions/{}.json", self.client.pid()))
     }
 
     pub(crate) fn bash(&self, event: &str, command: &str) {
@@ -91,13 +101,13 @@ impl<'a> Agent<'a> {
         );
     }
 
-    /// As after `kill -9`: the client says nothing any more.
+    /// As after `kill -9`: the client falls silent.
     pub(crate) fn dies(&self) {
         signal(self.env, "-KILL", self.client.pid());
     }
 }
 
-/// When a process began, as the client writes it.
+/// When a process started, as the client writes it.
 fn began(pid: u32) -> String {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_owned()
@@ -116,7 +126,7 @@ pub(crate) fn fleet(env: &TestEnv) -> Vec<String> {
 fn the_fleet_says_who_needs_you_who_works_and_who_is_gone() {
     let env = TestEnv::new();
     let empty = env.substrate(["fleet"]).success();
-    assert_eq!(empty, "Nobody is there. An agent shows here from its first event on.\n");
+    assert_eq!(empty, "No agents yet. An agent appears here with its first event.\n");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     let otter = Agent::begin(&env, "s2", "CalmOtter", &[]);
     lion.event("UserPromptSubmit", json!({"prompt": "go"}));

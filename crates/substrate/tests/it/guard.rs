@@ -1,4 +1,4 @@
-//! The git guard in real repositories, with real git.
+//! The commit hook in real repositories, with real git.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn hook(env: &TestEnv) -> PathBuf {
     env.project().join(".git/hooks/pre-commit")
 }
 
-/// A hook of the user's own.
+/// The user's own hook.
 fn put_hook(path: &Path, script: &str, mode: u32) {
     write_file(path, script);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -45,7 +45,7 @@ fn mode(path: &Path) -> u32 {
 fn it_comes_and_goes_and_twice_is_once() {
     let env = repository();
     let said = |args: &[&str]| env.substrate([&["locks", "guard"], args].concat()).success();
-    assert!(said(&["status"]).starts_with("not installed, and no other"));
+    assert!(said(&["status"]).starts_with("not installed, and there is no other"));
     assert!(said(&["install"]).starts_with("installed: "));
     let written = bytes(&hook(&env));
     assert_eq!(mode(&hook(&env)), 0o755);
@@ -63,7 +63,7 @@ fn a_hook_that_was_there_runs_first_decides_and_comes_back_byte_for_byte() {
     let script = "#!/bin/sh\n# mine, with no newline at the end\necho \"$#\" >> ran\ntest ! -e stop || exit 7";
     put_hook(&hook(&env), script, 0o750);
     let said = env.substrate(["locks", "guard", "install"]).success();
-    assert!(said.starts_with("installed; the hook that was there runs first"), "{said}");
+    assert!(said.starts_with("installed; the earlier hook runs first"), "{said}");
     assert!(env.substrate(["locks", "guard", "install"]).success().starts_with("already"));
 
     git(&env, &["commit", "-q", "--allow-empty", "-m", "second"]).success();
@@ -136,7 +136,7 @@ fn what_can_not_be_chained_is_left_alone() {
         husky.stderr.contains("`.husky/pre-commit` instead: `if command -v substrate"),
         "{husky}"
     );
-    // The line passes for those who don't have Substrate.
+    // The line passes for people without Substrate.
     let line = husky.stderr.rsplit_once("instead: `").unwrap().1.rsplit_once('`').unwrap().0;
     let mut alone = env.command("/bin/sh");
     alone.env("PATH", "/usr/bin:/bin").args(["-ec", line]);
@@ -154,7 +154,7 @@ fn what_can_not_be_chained_is_left_alone() {
 }
 
 #[test]
-fn a_commit_passes_where_nobody_holds_anything_or_substrate_can_not_say() {
+fn a_commit_passes_where_nothing_is_held_or_substrate_can_not_say() {
     let env = repository();
     env.substrate(["locks", "guard", "install"]).success();
     for (n, path) in ["/usr/bin:/bin", "own"].iter().enumerate() {
@@ -168,7 +168,7 @@ fn a_commit_passes_where_nobody_holds_anything_or_substrate_can_not_say() {
         command.args(who).args(["commit", "-q", "-m", "more"]);
         Running::start(command, Vec::new()).finish(Duration::from_secs(20)).success();
     }
-    // A state home that can't be one.
+    // An impossible state home.
     write_file(&env.root().join("file"), "");
     let mut command = env.command("git");
     let no_home = env.root().join("file/state");
@@ -177,7 +177,7 @@ fn a_commit_passes_where_nobody_holds_anything_or_substrate_can_not_say() {
     Running::start(command, Vec::new()).finish(Duration::from_secs(20)).success();
 }
 
-/// The hook knows only one word of ours that stops a commit.
+/// Only one of our words makes the hook stop a commit.
 #[test]
 fn a_refusal_stops_a_commit_and_a_broken_substrate_does_not() {
     let env = repository();
@@ -229,17 +229,17 @@ fn files_that_others_hold_are_not_committed_until_they_are_free() {
     let refused = commit("b", &[]).code(1);
     assert!(refused.stderr.contains("1 staged file(s) are held by others"), "{refused}");
     assert!(refused.stderr.contains("a file.rs`: "), "{refused}");
-    // Whoever is not known is somebody else.
-    assert!(commit("nobody", &[]).code(1).stderr.contains("held by others"));
-    let mut nobody = env.command("git");
-    nobody.env("AGENT_ID", "Nobody").args(["-c", "user.name=d", "-c", "user.email=d@e.org"]);
-    nobody.args(["commit", "-q", "-m", "x"]);
-    Running::start(nobody, Vec::new()).finish(Duration::from_secs(20)).code(1);
+    // An unknown caller counts as another agent.
+    assert!(commit("unknown", &[]).code(1).stderr.contains("held by others"));
+    let mut unknown = env.command("git");
+    unknown.env("AGENT_ID", "Unknown").args(["-c", "user.name=d", "-c", "user.email=d@e.org"]);
+    unknown.args(["commit", "-q", "-m", "x"]);
+    Running::start(unknown, Vec::new()).finish(Duration::from_secs(20)).code(1);
     // A link to a held file is not that file.
     std::os::unix::fs::symlink("a file.rs", env.project().join("link.rs")).unwrap();
     git(&env, &["add", "link.rs"]).success();
     commit("b", &["link.rs"]).success();
-    // An index of its own: only what is named is committed.
+    // An index of its own: only the named files are committed.
     write_file(&env.project().join("free.rs"), "");
     git(&env, &["add", "free.rs"]).success();
     commit("b", &["free.rs"]).success();

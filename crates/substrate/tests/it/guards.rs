@@ -1,11 +1,11 @@
-//! Guards, as an agent meets them and as a person looks after them.
+//! Guards, as agents meet them and as people manage them.
 
 use serde_json::Value;
 use substrate_testkit::{TestEnv, wait_until, write_file};
 
 use crate::house::{SOON, bash, configure};
 
-/// What the client is told about a command; empty: go on.
+/// What the client is told about a command. Empty: go on.
 fn said(env: &TestEnv, command: &str) -> String {
     let out = env.hook("PreToolUse", bash("a", command)).success();
     let json: Value = serde_json::from_str(&out).unwrap_or_default();
@@ -72,7 +72,7 @@ fn rules_are_listed_checked_tried_explained_and_replayed() {
         failed.stderr
     );
     wait_until(SOON, "the doctor to know of it", || {
-        assert_eq!(said(&env, "ls"), "", "a bad rule holds nobody up");
+        assert_eq!(said(&env, "ls"), "", "a bad rule holds up no call");
         let doctor = env.substrate(["doctor"]).stdout;
         doctor.contains("guards") && doctor.contains("rule `bad`")
     });

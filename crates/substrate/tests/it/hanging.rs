@@ -1,4 +1,4 @@
-//! Projects whose files never answer: nobody else waits for them.
+//! Projects whose files never answer: agents elsewhere don't wait for them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use crate::house::{SOON, configure, daemon_pid};
 /// How long a hook may take at the most.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What others may be delayed by.
+/// How much others may be delayed.
 const BAR: Duration = Duration::from_millis(50);
 
 /// Rounds of the agent that is measured.
 const ROUNDS: usize = 40;
 
-/// Starts the daemon in a mount namespace of its own, in which `dir` is a file system that nobody serves: whoever looks at it
-/// there hangs until the daemon ends. `None`, loudly, where that is not possible.
+/// Starts the daemon in a mount namespace of its own, in which `dir` is a file system without a server: a process that
+/// touches it hangs until the daemon ends. `None`, loudly, where that is not possible.
 fn daemon_with_a_dead_mount(env: &TestEnv, dir: &Path) -> Option<Running> {
     std::fs::create_dir_all(dir).unwrap();
     let options = "fd=9,rootmode=40000,user_id=0,group_id=0";
@@ -45,7 +45,7 @@ fn daemon_with_a_dead_mount(env: &TestEnv, dir: &Path) -> Option<Running> {
     Some(daemon)
 }
 
-/// A hook of that session in that folder; how long it took.
+/// Runs a hook of that session in that folder. Returns how long it took.
 fn hook(env: &TestEnv, session: &str, dir: &Path, event: &str, tool: &str) -> (Duration, String) {
     let payload = json!({
         "session_id": session, "cwd": dir, "hook_event_name": event, "source": "startup",
@@ -58,7 +58,7 @@ fn hook(env: &TestEnv, session: &str, dir: &Path, event: &str, tool: &str) -> (D
     (begun.elapsed(), run.success())
 }
 
-/// What an agent does all day.
+/// An agent's usual work.
 const EVENTS: [(&str, &str); 7] = [
     ("SessionStart", ""),
     ("PreToolUse", "Write"),
@@ -69,7 +69,7 @@ const EVENTS: [(&str, &str); 7] = [
     ("Stop", ""),
 ];
 
-/// The median of some rounds of an agent in a folder that is as it should be.
+/// The median of some rounds of an agent in a healthy folder.
 fn median(env: &TestEnv, dir: &Path) -> Duration {
     let mut took: Vec<Duration> = (0..ROUNDS)
         .map(|n| {
@@ -85,11 +85,11 @@ fn n_threads(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().count()
 }
 
-/// Everything that makes hooks look into a project, or write to it.
+/// All settings that make hooks read a project, or write to it.
 const SETTINGS: &str = "profile = \"all\"\n[persist]\nmode = \"off\"\n[todos]\nblock = false\n";
 
 #[test]
-fn a_mount_that_hangs_delays_nobody_else() {
+fn a_mount_that_hangs_delays_no_other_agent() {
     let env = TestEnv::new();
     configure(&env, SETTINGS);
     let dead = env.root().join("dead");
@@ -126,16 +126,16 @@ fn a_mount_that_hangs_delays_nobody_else() {
     });
     assert!(beside < quiet + BAR, "{beside:?} beside a mount that hangs, {quiet:?} without");
     assert!(n_threads(pid) < 40, "{} threads", n_threads(pid));
-    // An edit of which nobody knows whether others hold the file does not happen as if nobody did.
+    // If it is unknown whether others hold a file, an edit of it is refused.
     let (_, said) = hook(&env, "dead-0-0", &dead, "PreToolUse", "Write");
     assert!(said.contains("could not be taken just now"), "{said}");
-    // It is answered at once by now: nobody begins another look.
+    // It is answered at once by now: no further lookup is started.
     let (took, _) = hook(&env, "dead-0-0", &dead, "PreToolUse", "Write");
     assert!(took < quiet + BAR * 4, "{took:?}");
 }
 
 #[test]
-fn pipes_where_files_should_be_delay_nobody() {
+fn pipes_where_files_should_be_delay_no_agent() {
     let env = TestEnv::new();
     configure(&env, SETTINGS);
     env.substrate(["daemon", "start"]).success();

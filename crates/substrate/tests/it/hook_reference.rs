@@ -1,4 +1,4 @@
-//! The engine's hooks, all fifteen: what each of them answers to a session with an effort, and to one without.
+//! The engine's hooks, all fifteen: what each answers to a session with an effort, and to one without.
 
 use serde_json::{Map, Value, json};
 use substrate_testkit::{Run, Running, TestEnv, bin, write_file};
@@ -74,7 +74,7 @@ fn of(told: &Value, expected: &Value) -> Value {
     fields.map(|name| (name.clone(), told[name].clone())).collect::<Map<_, _>>().into()
 }
 
-/// An event, what is particular to it, and what is answered with an effort and without.
+/// An event, its own fields, and the answers with an effort and without.
 type Row = (&'static str, Value, Value, Value);
 
 fn skill_config(env: &TestEnv) -> Value {
@@ -166,7 +166,7 @@ fn about_efforts(env: &TestEnv) -> Vec<Row> {
     ]
 }
 
-/// Who is there, and what is wanted of whom.
+/// Who is there, and what each should do.
 fn about_agents(env: &TestEnv) -> Vec<Row> {
     let task = env.project().join("tasks/login");
     let mate = json!({"agent_id": "aalice-1", "agent_type": "alice", "teammate_name": "alice", "team_name": "t"});
@@ -260,8 +260,8 @@ fn the_tenth_call_and_a_full_context_are_explained() {
     effort(&env, &["log", "nine looks"]);
     let after = explained(&env, "s1", "PreToolUse", &read);
     assert_eq!((&after["allow"], &after["heartbeatCount"]), (&json!(true), &json!(1)), "{after}");
-    let nobody = explained(&env, "s9", "PreToolUse", &read);
-    assert_eq!((&nobody["allow"], &nobody["found"]), (&json!(true), &json!(false)), "{nobody}");
+    let unknown = explained(&env, "s9", "PreToolUse", &read);
+    assert_eq!((&unknown["allow"], &unknown["found"]), (&json!(true), &json!(false)), "{unknown}");
 }
 
 #[test]
@@ -273,8 +273,8 @@ fn a_session_that_was_started_for_an_effort_works_on_it() {
         env.hook_with("SessionStart", body, &[("SUBSTRATE_EFFORT", id)]).success()
     };
     let told = start("s3", "1");
-    assert!(told.contains("You work on effort 1: skill `brainstorm`"), "{told}");
+    assert!(told.contains("You are working on effort 1: skill `brainstorm`"), "{told}");
     let told = start("s4", "1");
-    assert!(told.contains("is there and works on effort 1"), "{told}");
+    assert!(told.contains("is running and works on effort 1"), "{told}");
     assert!(!start("s5", "one; rm").contains("effort"));
 }

@@ -1,4 +1,4 @@
-//! Installing and taking out, with the real program and real files.
+//! Installing and removing, with the real program and real files.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ fn allowed(env: &TestEnv) -> Vec<String> {
     rules.iter().map(|rule| rule.as_str().unwrap().to_owned()).collect()
 }
 
-/// As generous as a client can be: `:*` is anything.
+/// As generous as a client can be: `:*` matches anything.
 fn fits(rule: &str, line: &str) -> bool {
     let words = rule.strip_prefix("Bash(").and_then(|rule| rule.strip_suffix(')')).unwrap();
     words.strip_suffix(":*").map_or(words == line, |begin| line.starts_with(begin))
@@ -127,7 +127,7 @@ fn the_broad_rule_of_an_earlier_version_is_replaced_and_taken_out(#[case] reinst
     kept["allow"] = "Bash(substrate:*)".into();
     write_file(&manifest, kept.to_string().as_bytes());
     if reinstalls {
-        // What was allowed stays allowed, by name, whether it is asked for again or not.
+        // What was allowed stays allowed, by name, whether the user asks again or not.
         env.substrate(["hooks", "install"]).success();
         let rules = allowed(&env);
         assert_eq!(rules[0], "Read");
@@ -305,7 +305,7 @@ fn an_edited_script_stays_through_a_new_installation() {
     assert_eq!(bytes(&script), b"#!/bin/sh\n# mine now\n");
 }
 
-/// Also through an uninstall, after which nobody remembers what was ours.
+/// Even through an uninstall, after which nothing remembers what was ours.
 #[test]
 fn an_edited_file_stays_whatever_comes_and_goes() {
     let env = TestEnv::new();
@@ -343,7 +343,7 @@ fn a_foreign_library_keeps_our_scripts_away() {
     write_file(&library, b"# mine\n");
     write_file(&mine, b"# calls substrate-hook\n");
     let run = env.substrate(["hooks", "install", "--scripts"]).code(0);
-    let line = "remind-reflect.sh: not written, since `lib/hook-utils.sh` beside it is not ours";
+    let line = "remind-reflect.sh: not written, because `lib/hook-utils.sh` beside it is not ours";
     assert!(run.stderr.contains(line), "{run}");
     assert!(run.stderr.contains("inject-context.sh: it is not ours"), "{run}");
     assert!(!env.config().join("hooks/scripts/remind-reflect.sh").exists());
@@ -380,7 +380,7 @@ fn without_a_manifest_what_is_ours_is_recognised() {
     env.substrate(["hooks", "uninstall"]).success();
     assert_eq!(bytes(&settings(&env)), FOREIGN.as_bytes());
     assert!(!env.config().join("hooks/substrate").exists());
-    // The same when somebody installs again in between.
+    // The same if another installation happens in between.
     env.substrate(["hooks", "install"]).success();
     std::fs::remove_dir_all(env.state()).unwrap();
     env.substrate(["hooks", "install"]).success();

@@ -21,7 +21,7 @@ fn event(env: &TestEnv, session: &str, kind: &str, more: &Value) -> Value {
     serde_json::from_str(&out).unwrap_or_default()
 }
 
-/// What becomes of a command: `deny`, `ask`, or nothing.
+/// The verdict on a command: `deny`, `ask`, or nothing.
 fn verdict(env: &TestEnv, command: &str) -> String {
     let call = json!({"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": command}});
     let told = event(env, "a", "PreToolUse", &call);

@@ -14,6 +14,17 @@ pub(crate) fn configure(env: &TestEnv, toml: &str) {
     write_file(&env.state().join("config.toml"), toml.as_bytes());
 }
 
+/// A rule of the user that refuses every shell command.
+pub(crate) const DENY: &str = "[[guards.rules]]\nname = \"never\"\ntool = \"Bash\"\nwhen = \"true\"\naction = \"deny\"\nreason = \"not here\"\nnext = \"Leave it.\"\n";
+
+/// A rule that speaks at every event of a kind. One per event and action.
+pub(crate) fn rule(event: &str, action: &str, reason: &str) -> String {
+    let reason = json!(reason);
+    format!(
+        "[[guards.rules]]\nname = \"{event}-{action}\"\nevent = \"{event}\"\nwhen = \"true\"\naction = \"{action}\"\nreason = {reason}\nnext = \"Go on.\"\n"
+    )
+}
+
 /// The payload of a tool call, as the client writes it.
 pub(crate) fn bash(session: &str, command: &str) -> Value {
     json!({
@@ -22,9 +33,28 @@ pub(crate) fn bash(session: &str, command: &str) -> Value {
     })
 }
 
-/// The payload of an event without anything particular.
+/// The payload of an event without fields of its own.
 pub(crate) fn plain(session: &str, event: &str) -> Value {
     json!({"session_id": session, "cwd": "/home/dev/app", "hook_event_name": event})
+}
+
+/// The payloads that were captured from the real client, each with its event.
+pub(crate) fn samples() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/src/claude_code/samples");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut out = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('_') {
+            continue;
+        }
+        let event = name.split('-').next().unwrap().to_owned();
+        out.push((event, serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()));
+    }
+    assert!(out.len() >= 80, "{}", out.len());
+    out
 }
 
 /// The journal, oldest first.
@@ -40,7 +70,7 @@ pub(crate) fn windows(env: &TestEnv) -> Vec<Value> {
     out["windows"].as_array().unwrap().clone()
 }
 
-/// One word per entry: the event, its tool, who did it.
+/// One word per entry: the event, its tool, its actor.
 pub(crate) fn told(entries: &[Value]) -> Vec<String> {
     entries
         .iter()
@@ -86,8 +116,8 @@ pub(crate) fn bytes(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Runs `substrate ARGS…` in a terminal of its own, and answers each question with these words; the exit code, and what
-/// was on the screen.
+/// Runs `substrate ARGS…` in a terminal of its own, and answers each question with these words. Returns the exit code
+/// and the screen.
 pub(crate) fn answered(env: &TestEnv, args: &[&str], answer: &str) -> (i32, String) {
     const PTY: &str = r#"
 import os, pty, sys

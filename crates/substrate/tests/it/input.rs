@@ -44,14 +44,14 @@ fn no_input_breaks_a_hook() {
     assert_eq!(entries.len(), n, "every one is recorded");
     let words = told(&entries);
     assert_eq!(words.iter().filter(|word| *word == "Malformed").count(), 6, "{words:?}");
-    // What the client calls by a name that we don't know goes by the name under which it was registered.
+    // An event with an unknown name is handled under the name it was registered for.
     assert_eq!(entries[n - 1]["event"], "PreToolUse");
     assert_eq!(entries[n - 1]["n_unknown_fields"], 1);
     env.hook("BrandNew", plain("a", "BrandNew")).success();
     assert_eq!(
         journal(&env)[n]["event"],
         "BrandNew",
-        "an event that nobody knows passes, and is counted by its name"
+        "an unknown event passes, and is counted by its name"
     );
 }
 

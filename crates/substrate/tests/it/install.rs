@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, write_file};
 
 use crate::fleet::Agent;
-use crate::house::{SOON, bytes, configure, plain};
+use crate::house::{SOON, bytes, configure, journal, plain, told};
 use crate::pane::Pane;
 use crate::tmux::Tmux;
 
@@ -65,7 +65,7 @@ fn scripts_come_where_they_are_called_and_a_plain_reinstallation_keeps_the_choic
         let again = env.substrate(["hooks", "install"]).code(0);
         assert!(again.stderr.contains("nothing was changed"), "{again}");
         assert!(is_script(&calls(&env, "PreToolUse")[0]) && scripts() == 30);
-        // Also where nobody remembers it.
+        // Even without a manifest.
         std::fs::remove_dir_all(env.state().join("manifests")).unwrap();
         env.substrate(["hooks", "install"]).success();
     }
@@ -105,12 +105,12 @@ fn a_persistent_agent_s_five_events_are_scripts_that_can_be_edited() {
     let input = json!({"session_id": "test-123"}).to_string().into_bytes();
     Running::start(command, input).finish(SOON).success();
     assert_eq!(bytes(&env.home().join("ran")), b"edited\n");
-    // Without the profile they go, but for the one that is the user's now.
+    // Without the profile they are removed, except for the one that is the user's now.
     env.substrate(["hooks", "install", "--profile", "standard", "--only"]).success();
     assert_eq!(files(&env.config().join("hooks")), ["substrate/stop.sh"]);
 }
 
-/// An earlier version wrote all of them, whoever called them.
+/// An earlier version wrote all of them, whether they were used or not.
 #[test]
 fn what_an_earlier_version_left_unused_goes_with_a_reinstallation() {
     let env = TestEnv::new();
@@ -180,7 +180,7 @@ fn up_sums_up_asks_once_and_says_what_to_try() {
         "{screen}"
     );
     assert!(settings(&env)["permissions"].is_null());
-    // The same without a person; what is there already is not told again.
+    // The same without a person. What is there already is not reported again.
     let again = env.substrate(["up", "--yes"]);
     assert!(again.stderr.contains("the hooks are registered"), "{again}");
     assert!(!again.stderr.contains("Substrate for"), "{again}");
@@ -206,7 +206,7 @@ fn an_uninstall_leaves_nothing_that_acts_and_says_what_went() {
     env.substrate_with(["tmux", "on"], &[("TMUX", &var)]).success();
     let dir = elsewhere.to_str().unwrap();
     env.substrate(["locks", "guard", "install", "--project-dir", dir]).success();
-    // One that nobody noted, in a project that a session was in.
+    // An unrecorded one, in a project that a session was in.
     git(&env, &known, &["config", "core.hooksPath", ".hooks"]);
     env.substrate(["locks", "guard", "install", "--project-dir", known.to_str().unwrap()])
         .success();
@@ -221,8 +221,8 @@ fn an_uninstall_leaves_nothing_that_acts_and_says_what_went() {
         "settings.json: our status line is gone",
         "skills/substrate/SKILL.md: deleted",
         "hooks/substrate/stop.sh: deleted",
-        "elsewhere/.git/hooks: our git guard is gone",
-        "known/.hooks: our git guard is gone",
+        "elsewhere/.git/hooks: our commit hook is gone",
+        "known/.hooks: our commit hook is gone",
         ": our hooks and colours are gone",
         "the daemon has stopped",
         "your data is deleted",
@@ -242,7 +242,27 @@ fn an_uninstall_leaves_nothing_that_acts_and_says_what_went() {
     assert!(!env.state().exists(), "the state home is back: {:?}", files(&env.state()));
 }
 
-/// A server that could not be reached when we left still has our hooks; they do nothing.
+/// A client that runs tells its hooks, which it still has, that its settings have changed.
+#[test]
+fn the_last_word_of_a_client_that_runs_starts_no_daemon() {
+    let env = TestEnv::new();
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["uninstall", "--yes"]).code(0);
+    let changed = plain("s1", "ConfigChange");
+    env.hook("ConfigChange", changed.clone()).success();
+    env.substrate(["daemon", "status"]).code(3);
+    let doctor = env.substrate(["doctor"]);
+    assert!(doctor.stdout.contains("no hook had to leave a trace"), "{doctor}");
+    env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
+    env.hook("ConfigChange", changed.clone()).success();
+    assert!(!env.state().exists());
+    // A daemon that runs hears of it.
+    env.substrate(["daemon", "start"]).success();
+    env.hook("ConfigChange", changed).success();
+    assert_eq!(told(&journal(&env)), ["ConfigChange"]);
+}
+
+/// A server that was unreachable during the uninstall still has our hooks. They do nothing.
 #[test]
 fn a_forgotten_hook_of_tmux_starts_nothing() {
     let env = TestEnv::new();
@@ -277,7 +297,7 @@ fn the_doctor_finds_what_an_uninstall_by_hand_left() {
     env.substrate(["locks", "guard", "install"]).success();
     let healthy = env.substrate(["doctor"]);
     assert!(!healthy.stdout.contains("left over"), "{healthy}");
-    // Somebody takes the hooks out of the settings and forgets the rest.
+    // The user removes the hooks from the settings and forgets the rest.
     let status_line = r#"{"statusLine": {"type": "command", "command": "substrate statusline"}}"#;
     write_file(&env.config().join("settings.json"), status_line);
     std::fs::remove_dir_all(env.state().join("manifests")).unwrap();
@@ -294,7 +314,7 @@ fn the_doctor_finds_what_an_uninstall_by_hand_left() {
     assert_eq!(settings(&env), json!({}));
 }
 
-/// What a hostile repository can make of the places that we write to.
+/// What a hostile repository can put at the paths that we write to.
 #[test]
 fn a_project_s_links_are_not_followed() {
     let victims = |env: &TestEnv| -> Vec<(PathBuf, Vec<u8>)> {
@@ -329,7 +349,7 @@ fn a_project_s_links_are_not_followed() {
     }
 }
 
-/// It was a file when we wrote it, and a pull has made it a link to the user's own.
+/// It was a file when we wrote it. A pull has replaced it by a link to the user's own file.
 #[test]
 fn an_uninstall_does_not_follow_a_link_that_came_later() {
     let env = TestEnv::new();
@@ -342,7 +362,7 @@ fn an_uninstall_does_not_follow_a_link_that_came_later() {
     let run = env.substrate(["hooks", "uninstall", "--project"]).code(0);
     assert!(run.stderr.contains("behind a link now, so it stays"), "{run}");
     assert_eq!(bytes(&env.config().join("settings.json")), mine);
-    // Also where nobody remembers the installation.
+    // Even without a manifest.
     env.substrate(["hooks", "uninstall", "--project"]).code(1);
     assert_eq!(bytes(&env.config().join("settings.json")), mine);
 }

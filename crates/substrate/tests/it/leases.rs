@@ -1,4 +1,4 @@
-//! Leases on real files: which file a path is, where files are leased at all, and what hostile files can't do.
+//! Leases on real files: which file a path means, where files are leased at all, and what hostile files can't do.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn hook(env: &TestEnv, session: &str, event: &str, file: &str) -> Run {
     env.hook(event, payload)
 }
 
-/// Whether an edit is let.
+/// Whether an edit is allowed.
 fn edits(env: &TestEnv, session: &str, file: &str) -> bool {
     let said = hook(env, session, "PreToolUse", file).success();
     if said.contains("\"deny\"") {
@@ -68,7 +68,7 @@ fn a_folder_without_git_is_a_project_too() {
     assert!(said.contains("reserved by User"), "{said}");
 }
 
-/// Home, links and trees that the line itself makes: what only the machine knows.
+/// Home, links and trees that the line itself creates: only the machine knows.
 #[test]
 fn a_command_is_refused_only_where_it_would_really_sweep() {
     let env = two_in_a_repository("guards.on = false\n");
@@ -151,7 +151,7 @@ fn what_the_users_own_rules_ignore_is_not_leased_and_a_rule_that_is_a_pipe_is_no
 
 /// With a daemon and without one.
 #[test]
-fn a_mirror_that_is_a_pipe_holds_nobody_up() {
+fn a_mirror_that_is_a_pipe_holds_no_agent_up() {
     let env = two_in_a_repository("[locks]\nmirror = true\n");
     let folder = env.project().join(".claude/coordination");
     pipe(&env, &folder.join("hook-debug.log"));
@@ -168,7 +168,7 @@ fn a_mirror_that_is_a_pipe_holds_nobody_up() {
 }
 
 #[test]
-fn a_folder_and_a_file_that_git_ignores_are_held_when_somebody_takes_them() {
+fn a_folder_and_a_file_that_git_ignores_are_held_when_an_agent_takes_them() {
     let env = two_in_a_repository("");
     write_file(&env.project().join(".gitignore"), "*.gen\n");
     write_file(&env.project().join("src/c.rs"), "");

@@ -1,4 +1,4 @@
-//! Limits of the machine: whatever is full, too long or cut off, guards still judge, and nothing passes in silence.
+//! Limits of the machine: whatever is full, too long or cut off, guards still judge, and nothing passes silently.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -9,9 +9,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_testkit::{Running, TestEnv, bin, wait_until};
 
-use crate::house::{SOON, bash, bytes, configure, daemon_pid, journal, plain, signal};
-
-const DENY: &str = "[probe]\nrules = [\"PreToolUse Bash deny: not here\"]\n";
+use crate::house::{DENY, SOON, bash, bytes, configure, daemon_pid, journal, plain, signal};
 
 fn edit(env: &TestEnv, session: &str, file: &str) -> Value {
     json!({
@@ -34,7 +32,7 @@ fn a_payload_that_is_too_long_to_be_judged_is_asked_about() {
     assert!(says(&said, "ask"), "{said}");
 }
 
-/// A hook below a limit on the size of files, as `ulimit -f` sets it.
+/// A hook with a limit on file sizes, as `ulimit -f` sets it.
 fn limited(env: &TestEnv, blocks: u32, payload: &Value) -> String {
     let mut command = env.command("/bin/bash");
     let script = format!("ulimit -f {blocks}; exec \"$0\" claude-code PreToolUse");
@@ -47,7 +45,7 @@ fn a_limit_on_files_stops_neither_hook_nor_daemon_nor_guard() {
     let env = TestEnv::new();
     configure(&env, DENY);
     for n in 0..3 {
-        // No daemon runs at first, so this one is started below the limit.
+        // No daemon runs yet, so this one inherits the limit.
         let said = limited(&env, 0, &bash(&format!("s{n}"), "ls"));
         assert!(says(&said, "deny"), "{said}");
     }
@@ -66,27 +64,26 @@ fn a_limit_on_files_stops_neither_hook_nor_daemon_nor_guard() {
 #[case::what_it_became_prints(false)]
 fn a_reader_that_never_reads_holds_no_hook_forever(#[case] has_daemon: bool) {
     let env = TestEnv::new();
-    // More than a pipe takes.
-    let words = "w".repeat(200);
-    let rules: Vec<String> =
-        (0..600).map(|n| format!("\"PreToolUse Bash notice: {n} {words}\"")).collect();
-    configure(&env, &format!("[probe]\nrules = [{}]\n", rules.join(",")));
+    configure(&env, DENY);
     if has_daemon {
         env.substrate(["daemon", "start"]).success();
     }
     let mut command = env.command(bin("substrate-hook"));
-    command.args(["claude-code", "PreToolUse"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // A full pipe.
+    let (_reader, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'x'; 64 << 10]).unwrap();
+    command.args(["claude-code", "PreToolUse"]).stdin(Stdio::piped()).stdout(full);
     let mut hook = command.spawn().unwrap();
     hook.stdin.take().unwrap().write_all(bash("a", "ls").to_string().as_bytes()).unwrap();
     let begun = Instant::now();
     wait_until(Duration::from_secs(25), "the hook ends", || hook.try_wait().unwrap().is_some());
-    assert!(begun.elapsed() > Duration::from_millis(100), "it had too much to say for a pipe");
+    assert!(begun.elapsed() > Duration::from_millis(100), "the pipe was full");
 }
 
 #[test]
 fn without_any_daemon_guards_refuse_and_the_model_hears_that_leases_are_off() {
     let env = TestEnv::new();
-    // A file where the state home should be.
+    // A file in the place of the state home.
     let home = env.root().join("no-home");
     substrate_testkit::write_file(&home, b"");
     let vars = [("SUBSTRATE_HOME", home.to_str().unwrap())];
@@ -120,7 +117,7 @@ fn a_hook_whose_program_is_gone_asks() {
     assert!(says(&said, "ask") && said.contains("`substrate` did not start"), "{said}");
 }
 
-/// A message that waits for the agent of the session `a`.
+/// A message that waits for the agent of session `a`.
 fn with_mail(env: &TestEnv) {
     env.hook("SessionStart", json!({"session_id": "a", "cwd": env.project(), "hook_event_name": "SessionStart", "source": "startup"})).success();
     let list = env.substrate(["agent", "list", "--all", "--format", "json"]).success();
@@ -185,7 +182,7 @@ fn mail_of_a_hook_that_was_killed_after_printing_is_told_again() {
         if leaves {
             conn.send(Kind::Leaving, [], SOON).unwrap();
         }
-        // Without that word the process was killed, and its client ignores what it printed.
+        // Without that frame the process was killed, and its client ignores its output.
         drop(conn);
         wait_until(SOON, expected, || step(&env) == expected);
     }
@@ -227,7 +224,7 @@ fn an_event_whose_caller_has_gone_changes_nothing_but_the_journal() {
     env.substrate(["daemon", "start"]).success();
     let daemon = daemon_pid(&env);
     env.hook("PreToolUse", edit(&env, "a", "f.rs")).success();
-    // The turn's end is under way when its hook is killed, and the agent goes on.
+    // The turn's end is in flight when its hook is killed, and the agent goes on.
     signal(&env, "-STOP", daemon);
     let mut command = env.command(bin("substrate-hook"));
     command.args(["claude-code", "Stop"]).stdin(Stdio::piped()).stdout(Stdio::null());

@@ -1,4 +1,4 @@
-//! The whole house: real binaries, a real daemon, a real database; and the real client.
+//! End-to-end tests: real binaries, a real daemon, a real database; and the real client.
 
 #[cfg(test)]
 mod activity;
@@ -7,12 +7,15 @@ mod bypass;
 #[cfg(test)]
 mod callers;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod custom_hooks;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod demo;
 mod docs;
 #[cfg(test)]
 mod doctor;
@@ -38,6 +41,8 @@ mod hook_reference;
 mod hooks;
 #[cfg(test)]
 mod hostile_settings;
+#[cfg(test)]
+mod hosts;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
@@ -102,6 +107,8 @@ mod session_logs;
 mod settings;
 #[cfg(test)]
 mod start;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use substrate_testkit::{Run, Running, TestEnv};
 
 use crate::house::SOON;
 
-/// A shell that a person could sit at; its server is ended when dropped.
+/// A shell that a person could sit at. Its server ends when this is dropped.
 pub(crate) struct Pane<'a> {
     env: &'a TestEnv,
 }
@@ -36,7 +36,12 @@ impl<'a> Pane<'a> {
         self.tmux(&["capture-pane", "-p", "-J"]).success()
     }
 
-    /// Waits until the screen has a line that begins so.
+    /// With the escape codes of its colours.
+    pub(crate) fn colours(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-J", "-e"]).success()
+    }
+
+    /// Waits until the screen has a line that starts like this.
     #[track_caller]
     pub(crate) fn wait(&self, begins: &str) {
         let end = Instant::now() + SOON;
@@ -54,7 +59,7 @@ impl<'a> Pane<'a> {
         self.tmux(&["resize-window", "-x", columns, "-y", rows]).success();
     }
 
-    /// What tmux knows of the terminal, e.g. `alternate_on`.
+    /// What tmux knows about the terminal, e.g. `alternate_on`.
     pub(crate) fn state(&self, name: &str) -> String {
         let format = format!("#{{{name}}}");
         self.tmux(&["display-message", "-p", &format]).success().trim().to_owned()

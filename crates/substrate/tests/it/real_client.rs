@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn};
 
-use crate::house::{configure, hooks, journal, told};
+use crate::house::{configure, hooks, journal, rule, told};
 
 const EVENTS: &[&str] = &[
     "SessionStart",
@@ -68,7 +68,7 @@ fn a_session_with_tools_and_a_subagent_is_journaled() {
 #[test]
 fn a_deny_is_the_tool_result_in_the_next_request() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"PreToolUse Bash deny: red-owl holds it\"]\n");
+    configure(&env, &rule("PreToolUse", "deny", "red-owl holds it"));
     let model = ModelServer::start(Script::new([bash("touch made"), Turn::text("refused")]));
     let run = Client::new(&env, &model).hooks(&hooks(EVENTS)).print("begin", &[]);
     assert_eq!(run.result(), "refused");
@@ -81,18 +81,18 @@ fn a_deny_is_the_tool_result_in_the_next_request() {
 #[test]
 fn injected_context_is_in_the_next_request_and_exports_are_in_the_shell() {
     let env = TestEnv::new();
-    let rules = [
-        "SessionStart context: WORD-FROM-SESSION-START",
-        "SessionStart export: GREETING=hello there",
-        "UserPromptSubmit context: WORD-FROM-PROMPT",
-        "PreToolUse Bash context: WORD-FROM-PRE-TOOL",
-        "PostToolUse Bash context: WORD-FROM-POST-TOOL",
-        "SubagentStart context: WORD-FROM-SUBAGENT-START",
-        "Stop context: NEVER-SAID-AT-STOP",
-    ];
-    configure(&env, &format!("[probe]\nrules = {}\n", json!(rules)));
+    let rules: String = [
+        ("SessionStart", "WORD-FROM-SESSION-START"),
+        ("UserPromptSubmit", "WORD-FROM-PROMPT"),
+        ("PreToolUse", "WORD-FROM-PRE-TOOL"),
+        ("PostToolUse", "WORD-FROM-POST-TOOL"),
+        ("SubagentStart", "WORD-FROM-SUBAGENT-START"),
+    ]
+    .map(|(event, word)| rule(event, "inject", word))
+    .concat();
+    configure(&env, &rules);
     let script =
-        Script::new([bash("echo \"<$GREETING>\""), Turn::agent("look"), Turn::text("all done")])
+        Script::new([bash("echo \"<$AGENT_ID>\""), Turn::agent("look"), Turn::text("all done")])
             .subagent("look", [Turn::text("looked")]);
     let model = ModelServer::start(script);
     let run = Client::new(&env, &model).hooks(&hooks(EVENTS)).print("begin", &[]);
@@ -106,25 +106,16 @@ fn injected_context_is_in_the_next_request_and_exports_are_in_the_shell() {
         main[1].news().contains("WORD-FROM-PRE-TOOL")
             && main[1].news().contains("WORD-FROM-POST-TOOL")
     );
-    assert!(
-        main[1].tool_results()[0].text.contains("<hello there>"),
-        "{:?}",
-        main[1].tool_results()
-    );
+    let results = main[1].tool_results();
+    assert!(!results[0].text.contains("<>") && results[0].text.contains('<'), "{results:?}");
     let sub = model.subagent_requests();
     assert!(sub[0].news().contains("WORD-FROM-SUBAGENT-START"));
-    assert!(
-        model.request_containing("NEVER-SAID-AT-STOP").is_none(),
-        "context at Stop would hold the agent up"
-    );
-    let stop = journal(&env).into_iter().find(|entry| entry["event"] == "Stop").unwrap();
-    assert_eq!(stop["undeliverable"], json!([["probe", "context"]]));
 }
 
 #[test]
 fn a_stop_block_goes_on_with_the_turn() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"Stop block-once: say please\"]\n");
+    configure(&env, &rule("Stop", "deny", "say please"));
     let script = Script::new([
         Turn::text("I stop"),
         Turn::from_request(|request| {
@@ -145,9 +136,12 @@ fn a_stop_block_goes_on_with_the_turn() {
 #[test]
 fn the_ninth_block_in_a_row_meets_the_cap() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"Stop block: again\"]\n");
+    let block = json!({"decision": "block", "reason": "again"}).to_string();
+    let mut hooks = hooks(EVENTS);
+    let command = json!({"hooks": [{"type": "command", "command": format!("echo '{block}'")}]});
+    hooks["Stop"].as_array_mut().unwrap().push(command);
     let model = ModelServer::start(Script::new([]));
-    let run = Client::new(&env, &model).hooks(&hooks(EVENTS)).print("begin", &[]);
+    let run = Client::new(&env, &model).hooks(&hooks).print("begin", &[]);
     assert_eq!(run.result(), "", "a turn that ends at the cap has no result");
     assert_eq!(
         model.main_requests().len(),
@@ -157,13 +151,12 @@ fn the_ninth_block_in_a_row_meets_the_cap() {
     let stops: Vec<Value> =
         journal(&env).into_iter().filter(|entry| entry["event"] == "Stop").collect();
     assert_eq!(stops.len(), 9);
-    assert!(stops.iter().all(|entry| entry["verdict"] == "block"));
 }
 
 #[test]
 fn an_interactive_session_is_journaled_to_its_end() {
     let env = TestEnv::new();
-    configure(&env, "[probe]\nrules = [\"UserPromptSubmit context: WORD-FROM-PROMPT\"]\n");
+    configure(&env, &rule("UserPromptSubmit", "inject", "WORD-FROM-PROMPT"));
     let model = ModelServer::start(Script::new([bash("echo typed"), Turn::text("the answer")]));
     let client = Client::new(&env, &model).hooks(&hooks(EVENTS));
     let tui = client.interactive(&[]);

@@ -1,4 +1,4 @@
-//! What the real client sends no event of: Esc, a refused dialog, a second terminal on the same session.
+//! What the real client sends no event for: Esc, a refused dialog, a second terminal on the same session.
 
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ fn n_events(env: &TestEnv, event: &str) -> usize {
     journal(env).iter().filter(|entry| entry["event"] == event).count()
 }
 
-/// How long it took until that was so.
+/// How long it took until that became true.
 fn took(what: &str, begun: Instant, holds: impl FnMut() -> bool) -> Duration {
     wait_until(SOON, what, holds);
     let took = begun.elapsed();
@@ -125,7 +125,8 @@ fn esc_while_the_model_answers_makes_the_agent_idle() {
     tui.stop();
 }
 
-/// Presses the number of the answer that begins so, until the dialog has taken it. Since when.
+/// Presses the number of the answer that starts like this, until the dialog has taken it. Returns the time of the first
+/// press.
 fn answer(tui: &Tui<'_>, words: &str) -> Instant {
     tui.wait_for("Do you want to proceed?", SOON);
     let screen = tui.screen();

@@ -9,7 +9,7 @@ fn bash(command: &str) -> Turn {
     Turn::tool("Bash", json!({"command": command, "description": "a step"}))
 }
 
-/// Runs these lines one after the other; what came of each.
+/// Runs these lines one after the other. Returns the result of each.
 fn lines(env: &TestEnv, lines: &[&str], args: &[&str]) -> Vec<String> {
     let turns = lines.iter().map(|line| bash(line)).chain([Turn::text("done")]);
     let model = ModelServer::start(Script::new(turns));

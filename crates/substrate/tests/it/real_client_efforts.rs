@@ -1,4 +1,4 @@
-//! Efforts with the real client: started anew, held back until there is a log entry, with subagents beside each other.
+//! Efforts with the real client: restarted, held until there is a log entry, with subagents side by side.
 
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, Usage, write_file};
@@ -61,7 +61,7 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
         model.main_requests()[0].texts()
     };
     let second = first_request();
-    assert!(second.contains("You work on effort 1: skill `fix`"), "{second}");
+    assert!(second.contains("You are working on effort 1: skill `fix`"), "{second}");
     assert_eq!(second.matches("> Goal: mend the door.\n> Next: the hinge.").count(), 1, "{second}");
     assert!(second.contains("> Doors before windows."), "{second}");
     let third = first_request();
@@ -74,7 +74,7 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
     assert_eq!((&all[0]["prev"], &all[1]["prev"]), (&all[1]["id"], &all[2]["id"]), "newest first");
 }
 
-/// A skill of the project's own, as people write them: nothing in it is about efforts.
+/// A project's own skill, as people write them, without a word about efforts.
 fn implement(env: &TestEnv) {
     let skill = env.project().join(".claude/skills/implement");
     std::fs::create_dir_all(&skill).unwrap();
@@ -117,7 +117,7 @@ fn a_typed_skill_begins_an_effort_that_the_next_plain_session_is_offered_and_tak
     let requests = model.main_requests();
     let offer = "Unfinished here: effort 1 of skill `implement`";
     assert!(requests[0].news().contains(offer), "{}", requests[0].news());
-    assert!(!requests[0].texts().contains("Goal: build"), "only whoever takes it is told");
+    assert!(!requests[0].texts().contains("Goal: build"), "only the session that takes it is told");
     let told = requests[2].texts();
     assert_eq!(told.matches("> Goal: build the door.").count(), 1, "{told}");
     let all = windows(&env);
@@ -212,8 +212,8 @@ fn a_parent_with_three_subagents_keeps_its_own_count_and_window() {
         counts.push(window["heartbeat"].as_i64().unwrap());
     }
     counts.sort_unstable();
-    assert_eq!(counts, [1, 1, 2], "each for itself; the third began anew after its entry");
-    // Three calls started them: the parent's fourth is refused, whatever they did.
+    assert_eq!(counts, [1, 1, 2], "each for itself; the third starts over after its entry");
+    // Three calls started them, so the parent's fourth is refused, whatever they did.
     let requests = model.main_requests();
     let refused = requests[3].tool_results()[0].clone();
     assert!(
@@ -254,7 +254,7 @@ fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compact
     assert_eq!(client.print("begin", &[]).result(), "went on");
     let requests = model.main_requests();
     let told = |text: &str| requests.iter().filter(|one| one.news().contains(text)).count();
-    assert_eq!(told("Your context is at 84 % of where the client compacts it"), 1);
+    assert_eq!(told("Your context is at 84 % of the point where the client compacts it"), 1);
     assert_eq!(told("Overflow: your context is at 93 %"), 1);
     assert_eq!(told("> Goal: mend the door."), 1, "after the compaction, once");
     let summary = model
@@ -274,7 +274,7 @@ fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compact
 }
 
 #[test]
-fn a_refusal_is_not_repeated_when_its_way_out_needs_a_permission_that_nobody_gives() {
+fn a_refusal_is_not_repeated_when_its_way_out_needs_a_permission_that_is_not_given() {
     let env = installed("block_at = 2\nwarn_at = 0\n");
     let model = ModelServer::start(Script::new([
         bash("substrate effort start fix"),

@@ -9,7 +9,7 @@ use crate::house::SOON;
 /// The status of the only agent there is.
 fn status(env: &TestEnv) -> String {
     let lines = fleet(env);
-    lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or("nobody").to_owned()
+    lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or("none").to_owned()
 }
 
 /// The socket of the tmux server that the client runs in.
@@ -46,7 +46,7 @@ fn a_permission_dialog_is_attention_until_it_is_answered() {
     tui.type_line("make it");
     wait_until(SOON, "the dialog", || status(&env) == "attention");
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#3a3010");
-    // We know of it before the person can see it.
+    // We know about it before the person can see it.
     tui.wait_for("Do you want to proceed?", SOON);
     tui.answer("Enter", "Do you want to proceed?", SOON);
     tui.wait_for("It is made", SOON);
@@ -54,5 +54,5 @@ fn a_permission_dialog_is_attention_until_it_is_answered() {
     wait_until(SOON, "its colour", || style(&env, &socket) == "default,bg=#12301c");
     assert!(env.project().join("made").exists());
     tui.exit();
-    wait_until(SOON, "the end", || status(&env) == "nobody");
+    wait_until(SOON, "the end", || status(&env) == "none");
 }

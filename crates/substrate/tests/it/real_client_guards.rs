@@ -41,8 +41,8 @@ fn a_reset_is_refused_and_the_tree_is_as_it_was() {
     assert!(!results(2).is_error && results(2).text.contains("M a.txt"), "harmless work goes on");
     let again = results(3);
     assert!(
-        again.is_error && again.text.contains("Nobody can be asked in this session"),
-        "nobody is there to say yes: {}",
+        again.is_error && again.text.contains("No one can be asked in this session"),
+        "no one is there to say yes: {}",
         again.text
     );
     assert_eq!(std::fs::read_to_string(env.project().join("a.txt")).unwrap(), "not committed\n");

@@ -1,10 +1,12 @@
-//! The real client after an installation, and after it is taken out.
+//! The real client after an installation, and after an uninstall.
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use substrate_testkit::{Client, ModelServer, Running, Script, TestEnv, Turn, claude, write_file};
+use substrate_testkit::{
+    Client, ModelServer, Running, Script, TestEnv, Turn, claude, wait_until, write_file,
+};
 
-use crate::house::{journal, told};
+use crate::house::{SOON, journal, told};
 
 fn script() -> Script {
     Script::new([
@@ -13,8 +15,8 @@ fn script() -> Script {
     ])
 }
 
-/// The journal's words, in which every usual event is there once. The client ends without waiting long for the hooks of its
-/// end, so on a busy machine these may be late, and a late event is noted and does nothing.
+/// The journal's words, with every usual event once. The client exits without waiting long for its last hooks. On a
+/// busy machine these may be late, and a late event is recorded and does nothing.
 fn each_once(env: &TestEnv) -> Vec<String> {
     let all = journal(env);
     let (late, acted): (Vec<_>, Vec<_>) = all.into_iter().partition(|entry| entry["why"] == "late");
@@ -85,6 +87,32 @@ fn the_scripts_work_for_the_client_too() {
     assert!(told(&journal(&env)).contains(&"PreToolUse Bash".to_owned()));
 }
 
+/// The client tells its hooks that its settings have changed, ours included, and takes them out.
+#[test]
+fn an_uninstall_beside_an_open_session_is_final() {
+    let env = TestEnv::new();
+    let seen = env.root().join("seen");
+    let own = json!({"type": "command", "command": format!("touch {}", seen.display())});
+    let settings = json!({"hooks": {"ConfigChange": [{"hooks": [own]}]}});
+    write_file(&env.config().join("settings.json"), settings.to_string());
+    env.substrate(["hooks", "install"]).success();
+    env.substrate(["daemon", "start"]).success();
+    let model =
+        ModelServer::start(Script::new([Turn::text("first answer"), Turn::text("the second")]));
+    let client = Client::new(&env, &model);
+    let tui = client.interactive(&[]);
+    tui.type_line("begin");
+    tui.wait_for("first answer", SOON);
+    env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
+    assert!(!env.state().exists());
+    wait_until(SOON, "the change is told", || seen.exists());
+    tui.type_line("and now");
+    tui.wait_for("the second", SOON);
+    tui.exit();
+    let left = std::fs::read_dir(env.state());
+    assert!(left.is_err(), "{:?}", left.map(|left| left.flatten().collect::<Vec<_>>()));
+}
+
 /// Every text that the model was sent in the whole session: the system prompt, the tools, and the conversation up to its last
 /// request.
 fn sent(model: &ModelServer) -> Vec<String> {
@@ -105,7 +133,7 @@ fn sent(model: &ModelServer) -> Vec<String> {
     out
 }
 
-/// What a quiet session costs everybody who has us installed: mostly the line of the skill list.
+/// What a quiet session costs every user who has us installed: mostly the line in the skill list.
 #[test]
 fn a_quiet_session_gets_at_most_350_characters_from_us() {
     let env = TestEnv::new();

@@ -59,7 +59,7 @@ fn wait_until_held(env: &TestEnv) {
     });
 }
 
-/// What a refused agent does: lets the holder go on (which is the test's own part), and waits as it was told.
+/// What a refused agent does: it lets the holder go on (which the test does itself), and waits as it was told.
 fn until_free(gate: &std::path::Path) -> String {
     let program = bin("substrate");
     format!("touch {} && {} locks wait a.txt --timeout 30s", gate.display(), program.display())
@@ -106,7 +106,7 @@ fn two_sessions_that_edit_one_file_take_turns() {
     assert_eq!(told, [false, false, false, true]);
 }
 
-/// A shell line is no way around a lease: the model of the second session reads why, and what to do.
+/// A shell line can't bypass a lease: the model of the second session reads why, and what to do.
 #[test]
 fn a_line_that_writes_what_another_session_holds_is_refused_until_it_is_free() {
     let env = installed();
@@ -185,7 +185,7 @@ fn two_subagents_of_one_session_exclude_each_other() {
     assert_ne!(denied[0]["actor"], "main");
 }
 
-/// A parent that waits for its subagent can't let go of a file, so it does not keep the subagent off it.
+/// A parent that waits for its subagent can't release a file, so it does not keep the subagent off it.
 #[test]
 fn a_subagent_may_edit_what_its_waiting_parent_holds() {
     let env = installed();
@@ -211,7 +211,7 @@ fn a_subagent_may_edit_what_its_waiting_parent_holds() {
     assert_eq!(verdicts, [] as [Value; 0]);
 }
 
-/// The profile of this seed: a session begins with its project, and a prompt with the skills that fit.
+/// This seed's profile: a session starts with its project, and a prompt with matching skills.
 #[test]
 fn a_session_begins_with_its_project_and_a_prompt_with_the_skills_that_fit() {
     let env = installed();

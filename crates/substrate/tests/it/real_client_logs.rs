@@ -24,7 +24,7 @@ fn a_session_with_one_subagent_leaves_its_tree_and_is_told_where() {
     let session = run.session_id().to_owned();
     let folder = env.project().join("logs/sessions").join(&session);
     let block = format!("[SessionStart] session={session}\nLog: logs/sessions/{session}/");
-    // The client puts all of it into a reminder of its own, and takes the edge off the tags inside.
+    // The client puts all of it into a reminder of its own, and escapes the tags inside.
     let first = model.main_requests()[0].texts().replace("&lt;", "<");
     assert!(first.contains(&block), "{first}");
     assert!(first.contains("[Setup:init] Project project initialized"), "{first}");

@@ -1,4 +1,4 @@
-//! Mail reaches the real client's model: while it works, waits, is woken, was closed; each message by one verdict.
+//! Mail reaches the real client's model while it works, waits, is woken, or was closed; each message by one verdict.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn read(run: Run) -> Value {
     serde_json::from_str(&run.success()).unwrap()
 }
 
-/// The person sends a message. Its id.
+/// The person sends a message. Returns its id.
 fn send(env: &TestEnv, to: &str, subject: &str, priority: &str) -> i64 {
     send_body(env, to, subject, "the body", priority)
 }
@@ -62,7 +62,7 @@ fn send_body(env: &TestEnv, to: &str, subject: &str, body: &str, priority: &str)
     read(env.substrate(args))["id"].as_i64().unwrap()
 }
 
-/// What became of a message: the ledger of its only recipient.
+/// A message's fate: the ledger of its only recipient.
 fn ledger(env: &TestEnv, id: i64) -> Value {
     read(env.substrate(["status", &id.to_string(), "--format", "json"]))["deliveries"][0].clone()
 }
@@ -72,7 +72,7 @@ fn introduced(requests: &[Recorded], text: &str) -> Vec<usize> {
     (0..requests.len()).filter(|at| requests[*at].news().contains(text)).collect()
 }
 
-/// Waits until the journal has an event that fits.
+/// Waits until the journal has a matching event.
 fn wait_for_event(env: &TestEnv, event: &str) {
     wait_until(SOON, event, || journal(env).iter().any(|entry| entry["event"] == event));
 }
@@ -100,7 +100,7 @@ fn a_working_agent_gets_urgent_mail_at_its_next_tool_call_and_normal_mail_at_its
     assert_eq!(introduced(&requests, "\"an urgent word\""), [1], "with the first tool's result");
     assert_eq!(introduced(&requests, "\"a normal word\""), [3], "after the turn wanted to end");
     let news = requests[3].news();
-    // The urgent one was given whole, and has been seen: it is read, and counts no more.
+    // The urgent one was delivered whole and has been seen, so it is read and no longer counts.
     let told = format!(
         "You have 1 unread message:\n- From: User - \"a normal word\" [#{normal}]\n> the body\nUse `substrate read {normal}` to see it again, `substrate reply {normal} --body \"…\"` to answer."
     );
@@ -196,7 +196,7 @@ fn a_session_without_a_prompt_is_woken_too_and_a_cleared_one_keeps_its_agent() {
         journal(&env).iter().filter(|entry| entry["event"] == "SessionStart").count() == 2
     });
     assert_eq!(agent(&env), name);
-    // That of the old session is let go when it is woken.
+    // The old session's waiter is released when it is woken.
     wait_until(SOON, "its waiter", || waiters(&env) == 2);
     send(&env, &name, "after the clear", "normal");
     model.wait_for_request("\"after the clear\"", SOON);
@@ -363,7 +363,7 @@ fn create_task() -> Turn {
     )
 }
 
-/// It could only ask again, and nobody could answer.
+/// It could only ask again, and no one could answer.
 #[test]
 fn a_model_that_asks_its_user_something_is_not_held_by_its_tasks() {
     for profile in ["standard", "persistent"] {

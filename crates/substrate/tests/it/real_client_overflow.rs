@@ -1,6 +1,6 @@
-//! The whole way of an effort with the real client: a typed skill begins it, the tenth call waits for a log entry, its context
-//! overflows under `substrate run` in a real terminal (warned, dehydrated, not compacted but started again, and the new session
-//! knows what the old one left), and the next plain session is offered it and takes it.
+//! The whole life of an effort with the real client. A typed skill begins it, and the tenth call waits for a log entry.
+//! Its context overflows under `substrate run` in a real terminal: it is warned, dehydrated, and restarted instead of
+//! compacted, and the new session knows what the old one left. The next plain session is offered it and takes it.
 
 use serde_json::json;
 use substrate_testkit::{
@@ -10,8 +10,7 @@ use substrate_testkit::{
 use crate::house::{SOON, configure, journal, told, windows};
 
 const LEFT: &str = "Goal: mend the door. Next: the hinge.";
-const GO_ON: &str =
-    "Continue effort 1 where that one left it: `substrate effort show 1` says where you are.";
+const GO_ON: &str = "Continue effort 1 where the last session left it: `substrate effort show 1` shows where that is.";
 
 fn bash(command: &str) -> Turn {
     Turn::tool("Bash", json!({"command": command, "description": "a step"}))
@@ -36,7 +35,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let is_fresh = |request: &Recorded| request.texts().contains(GO_ON);
     let (first, second) = (read.clone(), read.clone());
     let script = Script::new([
-        // Twice each: what a hook sees of the transcript may be the answer before.
+        // Twice each: a hook may still see the previous answer in the transcript.
         Turn::from_request(move |request| match is_fresh(request) {
             true => first(),
             false => at(first(), 140_000),
@@ -65,10 +64,16 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     let (old, new): (Vec<_>, Vec<_>) =
         requests.iter().partition(|one| one.session == requests[0].session);
     let count = |text: &str| old.iter().filter(|one| one.news().contains(text)).count();
-    assert!(old[0].texts().contains("You work on effort 1: skill `implement`"), "SUBSTRATE_EFFORT");
-    assert_eq!(count("Your context is at 84 % of where the client compacts it"), 1);
-    assert_eq!(count("Overflow: your context is at 93 % of where the client compacts it"), 1);
-    assert_eq!(count("Dehydrated context of effort"), 0, "not to whoever left it");
+    assert!(
+        old[0].texts().contains("You are working on effort 1: skill `implement`"),
+        "SUBSTRATE_EFFORT"
+    );
+    assert_eq!(count("Your context is at 84 % of the point where the client compacts it"), 1);
+    assert_eq!(
+        count("Overflow: your context is at 93 % of the point where the client compacts it"),
+        1
+    );
+    assert_eq!(count("Dehydrated context of effort"), 0, "not to the session that left it");
     assert!(!requests.iter().any(|one| one.texts().contains("create a detailed summary")));
 
     assert_eq!(new[0].texts().matches(GO_ON).count(), 1, "{}", new[0].texts());
@@ -91,7 +96,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     assert_eq!(windows[0]["agent"], windows[1]["agent"], "the same agent goes on");
     assert_ne!(windows[1]["agent"], windows[2]["agent"], "and took it over");
     assert_ne!(windows[1]["ended_why"], "compact", "it was not compacted");
-    assert_eq!(windows[0]["heartbeat"], 1, "the counting began anew");
+    assert_eq!(windows[0]["heartbeat"], 1, "the counting starts over");
 
     let told = told(&journal(&env));
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
@@ -100,7 +105,7 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     the_next_is_offered_it_and_takes_it(&env);
 }
 
-/// A command that is run begins an effort. Its session logs when it has to, and is gone.
+/// A command that is run begins an effort. Its session logs when it has to, and ends.
 fn it_begins_and_is_held_until_it_logs(env: &TestEnv, read: &dyn Fn() -> Turn) {
     let commands = env.project().join(".claude/commands");
     std::fs::create_dir_all(&commands).unwrap();
@@ -118,7 +123,7 @@ fn it_begins_and_is_held_until_it_logs(env: &TestEnv, read: &dyn Fn() -> Turn) {
     assert!(results[9].text.contains("tool call 10 of effort 1 (implement)"));
 }
 
-/// The next session, which nobody started for it, is offered what is left to do, and goes on with it.
+/// The next session, which was not started for it, is offered the remaining work, and continues it.
 fn the_next_is_offered_it_and_takes_it(env: &TestEnv) {
     let model =
         ModelServer::start(Script::new([bash("substrate effort resume 1"), Turn::text("taken")]));
@@ -127,7 +132,7 @@ fn the_next_is_offered_it_and_takes_it(env: &TestEnv) {
     let offered = requests[0].news();
     assert!(offered.contains("Unfinished here: effort 1 of skill `implement`"), "{offered}");
     assert!(offered.contains("`substrate effort resume 1` takes it"), "{offered}");
-    assert!(!requests[0].texts().contains(LEFT), "only whoever takes it is told");
+    assert!(!requests[0].texts().contains(LEFT), "only the session that takes it is told");
     let taken = requests[1].news();
     assert_eq!(taken.matches(&format!("> {LEFT}")).count(), 1, "{taken}");
     let windows = windows(env);

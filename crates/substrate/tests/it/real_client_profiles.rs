@@ -21,7 +21,7 @@ fn house() -> TestEnv {
     let mut command = env.command("/bin/sh");
     command.args(["-c", git]);
     Running::start(command, Vec::new()).finish(SOON).success();
-    // Without mail the turn goes on until the client's cap on blocks; each wait is over at once.
+    // Without mail the turn goes on until the client's cap on blocks. Each wait is over at once.
     configure(&env, "[persist]\npoll = \"0s\"\n");
     env.substrate(["hooks", "install", "--profile", "all"]).success();
     env.substrate(["daemon", "start"]).success();
@@ -32,13 +32,13 @@ fn bash(command: &str) -> Turn {
     Turn::tool("Bash", json!({"command": command, "description": "do it"}))
 }
 
-/// What is new in a request. Of a reason that holds a turn the client makes two: a reminder, and a message.
+/// What is new in a request. The client turns the reason that holds a turn into two texts: a reminder, and a message.
 fn said(request: &Recorded) -> String {
     let news = request.news();
     news.rsplit_once("Stop hook feedback:").map_or_else(|| news.clone(), |(_, own)| own.to_owned())
 }
 
-/// Lines of ours that are new in more than one request, or in one of them twice.
+/// Our lines that are new in more than one request, or twice in one of them.
 fn repeated(requests: &[Recorded]) -> Vec<String> {
     let news: Vec<String> = requests.iter().map(said).collect();
     let all = || news.iter().flat_map(|news| news.lines()).filter(|line| is_ours(line));
@@ -47,7 +47,7 @@ fn repeated(requests: &[Recorded]) -> Vec<String> {
 }
 
 fn is_ours(line: &str) -> bool {
-    // A sign of life is said in every round; that is its purpose.
+    // A sign of life is repeated in every round; that is its purpose.
     (line.contains("substrate ") || line.contains("[substrate")) && !line.contains("(heartbeat)")
 }
 
@@ -79,7 +79,7 @@ fn with_all_profiles_every_promise_is_kept_once_and_none_contradicts_another() {
     let session = run.session_id();
     let (main, sub) = (model.main_requests(), model.subagent_requests());
 
-    // 4: the project at the start, and the skill that fits; 2: the commits, once; 5: where the logs are.
+    // 4: the project at the start, and the matching skill; 2: the commits, once; 5: where the logs are.
     let first = main[0].news();
     for (text, n) in [
         ("Project structure", 1),
@@ -99,7 +99,7 @@ fn with_all_profiles_every_promise_is_kept_once_and_none_contradicts_another() {
     for (text, at) in [
         ("Your scratchpad is ", vec![0]),
         ("[SubagentStart] session=", vec![0]),
-        ("You help with effort 1", vec![0]),
+        ("You are helping with effort 1", vec![0]),
         ("> Doors before windows.", vec![0]),
         ("Scratchpad missing or incomplete", vec![2]),
         ("check your own work", vec![2]),

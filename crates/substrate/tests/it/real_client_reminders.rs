@@ -1,11 +1,11 @@
-//! The real client: each reminder is in one request of the one it is for, and the answers still arrive.
+//! The real client: each reminder is in one request of its recipient, and the answers still arrive.
 
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Thread, Turn};
 
 use crate::house::{introduced, journal};
 
-/// A piece of work: only a turn with some is reminded.
+/// Some work: only a turn with work is reminded.
 fn look() -> Turn {
     Turn::tool("Bash", json!({"command": "ls", "description": "look"}))
 }
@@ -39,14 +39,14 @@ fn both_phases_are_seen_once_and_the_answer_reaches_the_parent() {
     let run = Client::new(&env, &model).print("begin", &[]);
     assert_eq!(run.result(), "the whole result");
     let (main, sub) = (model.main_requests(), model.subagent_requests());
-    assert_eq!((main.len(), sub.len()), (3, 4), "nobody was asked more often");
+    assert_eq!((main.len(), sub.len()), (3, 4), "no agent was asked more often");
     assert_eq!(introduced(&sub, "check your own work"), [2]);
     assert_eq!(introduced(&sub, "One more question"), [3]);
     assert_eq!(introduced(&sub, "At the end, repeat your complete final answer"), [2, 3]);
     assert_eq!(introduced(&main, "a short look back"), [2]);
     assert!(
         main[2].news().contains("At the end, repeat your complete final answer"),
-        "nobody watches"
+        "no person watches"
     );
     let answer = main[1].tool_results()[0].clone();
     assert!(answer.text.contains("nothing to note; found it in src/lib.rs"), "{}", answer.text);
@@ -70,7 +70,7 @@ fn a_model_that_is_reminded_can_invoke_the_skill() {
     assert!(main[3].news().contains("Done, undone"), "{}", main[3].news());
 }
 
-/// Who only answers has nothing to look back at.
+/// A turn that only answers has nothing to look back at.
 #[test]
 fn a_turn_without_tools_ends_without_a_reminder() {
     let env = installed(&[]);

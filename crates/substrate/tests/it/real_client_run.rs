@@ -1,5 +1,5 @@
-//! The real client under `substrate run`: a full context is exchanged for a fresh one, below any wrapper, if there is something to
-//! go on with.
+//! The real client under `substrate run`: a full context is exchanged for a fresh one, below any wrapper, if there is
+//! something to continue with.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non =
 
 /// What a fresh session is told at its start, once,
 const GO_ON: &str = "Continue effort 1 where that one left it";
-/// and what begins its first turn, where no prompt does.
+/// and what begins its first turn without a prompt.
 const BEGIN: &str = "Continue with effort 1 now";
 
 /// What the client asks for when it compacts.
@@ -24,7 +24,7 @@ const SUMMARY: &str = "create a detailed summary";
 /// A print run that restarts takes as long as two.
 const TWO_RUNS: Duration = Duration::from_secs(100);
 
-/// So much that a model of 200,000 tokens compacts before its next request.
+/// Enough that a model of 200,000 tokens compacts before its next request.
 fn full() -> Usage {
     Usage { input_tokens: 168_000, ..Usage::default() }
 }
@@ -79,7 +79,7 @@ fn a_client_whose_context_is_full_goes_on_with_a_fresh_one(
     tui.wait_for("nearly full", SOON);
     env.substrate(["effort", "start", "fix", "--agent", "NobleLion"]).success();
     tui.type_line("and the window");
-    // No person types anything any more.
+    // No person types anything from here on.
     tui.wait_for("went on afresh", SOON * 2);
 
     let requests = model.main_requests();
@@ -88,7 +88,7 @@ fn a_client_whose_context_is_full_goes_on_with_a_fresh_one(
     assert!(!old.iter().any(|one| is_fresh(one)), "not the old one");
     let first = fresh[0].texts();
     assert_eq!((first.matches(GO_ON).count(), first.matches(BEGIN).count()), (1, 1), "{first}");
-    assert!(first.contains("You work on effort 1: skill `fix`"), "{first}");
+    assert!(first.contains("You are working on effort 1: skill `fix`"), "{first}");
     assert!(!first.contains("the door"), "nothing of the old conversation: {first}");
     let second = fresh[1];
     let result = second.tool_results()[0].text.clone();
@@ -102,7 +102,7 @@ fn a_client_whose_context_is_full_goes_on_with_a_fresh_one(
     let at = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[at..at + 3], ["PreCompact", "SessionEnd", "SessionStart"], "in good order");
     assert!(n_restarts(&env, 1));
-    // No shell is there to let it go on, so Ctrl+Z must not stop it for good.
+    // There is no shell to continue it, so Ctrl+Z must not stop it for good.
     tui.keys(&["C-z"]);
     tui.type_line("still there?");
     tui.wait_for("still here", SOON);

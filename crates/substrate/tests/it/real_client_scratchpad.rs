@@ -39,7 +39,7 @@ fn who_skips_the_scratchpad_is_held_until_it_is_written_and_who_delegates_nothin
     let path = named(&sub[1]);
     assert!(path.starts_with(".claude/scratchpad/general-purpose/20"), "{path}");
     assert!(sub[0].news().contains(&format!("Your scratchpad is {path}. ")), "{}", sub[0].news());
-    assert!(sub[1].news().contains("There is no such file yet"), "{}", sub[1].news());
+    assert!(sub[1].news().contains("The file does not exist yet"), "{}", sub[1].news());
     let written = std::fs::read_to_string(env.project().join(&path)).unwrap();
     assert!(written.starts_with("## What I did\nlooked\n"), "{written}");
 

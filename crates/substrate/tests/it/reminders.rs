@@ -5,9 +5,10 @@ use substrate_testkit::{TestEnv, write_file};
 
 use crate::house::{bytes, configure};
 
-const ANSWER: &str = "At the end, repeat your complete final answer: only your last message reaches the one who asked.";
+const ANSWER: &str =
+    "At the end, repeat your complete final answer: only your last message reaches the caller.";
 
-/// What holds whoever wants to stop after some work.
+/// What holds an agent that wants to stop after some work.
 fn held(env: &TestEnv, event: &str, again: bool) -> String {
     let mut call = json!({
         "session_id": "s1", "cwd": env.project(), "hook_event_name": "PreToolUse",
@@ -21,7 +22,7 @@ fn held(env: &TestEnv, event: &str, again: bool) -> String {
     held_idle(env, event, again)
 }
 
-/// What holds whoever wants to stop.
+/// What holds an agent that wants to stop.
 fn held_idle(env: &TestEnv, event: &str, again: bool) -> String {
     let project = env.project().display().to_string();
     let mut payload = json!({
@@ -72,7 +73,7 @@ fn a_teams_files_are_told_and_shown() {
     assert_eq!(held(&env, "SubagentStop", false), format!("For reviewers.\n{ANSWER}"));
     assert_eq!(held(&env, "SubagentStop", true), format!("From the settings.\n{ANSWER}"));
     assert_eq!(held(&env, "Stop", false), "");
-    // A project must not be able to have us read what is not its own.
+    // A project must not make us read what is not its own.
     let secret = env.root().join("secret");
     write_file(&secret, "token");
     std::os::unix::fs::symlink(&secret, folder.join("reflect.md.new")).unwrap();
@@ -120,7 +121,7 @@ fn the_skills_come_and_go_with_the_hooks() {
     assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
     env.substrate(["hooks", "uninstall"]).success();
     assert!(!env.config().join("skills").exists());
-    // Also where nobody remembers the installation.
+    // Even without a manifest.
     for again in [false, true] {
         env.substrate(install).success();
         std::fs::remove_dir_all(env.state()).unwrap();
@@ -157,7 +158,7 @@ fn a_skill_of_that_name_that_is_not_ours_stays() {
     assert_eq!(bytes(&mine), text.as_bytes());
     assert_eq!(bytes(&odd), b"\xff\xfe no text");
     assert!(!env.config().join("skills/substrate").exists());
-    // A script of ours is registered by its path, and somebody's own is left alone in the same way.
+    // Our script is registered by its path, and a user's own script is left alone in the same way.
     let script = env.config().join("hooks/substrate/stop.sh");
     write_file(&script, b"#!/bin/sh\necho mine\n");
     let run = env.substrate(["hooks", "install", "--scripts"]).code(0);
@@ -170,7 +171,7 @@ fn a_skill_of_that_name_that_is_not_ours_stays() {
 fn only_a_project_with_that_profile_gets_the_prompts() {
     let prompts = |scope: &[&str]| {
         let env = TestEnv::new();
-        // What a person has for themselves is not the team's.
+        // One person's own settings are not the team's.
         configure(&env, "profile = \"reminders\"\n");
         std::fs::create_dir(env.project().join(".git")).unwrap();
         env.substrate(["hooks", "install"].iter().chain(scope)).success();
@@ -182,7 +183,7 @@ fn only_a_project_with_that_profile_gets_the_prompts() {
             env.config().join("settings.json")
         };
         let n = String::from_utf8(bytes(&file)).unwrap().matches("\"prompt\":").count();
-        // One more profile leaves them; only another takes them out again, and so does an uninstall.
+        // Another added profile leaves them. Only a replacing one removes them, and so does an uninstall.
         if n > 0 {
             env.substrate(["hooks", "install", "--project", "--profile", "locks"]).success();
             assert!(String::from_utf8(bytes(&file)).unwrap().contains("\"prompt\":"));

@@ -1,4 +1,4 @@
-//! A damaged database: it is said what is wrong and what helps, and that command helps.
+//! A damaged database: the error says what is wrong and which command helps, and that command helps.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use substrate_testkit::{TestEnv, write_file};
 
 use crate::house::{bash, bytes, configure, journal};
 
-/// The exit code for a state home that is not usable.
+/// The exit code for an unusable state home.
 const STATE: i32 = 4;
 
 fn database(env: &TestEnv) -> PathBuf {
@@ -24,7 +24,7 @@ fn with_a_copy() -> TestEnv {
     env
 }
 
-/// Writes over ten pages.
+/// Overwrites ten pages.
 fn damage(env: &TestEnv) -> Vec<u8> {
     let mut content = bytes(&database(env));
     for page in 2..12 {
@@ -37,7 +37,7 @@ fn damage(env: &TestEnv) -> Vec<u8> {
 #[test]
 fn the_newest_good_copy_takes_the_place_of_a_damaged_database() {
     let env = with_a_copy();
-    // A copy that is damaged itself is passed over.
+    // A damaged copy is skipped.
     write_file(&env.state().join("backups/daily-9999999999999.db"), vec![0x5a; 9_000]);
     let damaged = damage(&env);
     let said = env.substrate(["db", "check"]).code(STATE).stderr;

@@ -1,4 +1,4 @@
-//! `substrate run`: the terminal, signals and codes pass through, and a client is started anew when the engine says so.
+//! `substrate run`: the terminal, signals and codes pass through, and a client is restarted when the engine says so.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,12 +14,12 @@ use crate::pane::Pane;
 /// What the hooks tell a fresh client.
 const GO_ON: &str = "Continue effort 1 where that one left it";
 
-/// No daemon: for what has nothing to do with it.
+/// No daemon, for tests that don't need it.
 const ALONE: &str = "[daemon]\nautostart = false\n";
 
 const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non = true\n";
 
-/// Starts a process in a session of its own, and leaves its number in `other`.
+/// Starts a process in a session of its own, and writes its pid to `other`.
 const OTHER: &str =
     "setsid sh -c 'echo $$ > other; exec sleep 600' & while [ ! -s other ]; do sleep 0.01; done";
 
@@ -30,7 +30,7 @@ fn run(env: &TestEnv, flags: &[&str], script: &str) -> Command {
     command
 }
 
-/// Lets the job go on. The shell names it; what is typed before that the shell's own line editor gets.
+/// Continues the job. The shell names it. The shell's own line editor gets what is typed before that.
 fn to_the_front(pane: &Pane<'_>) {
     pane.line("clear; fg; echo after:$?");
     pane.wait("substrate run -- ");
@@ -91,12 +91,12 @@ fn the_client_is_told_who_it_is() {
     let told = Running::start(run(&env, &flags, script), Vec::new()).finish(SOON).success();
     assert_eq!(told, "NobleLion 1 poll xterm-256color\n");
 
-    // What can't be is said, and nothing is started.
+    // The impossible is refused, and nothing is started.
     effort(&["finish"]);
     for (flags, why) in [
         (["--effort", "1"], "effort 1 is finished"),
         (["--effort", "999"], "there is no effort 999"),
-        (["--effort", "nonsense"], "`nonsense` is no effort"),
+        (["--effort", "nonsense"], "`nonsense` is not an effort"),
         (["--agent", "No Body!"], "`No Body!` can't be an agent's name"),
     ] {
         let run = Running::start(run(&env, &flags, "echo started"), Vec::new()).finish(SOON);
@@ -122,7 +122,7 @@ fn a_client_that_does_not_hear_is_killed_when_its_supervisor_shall_end() {
 #[case::terminate("-TERM")]
 #[case::hang_up("-HUP")]
 #[case::interrupt("-INT")]
-fn a_signal_is_passed_on_to_the_client_and_nobody_else(#[case] name: &str) {
+fn a_signal_is_passed_on_to_the_client_alone(#[case] name: &str) {
     let env = TestEnv::new();
     configure(&env, ALONE);
     let word = &name[1..];
@@ -147,7 +147,7 @@ fn a_failure_is_tried_again_only_where_it_shall_persist() {
     let once = Running::start(run(&env, &[], script), Vec::new()).finish(SOON).code(9);
     assert_eq!(once.stderr, "");
     let run = Running::start(run(&env, &["--persist"], script), Vec::new()).finish(SOON).code(0);
-    let said = "substrate run: the client ended with code 9; it is started again in 1 s (failure 1 of 5, Ctrl+C ends this).\n";
+    let said = "substrate run: the client ended with code 9; restarting it in 1 s (failure 1 of 5, Ctrl+C ends this).\n";
     assert_eq!(run.stderr, said);
     assert_eq!(text(&env.project().join("tries")).lines().count(), 3);
 }
@@ -253,8 +253,8 @@ fn a_client_that_is_killed_leaves_a_terminal_as_it_was() {
     pane.wait("typed");
 }
 
-/// A client of our own making, that reports its life as the real one does. It leaves its command line and its agent in
-/// `calls`, and what it is told at its start in `told`; at its first `n_full` starts its context is full. `effort` begins one.
+/// An invented client that reports its life as the real one does. It writes its command line and its agent to `calls`,
+/// and what it is told at its start to `told`. At its first `n_full` starts its context is full. `effort` begins one.
 fn fake_client(env: &TestEnv, n_full: usize, before: &str, after: &str) {
     let script = format!(
         r#"#!/bin/sh
@@ -326,7 +326,7 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
     let name = agent.split('"').nth(3).unwrap();
     let said = format!(
-        "substrate run: the context was full; the client is started again as {name} with a fresh context.\n"
+        "substrate run: the context was full; restarting the client as {name} with a fresh context.\n"
     );
     assert_eq!(run.stderr, said);
     let blocked = text(&env.project().join("blocked"));
@@ -337,8 +337,8 @@ fn a_full_context_is_exchanged_for_a_fresh_one(#[case] settings: &str, #[case] m
     assert_eq!(env.substrate(["supervise"]).success(), "No client runs under `substrate run`.\n");
 }
 
-/// The client is the wrapper's child, or has taken its place. One that takes its time to end is waited for: beside it the
-/// next one would be another agent.
+/// The client is the wrapper's child, or has replaced it. A client that takes its time to end is waited for: beside it
+/// the next one would be another agent.
 #[rstest]
 #[case::env(&["env", "FOO=1", "./claude"], "--model opus")]
 #[case::a_shell(&["sh", "-c", "./claude \"$@\"; exit $?", "sh"], "--continue --model opus do it")]
@@ -355,7 +355,7 @@ fn below_a_wrapper_too(#[case] line: &[&str], #[case] fresh: &str) {
     assert_eq!(calls[0].1, "--continue --model opus do it");
     assert_eq!(calls[1], (calls[0].0.clone(), fresh.to_owned()), "the same agent");
     assert_eq!(n_told(&env), 1, "{}", text(&env.project().join("told")));
-    assert!(run.stderr.contains("the client is started again as "), "{run}");
+    assert!(run.stderr.contains("restarting the client as "), "{run}");
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_context_that_is_always_full_is_given_up() {
         ["-p do it --resume 1234", fresh, fresh, fresh],
         "print mode needs its prompt"
     );
-    assert_eq!(run.stderr.matches("started again").count(), 3, "{run}");
+    assert_eq!(run.stderr.matches("restarting the client").count(), 3, "{run}");
     assert_eq!(n_told(&env), 3, "each of them once");
     assert!(run.stderr.contains("set context.on_auto_compact = \"compact\""), "{run}");
 }

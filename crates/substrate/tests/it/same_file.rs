@@ -1,4 +1,4 @@
-//! One file, several names: hard links, renamed folders, files that were replaced. Real files, real numbers.
+//! One file, several names: hard links, renamed folders, replaced files. Real files, real inodes.
 
 use std::fs::{hard_link, remove_file, rename};
 
@@ -39,7 +39,7 @@ enum Editor {
     Replaces,
 }
 
-/// What refuses an edit, if anything; otherwise it happens.
+/// What refuses an edit, if anything. Otherwise the edit happens.
 fn refused(env: &TestEnv, session: &str, file: &str, editor: Editor) -> Option<String> {
     let said = hook(env, session, "PreToolUse", file);
     if said.contains("\"deny\"") {
@@ -67,7 +67,7 @@ fn edits(env: &TestEnv, session: &str, file: &str) -> bool {
 fn a_hard_link_is_the_file_itself() {
     let env = two();
     let at = |file: &str| env.project().join(file);
-    // Somebody has just looked for it, and found nothing.
+    // Another agent has just looked for it, and found nothing.
     hook(&env, "b", "PostToolUse", "link.rs");
     env.substrate(["locks", "release", "link.rs", "--session-id", "b"]).success();
     assert!(edits(&env, "a", "x.rs"), "a new file: it has a number only now");
@@ -93,7 +93,7 @@ fn who_waits_for_another_name_is_told_when_the_file_is_free() {
     wait.args(["locks", "wait", "link.rs", "--timeout", "15s", "--session-id", "b"]);
     let wait = substrate_testkit::Running::start(wait, Vec::new());
     let is_told = || hook(&env, "a", "PostToolUse", "x.rs").contains("is waiting for `x.rs`");
-    substrate_testkit::wait_until(crate::house::SOON, "a note that somebody waits", is_told);
+    substrate_testkit::wait_until(crate::house::SOON, "a note that another agent waits", is_told);
     let released = env.substrate(["locks", "release", "link.rs", "--session-id", "a"]).success();
     assert_eq!(released, "Released 1 file.\n");
     let said = wait.finish(crate::house::SOON).success();

@@ -143,13 +143,13 @@ fn hostile_names_write_nothing_anywhere_and_the_session_goes_on() {
 }
 
 #[test]
-fn what_is_no_readable_file_holds_nobody() {
+fn what_is_not_a_readable_file_holds_no_agent() {
     let env = env("");
     let writer = of(&env, &json!({"agent_id": "a1", "agent_type": "w"}));
     let path = env.project().join(named(&answer(&env, "SubagentStop", &writer)));
     std::fs::create_dir_all(&path).unwrap();
     let held = answer(&env, "SubagentStop", &writer);
-    assert!(held["reason"].as_str().unwrap().contains("A folder is in its place"), "{held}");
+    assert!(held["reason"].as_str().unwrap().contains("A folder stands in its place"), "{held}");
     std::fs::remove_dir(&path).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
@@ -169,11 +169,11 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     let path = path.trim_end();
     let expected = env.project().join(".claude/scratchpad/writer/").display().to_string();
     assert!(path.starts_with(&expected), "{path}");
-    assert!(env.substrate(["scratchpad"]).success().starts_with("Nobody has written"));
+    assert!(env.substrate(["scratchpad"]).success().starts_with("No agent has written"));
     let none = env.substrate(["scratchpad", "show", "writer"]).code(1);
     assert!(none.stderr.contains("`substrate scratchpad init writer`"), "{none}");
     let none = env.substrate(["scratchpad", "check", "writer"]).code(1);
-    assert!(none.stderr.contains(&format!("{path} is not there")), "{none}");
+    assert!(none.stderr.contains(&format!("{path} does not exist")), "{none}");
 
     env.substrate(["scratchpad", "init", "writer"]).success();
     let begun = std::fs::read_to_string(path).unwrap();
@@ -185,7 +185,7 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     assert_eq!(said, format!("complete: {path}\n"));
     write_file(Path::new(path), "## What I did\n\u{1b}[2Jmine\n");
     let again = env.substrate(["scratchpad", "init", "writer"]).code(1);
-    assert!(again.stderr.contains("is there already"), "{again}");
+    assert!(again.stderr.contains("exists already"), "{again}");
     let lacks = env.substrate(["scratchpad", "check", "writer", "--format", "json"]).code(1);
     let lacks: Value = serde_json::from_str(&lacks.stdout).unwrap();
     assert_eq!(lacks["lacks"], json!(["Cross-agent observations", "Unresolved"]));
@@ -201,7 +201,7 @@ fn a_person_begins_checks_and_reads_scratchpads() {
     assert!(overview.ends_with(": coordinator, writer\n"), "{overview}");
 }
 
-/// The client shows nobody what is said when a subagent ends.
+/// The client drops what is said when a subagent ends.
 #[test]
 fn what_was_not_checked_is_told_at_the_end_of_the_turn() {
     let env = env("");
@@ -218,15 +218,15 @@ fn what_was_not_checked_is_told_at_the_end_of_the_turn() {
     assert!(!again.to_string().contains("not checked"), "{again}");
 }
 
-/// A type is not the agent as whom one acts.
+/// An agent type does not set the acting agent.
 #[test]
-fn a_typed_name_is_a_type_and_nobody_who_acts() {
+fn a_typed_name_is_a_type_and_not_the_acting_agent() {
     let env = TestEnv::new();
-    let path = env.substrate(["scratchpad", "path", "nobody-of-that-name"]).success();
-    assert!(path.contains("/scratchpad/nobody-of-that-name/"), "{path}");
-    let acts = env.substrate(["scratchpad", "path", "w", "--agent", "nobody-of-that-name"]);
+    let path = env.substrate(["scratchpad", "path", "unknown-name"]).success();
+    assert!(path.contains("/scratchpad/unknown-name/"), "{path}");
+    let acts = env.substrate(["scratchpad", "path", "w", "--agent", "unknown-name"]);
     let plain = env.substrate(["scratchpad", "path", "w"]).success();
-    assert!(plain.contains("/scratchpad/w/") && !acts.stdout.contains("nobody"), "{acts}");
+    assert!(plain.contains("/scratchpad/w/") && !acts.stdout.contains("unknown-name"), "{acts}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_long_scratchpad_is_read_from_its_beginning() {
     assert_eq!(answer(&env, "SubagentStop", &writer), Value::Null);
 }
 
-/// The daemon was started where it is another day: 24 hours away, so that it is the one before or after.
+/// The daemon was started in a time zone 24 hours away, where it is the day before or after.
 #[test]
 fn a_file_of_the_agents_own_day_counts() {
     for (daemon, agent) in [("AAA-12", "BBB12"), ("BBB12", "AAA-12")] {

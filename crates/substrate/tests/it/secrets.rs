@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use substrate_testkit::{TestEnv, write_file};
 
-use crate::house::configure;
+use crate::house::{configure, samples};
 
 /// The part that every made-up secret has, and nothing else.
 const MARK: &str = "Zq7Xk9Wv3Rt5Mn2Pb8Lc";
@@ -13,7 +13,7 @@ const MARK: &str = "Zq7Xk9Wv3Rt5Mn2Pb8Lc";
 /// Everything that writes: all features, mirrors, project logs. Nothing waits.
 const ON: &str = "profile = [\"all\"]\n[persist]\nmode = \"off\"\n[locks]\nmirror = true\n[journal]\nproject_logs = true\n";
 
-/// The same secret in the forms that people and programs write it.
+/// The same secret in the forms in which people and programs write it.
 fn forms() -> Vec<String> {
     vec![
         format!("ghp_{MARK}0123456789abcdef"),
@@ -69,25 +69,7 @@ fn the_search_finds_what_is_there() {
     assert_eq!(leaks(&env), [file]);
 }
 
-/// The captured payloads, by event.
-fn samples() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/src/claude_code/samples");
-    let mut out = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if name.starts_with('_') {
-            continue;
-        }
-        let event = name.split('-').next().unwrap().to_owned();
-        out.push((event, serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()));
-    }
-    out.sort_by(|a, b| a.0.cmp(&b.0));
-    assert!(out.len() >= 80, "{}", out.len());
-    out
-}
-
-/// Puts a secret into every string; the project of the sample becomes the test's own.
+/// Puts a secret into every string. The project of the sample becomes the test's own.
 fn mark(value: &mut Value, name: &str, place: Where, n: &mut usize, project: &str) {
     match value {
         Value::String(text) => {
@@ -124,7 +106,7 @@ fn mark(value: &mut Value, name: &str, place: Where, n: &mut usize, project: &st
     }
 }
 
-/// The files of the state home and the project that have the mark in them, or in their name.
+/// The files of the state home and the project whose content or name has the mark.
 fn leaks(env: &TestEnv) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut folders = vec![env.state(), env.project(), env.home()];

@@ -1,4 +1,4 @@
-//! What the documents of the five systems print can be typed.
+//! The commands that the documents of the five systems print can be typed.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::house::{SOON, configure};
 
 const LIST: &str = include_str!("seed_commands.txt");
 
-/// The scripts that stand for the one that the document calls `hook-name.sh`.
+/// The scripts that stand for the document's `hook-name.sh`.
 const SCRIPTS: [&str; 6] = [
     "setup-project.sh",
     "inject-context.sh",
@@ -31,7 +31,7 @@ fn commands() -> Vec<(&'static str, &'static str)> {
     lines.map(|line| line.split_once(' ').unwrap()).map(|(how, line)| (how, line.trim())).collect()
 }
 
-/// A project with a commit, in which two tools were used; the state home is where the documents have it.
+/// A project with a commit, in which two tools were used. The state home is at the documents' path.
 fn house() -> TestEnv {
     let env = TestEnv::new();
     configure(&env, "profile = [\"persistent\", \"locks\", \"reminders\"]\n");

@@ -74,7 +74,7 @@ fn fifty_subagents_that_end_at_once_leave_whole_lines() {
     assert!(is_complete(&env, 2), "written before the hooks ended");
     let stops = lines(&logs(&env).join("many/a7/agent-stop.jsonl"));
     let phases: Vec<&Value> = stops.iter().map(|line| &line["phase"]).collect();
-    assert_eq!(phases, ["end", "end"], "nobody was reminded");
+    assert_eq!(phases, ["end", "end"], "no agent was reminded");
     let timeline = std::fs::read_to_string(logs(&env).join("many/events.log")).unwrap();
     assert_eq!(timeline.lines().count(), 3 * N);
     for line in timeline.lines() {
@@ -93,7 +93,7 @@ fn without_a_daemon_they_do_too() {
     configure(&env, &format!("{ON}[daemon]\nautostart = false\n"));
     all_at_once(&env, "SubagentStart", false);
     all_at_once(&env, "SubagentStop", false);
-    // A hook that the others kept from the database has left its event for the next daemon.
+    // A hook that could not reach the database has left its event for the next daemon.
     env.substrate(["daemon", "start"]).success();
     wait_until(SOON, "every agent's files", || is_complete(&env, 1));
 }
@@ -184,7 +184,7 @@ fn a_folder_that_only_happens_to_be_worked_in_is_left_as_it_is() {
 fn a_full_disk_leaves_no_half_line() {
     let env = project();
     let mut command = env.command("bash");
-    // A limit in place of a full disk: a write that reaches it is cut short in the same way.
+    // A size limit instead of a full disk: a write that reaches it is cut short in the same way.
     command.args(["-c", "ulimit -f 1; for i in 1 2 3 4 5 6 7 8; do echo \"$0\" | substrate session-log session-start; done"]);
     command.arg(payload(&env, "SessionStart", "s1", &json!({})).to_string());
     let run = Running::start(command, Vec::new()).finish(Duration::from_secs(20)).code(0);
@@ -197,7 +197,7 @@ fn a_full_disk_leaves_no_half_line() {
 fn setup_makes_folders_rotates_and_is_told_at_the_next_start() {
     let env = with_daemon();
     let setup = |trigger: &str| payload(&env, "Setup", "s0", &json!({"trigger": trigger}));
-    assert_eq!(env.hook("Setup", setup("init")).success(), "", "nobody would hear it");
+    assert_eq!(env.hook("Setup", setup("init")).success(), "", "no one would hear it");
     assert!(logs(&env).is_dir() && env.project().join(".serena/memories").is_dir());
     let start = |session: &str| {
         let start = payload(&env, "SessionStart", session, &json!({"source": "startup"}));

@@ -1,8 +1,8 @@
-//! Settings are layered, and picked up while everything runs.
+//! Settings are layered, and changes apply while everything runs.
 
 use substrate_testkit::{TestEnv, wait_until, write_file};
 
-use crate::house::{SOON, bash, configure};
+use crate::house::{DENY, SOON, bash, configure};
 
 #[test]
 fn a_change_is_in_force_without_a_restart() {
@@ -10,8 +10,8 @@ fn a_change_is_in_force_without_a_restart() {
     env.substrate(["daemon", "start"]).success();
     let verdict = || env.hook("PreToolUse", bash("a", "ls")).success();
     assert_eq!(verdict(), "");
-    configure(&env, "[probe]\nrules = [\"PreToolUse Bash deny: now\"]\n");
-    wait_until(SOON, "the rule is in force", || verdict().contains("now"));
+    configure(&env, DENY);
+    wait_until(SOON, "the rule is in force", || verdict().contains("not here"));
     configure(&env, "");
     wait_until(SOON, "the rule is gone", || verdict().is_empty());
 }

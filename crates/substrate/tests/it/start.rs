@@ -40,7 +40,7 @@ fn a_new_session_knows_the_project_and_a_prompt_its_skills() {
     write_file(&of_user, skill("charts", "Draws"));
     write_file(&env.project().join(".claude/skills/layers/SKILL.md"), skill("layers", "Builds"));
 
-    // A machine that is busy may take too long for git: ask again until it answers.
+    // Git may take too long on a busy machine: ask again until it answers.
     let mut start = String::new();
     wait_until(Duration::from_secs(15), "git's answers", || {
         start = told(&env, "SessionStart", &json!({"source": "clear"}));

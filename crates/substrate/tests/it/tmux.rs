@@ -1,4 +1,4 @@
-//! The colours of a real tmux server: read back for each status, and given back in the end.
+//! The colours of a real tmux server: checked for each status, and restored in the end.
 
 use serde_json::json;
 use substrate_testkit::{Running, TestEnv, wait_until};
@@ -85,7 +85,7 @@ impl Drop for Tmux<'_> {
     }
 }
 
-/// Whether it comes true soon.
+/// Whether it becomes true soon.
 fn soon(mut holds: impl FnMut() -> bool) -> bool {
     let begun = std::time::Instant::now();
     while begun.elapsed() < SOON {
@@ -119,29 +119,29 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows("%0", "off", OWN);
     let on = env.substrate_with(["tmux", "on"], &inside).success();
     assert!(on.contains("agents are in 1 pane of it"), "{on}");
-    tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=colour24"]);
-    // The tab of the window that one looks at has its own style, which need not hide the colour.
+    tmux.shows("%0", "working", [OWN[0], "", "fg=colour200,bg=#10263a"]);
+    // The current window's tab has a style of its own, which must not hide the colour.
     let current = ["show-options", "-wqv", "-t", "%0", "window-status-current-style"];
-    assert_eq!(tmux.run(&current), "bold,bg=colour24");
+    assert_eq!(tmux.run(&current), "bold,bg=#10263a");
     lion.bash("PreToolUse", "make");
     lion.bash("PermissionRequest", "make");
     tmux.shows(
         "%0",
         "attention",
-        ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "fg=colour200,bg=colour136"],
+        ["fg=colour99,bg=#3a3010", "default,bg=#3a3010", "fg=colour200,bg=#3a3010"],
     );
     lion.bash("PostToolUseFailure", "make");
     tmux.shows(
         "%0",
         "error",
-        ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "fg=colour200,bg=colour124"],
+        ["fg=colour99,bg=#3a1418", "default,bg=#3a1418", "fg=colour200,bg=#3a1418"],
     );
     let stop = json!({"stop_hook_active": false, "last_assistant_message": "Built."});
     lion.event("Stop", stop.clone());
     tmux.shows(
         "%0",
         "done",
-        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=#12301c"],
     );
     let status = env.substrate_with(["tmux", "status"], &inside).success();
     assert!(status.contains("%0    done       NobleLion"), "{status}");
@@ -150,16 +150,16 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows(
         "%0",
         "checked",
-        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=colour240"],
+        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=#10263a0"],
     );
 
     // Of two panes in one window the stronger one colours the tab.
     tmux.run(&["split-window", "-d", "sleep 600"]);
     let otter = Agent::begin(&env, "s2", "CalmOtter", &[("TMUX", &var), ("TMUX_PANE", "%1")]);
     otter.event("UserPromptSubmit", json!({"prompt": "go"}));
-    tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=colour24"]);
+    tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=#10263a"]);
     otter.event("SessionEnd", json!({"reason": "other"}));
-    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=colour240"]);
+    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=#10263a0"]);
     lion.event("SessionEnd", json!({"reason": "other"}));
     tmux.shows("%0", "ended", OWN);
 
@@ -168,13 +168,13 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows(
         "%0",
         "done",
-        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=colour28"],
+        ["fg=colour99,bg=#12301c", "default,bg=#12301c", "fg=colour200,bg=#12301c"],
     );
     env.substrate(["daemon", "stop"]).success();
     tmux.shows("%0", "without a daemon", OWN);
     env.substrate(["daemon", "start"]).success();
     lion.bash("PreToolUse", "make");
-    tmux.shows("%0", "with a daemon", [OWN[0], "", "fg=colour200,bg=colour24"]);
+    tmux.shows("%0", "with a daemon", [OWN[0], "", "fg=colour200,bg=#10263a"]);
     let off = env.substrate_with(["tmux", "off"], &inside).success();
     assert!(off.contains("1 pane got back what they had"), "{off}");
     assert_eq!(tmux.styles("%0"), OWN);
@@ -186,7 +186,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
 }
 
 #[test]
-fn a_pane_that_somebody_turns_to_is_checked() {
+fn a_pane_that_a_person_turns_to_is_checked() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
     let tmux = Tmux::start(&env, "inner", "sleep 600");
@@ -197,18 +197,18 @@ fn a_pane_that_somebody_turns_to_is_checked() {
     env.substrate_with(["tmux", "on"], &[("TMUX", &var)]).success();
     lion.event("UserPromptSubmit", json!({"prompt": "go"}));
     lion.event("Stop", json!({"stop_hook_active": false}));
-    // Nobody is attached: nobody looks.
+    // No one is attached, so no one looks.
     tmux.run(&["select-window", "-t", ":1"]);
     tmux.run(&["select-window", "-t", ":0"]);
     let attach = format!("TMUX= TMUX_TMPDIR={} tmux -L inner attach", env.root().display());
     let _screen = Tmux::start(&env, "outer", &attach);
-    wait_until(SOON, "somebody who looks", || {
+    wait_until(SOON, "a person who looks", || {
         tmux.run(&["display-message", "-p", "#{session_attached}"]) == "1"
     });
     assert_eq!(fleet(&env), ["NobleLion done"]);
     tmux.run(&["select-window", "-t", ":1"]);
     wait_until(SOON, "the look", || fleet(&env) == ["NobleLion checked"]);
-    // A server that was started anew shows nothing, and is not said to.
+    // A restarted server shows nothing, and is not reported to.
     tmux.run(&["set-option", "-gu", "@substrate_on"]);
     let status = env.substrate_with(["tmux", "status"], &[("TMUX", &var)]).success();
     assert!(status.starts_with("Colours were on for a tmux server that has ended"), "{status}");
@@ -224,14 +224,14 @@ fn in_a_terminal_the_fleet_is_drawn_again_when_it_changes() {
     tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
     let shows =
         |what: &str| wait_until(SOON, what, || tmux.run(&["capture-pane", "-p"]).contains(what));
-    shows("Nobody is there.");
+    shows("No agents yet.");
     let lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     shows("idle       NobleLion");
     lion.bash("PreToolUse", "make");
     shows("working    NobleLion");
     let screen = tmux.run(&["capture-pane", "-p"]);
-    assert!(!screen.contains("Nobody") && !screen.contains("idle "), "{screen}");
-    // What needs a person stays in sight, also where not everything fits.
+    assert!(!screen.contains("No agents") && !screen.contains("idle "), "{screen}");
+    // What needs a person stays visible, even if not everything fits.
     for n in 2..9 {
         let name = format!("Otter{n}");
         let otter = Agent::begin(&env, &format!("s{n}"), &name, &[]);

@@ -1,4 +1,4 @@
-//! State that can't be used, in every way that we know: guards refuse all the same, and doctor and the status line say so.
+//! Unusable state, in every way that we know: guards still refuse, and doctor and the status line say so.
 
 use std::path::{Path, PathBuf};
 
@@ -18,18 +18,18 @@ enum Broken {
     Damaged,
     Empty,
     ReadOnly,
-    /// The whole home can't be written.
+    /// The whole home is read-only.
     HomeReadOnly,
-    /// A file is where the home should be.
+    /// A file is in the place of the home.
     HomeIsAFile,
-    /// It can't be made either.
+    /// Nor can it be created.
     HomeNowhere,
     HomeRelative,
     /// Neither SUBSTRATE_HOME nor HOME is set.
     NoHome,
 }
 
-/// A place that was mounted for a test.
+/// A mount for a test.
 struct Mounted<'e>(&'e TestEnv, PathBuf);
 
 impl Drop for Mounted<'_> {
@@ -38,7 +38,7 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Mounts a path over itself so that it can only be read. `None`, said loudly: that can't be done here.
+/// Mounts a path over itself, read-only. `None`, said loudly: that is impossible here.
 fn read_only<'e>(env: &'e TestEnv, path: &Path) -> Option<Mounted<'e>> {
     let mount = |args: &[&str]| {
         let done = env.command("mount").args(args).arg(path).status();
@@ -53,7 +53,7 @@ fn read_only<'e>(env: &'e TestEnv, path: &Path) -> Option<Mounted<'e>> {
     mount(&["-o", "remount,bind,ro"]).then_some(mounted)
 }
 
-/// A made-up installation that is broken so, and the variables that a caller has.
+/// An installation that is broken like this, and the caller's variables.
 struct Case<'e> {
     env: &'e TestEnv,
     vars: Vec<(&'static str, String)>,
@@ -62,10 +62,10 @@ struct Case<'e> {
 }
 
 impl<'e> Case<'e> {
-    /// `None`: that can't be done here.
+    /// `None`: that is impossible here.
     fn new(env: &'e TestEnv, broken: Broken) -> Option<Self> {
         configure(env, RULE);
-        // Where there is no home there are no rules of the user; those of the project stand in for them.
+        // Without a home the user has no rules. The project's rules stand in for them.
         write_file(&env.project().join(".substrate.toml"), RULE.as_bytes());
         let database = env.state().join("subtrate.db");
         let mut case = Self { env, vars: Vec::new(), without: &[], _mounted: None };

@@ -1,4 +1,4 @@
-//! `substrate up`: with a person, without one, and what it exits with.
+//! `substrate up`: with a person, without one, and its exit codes.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,7 +11,7 @@ fn without_a_terminal_up_needs_to_be_told_yes() {
     let env = TestEnv::new();
     let settings = env.config().join("settings.json");
     let refused = env.substrate(["up"]).code(1);
-    assert!(refused.stderr.contains("`up` asks first, and this is no terminal"), "{refused}");
+    assert!(refused.stderr.contains("`up` asks first, and this is not a terminal"), "{refused}");
     assert!(refused.stderr.contains("hint: `substrate up --yes`"), "{refused}");
     assert!(!settings.exists());
     env.substrate(["up", "--yes"]).success();
@@ -33,7 +33,7 @@ fn in_a_terminal_up_asks() {
     assert!(settings.exists(), "{told}");
 }
 
-/// Where no client is, there is nothing to register hooks with, and nothing is wrong.
+/// Without a client there is nothing to register hooks with, and nothing is wrong.
 #[test]
 fn without_a_client_up_and_doctor_find_nothing_wrong() {
     let env = TestEnv::new();
@@ -46,12 +46,12 @@ fn without_a_client_up_and_doctor_find_nothing_wrong() {
     let path = format!("{}:/usr/bin:/bin", folder.display());
     let vars = [("CLAUDE_CONFIG_DIR", nowhere.to_str().unwrap()), ("PATH", &path)];
     let up = env.substrate_with(["up"], &vars);
-    assert!(up.stderr.contains("no client that we know was found"), "{up}");
+    assert!(up.stderr.contains("no supported client was found"), "{up}");
     assert_eq!(up.status, Some(0), "{up}");
     let doctor = env.substrate_with(["doctor"], &vars);
     assert!(doctor.stdout.contains("  note  the hooks are not registered"), "{doctor}");
     assert_eq!(doctor.status, Some(0), "{doctor}");
-    // A client that is there changes that.
+    // An installed client changes that.
     let claude = folder.join("claude");
     write_file(&claude, "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
     std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();

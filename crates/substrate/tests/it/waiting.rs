@@ -1,4 +1,4 @@
-//! Agents that wait: they are reached at once, whatever becomes of the daemon.
+//! Waiting agents are reached at once, whatever happens to the daemon.
 
 use std::time::{Duration, Instant};
 
@@ -134,14 +134,14 @@ fn a_daemon_that_is_stopped_lets_its_waiters_go() {
     );
     wait_for_waiters(&env, 2);
     let stopped = env.substrate(["daemon", "stop"]).code(0);
-    assert!(stopped.stderr.contains("2 waited for mail and no longer do"), "{stopped:?}");
+    assert!(stopped.stderr.contains("2 sessions were waiting for mail"), "{stopped:?}");
     assert_eq!(waiter.finish(SOON).success(), "");
     let polled = polling.finish(SOON).code(3);
     assert!(polled.stderr.contains("the daemon was stopped"), "{polled:?}");
     assert_eq!(
         env.substrate(["daemon", "status"]).code(3).stdout,
         "",
-        "and nobody starts it again"
+        "and nothing starts it again"
     );
 }
 
@@ -151,7 +151,7 @@ fn a_message_that_was_sent_without_the_daemon_wakes_its_waiters_when_it_runs_aga
     let name = name(&env);
     let waiter = start(&env, &client, &["--wake"], "1");
     wait_for_waiters(&env, 1);
-    // The next hook replaces the daemon; the waiter asks its successor.
+    // The next hook replaces the daemon. The waiter asks the successor.
     signal(&env, "-STOP", daemon_pid(&env));
     env.hook("PreToolUse", plain("other", "PreToolUse")).success();
     env.substrate(["send", "--to", &name, "--subject", "on my own", "--body", "x"]).success();
@@ -159,7 +159,7 @@ fn a_message_that_was_sent_without_the_daemon_wakes_its_waiters_when_it_runs_aga
 }
 
 #[test]
-fn a_waiter_leaves_with_its_client_and_where_nobody_watches() {
+fn a_waiter_leaves_with_its_client_and_without_an_audience() {
     let (env, client) = home();
     assert_eq!(start(&env, &client, &["--wake"], "0").finish(SOON).success(), "", "print mode");
     let waiter = start(&env, &client, &["--wake"], "1");
@@ -198,9 +198,9 @@ fn a_poll_without_a_daemon_waits_by_itself() {
         list.to_string().contains("active")
     });
     assert!(polling.is_running());
-    send(&env, "nobody else is here");
+    send(&env, "no one else is here");
     let told = polling.finish(SOON).success();
-    assert!(told.contains("nobody else is here"), "{told}");
+    assert!(told.contains("no one else is here"), "{told}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn lines_are_sent_over_one_connection_and_each_has_its_answer() {
     let lines = [
         json!({"to": "User", "subject": "one", "body": "1"}).to_string(),
         "not json".to_owned(),
-        json!({"to": "Nobody", "subject": "two", "body": "2"}).to_string(),
+        json!({"to": "Unknown", "subject": "two", "body": "2"}).to_string(),
         json!({"to": ["User"], "subject": "three", "body": "3"}).to_string(),
     ];
     let mut command = env.command(bin("substrate"));
@@ -264,7 +264,7 @@ fn what_could_not_be_printed_was_not_delivered() {
     let inbox = "\"$0\" inbox --agent \"$1\" > /dev/full";
     command.args(["-c", inbox, &bin("substrate").display().to_string(), &name]);
     let run = Running::start(command, Vec::new()).finish(SOON).code(4);
-    assert!(run.stderr.contains("nothing counts as seen or read"), "{run:?}");
+    assert!(run.stderr.contains("nothing was marked as seen or read"), "{run:?}");
     let mut command = env.command("/bin/sh");
     command.env("CLAUDE_PID", client.running.pid().to_string()).env("CLAUDECODE", "1");
     let hook = "\"$0\" claude-code UserPromptSubmit > /dev/full";
@@ -328,12 +328,12 @@ fn any_number_of_agents_and_terminals_wait_for_one_file() {
         others.push(waits(session));
         wait_for_waiters(&env, i);
     }
-    // Only an agent's own newer command takes the place of its older one.
+    // Only an agent's own newer command replaces its older one.
     others.push(waits(Some("s2")));
     let replaced = first.finish(SOON).code(3);
     assert!(replaced.stderr.contains("another command of this agent waits now"), "{replaced:?}");
     wait_for_waiters(&env, 4);
-    // Somebody waits, so the first Stop tells that.
+    // Another agent waits, so the first Stop says so.
     for again in [false, true] {
         let stop =
             json!({"session_id": "s1", "hook_event_name": "Stop", "stop_hook_active": again});

@@ -31,10 +31,10 @@ fn work_is_done_by_one_and_comes_back_from_who_dies() {
     env.substrate(["work", "done", "2", "--session-id", "s2", "--result", "ok"]).success();
     lion.dies();
     let gone = env.substrate(["work", "done", "1", "--session-id", "s1"]).code(1);
-    assert!(gone.stderr.contains("has ended with the session that made it"), "{gone}");
+    assert!(gone.stderr.contains("ended with the session that made it"), "{gone}");
     assert_eq!(claim(&env, "s2"), Some((1, "parser".to_owned())));
     let shown = env.substrate(["work", "show", "1"]).success();
-    assert!(shown.contains("CalmOtter has it") && shown.contains("> in src"), "{shown}");
+    assert!(shown.contains("claimed by CalmOtter") && shown.contains("> in src"), "{shown}");
     env.substrate(["work", "done", "1", "--session-id", "s2"]).success();
     let list = env.substrate(["work", "list", "--format", "json"]).success();
     let list: Value = serde_json::from_str(&list).unwrap();
@@ -42,14 +42,14 @@ fn work_is_done_by_one_and_comes_back_from_who_dies() {
 }
 
 #[test]
-fn who_waits_for_work_gets_it_when_it_comes() {
+fn a_waiting_claimant_gets_work_when_it_comes() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();
     let _lion = Agent::begin(&env, "s1", "NobleLion", &[]);
     let mut command = env.command(substrate_testkit::bin("substrate"));
     command.args(["work", "claim", "--wait", "10s", "--session-id", "s1"]);
     let waiting = substrate_testkit::Running::start(command, Vec::new());
-    substrate_testkit::wait_until(crate::house::SOON, "somebody who waits", || {
+    substrate_testkit::wait_until(crate::house::SOON, "a waiting session", || {
         let status = env.substrate(["daemon", "status", "--format", "json"]).success();
         serde_json::from_str::<Value>(&status).unwrap()["n_waiting"] == 1
     });

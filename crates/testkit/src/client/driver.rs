@@ -4,19 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::print::PrintRun;
 use super::tui::Tui;
 use crate::bins::claude;
-use crate::env::TestEnv;
-use crate::fsx::write_file;
+use crate::env::{TestEnv, write_file};
 use crate::model::ModelServer;
-use crate::process::Running;
+use crate::process::{Run, Running};
 
-/// No key of anybody: the client wants one before it talks even to loopback.
+/// A dummy key: the client wants one even for loopback.
 const KEY: &str = "dummy-key-for-tests";
 /// This model still has the task list tools that later defaults lack.
 const MODEL: &str = "claude-sonnet-4-6";
-/// After this a print run is stuck.
+/// A print run that takes longer is stuck.
 const PRINT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A client that is set up in a [`TestEnv`] and talks to a [`ModelServer`].
@@ -54,7 +52,7 @@ impl<'a> Client<'a> {
         self
     }
 
-    /// One more variable in the client's environment, and so in its hooks' and tools'.
+    /// Adds a variable to the environment of the client, its hooks and its tools.
     #[must_use]
     pub fn var(mut self, name: &str, value: &str) -> Self {
         self.vars.push((name.to_owned(), value.to_owned()));
@@ -70,7 +68,7 @@ impl<'a> Client<'a> {
         PrintRun::new(self.start_print(prompt, args).finish(PRINT_DEADLINE))
     }
 
-    /// Starts `claude -p PROMPT ARGS…`; make a [`PrintRun`] of what it leaves.
+    /// Starts `claude -p PROMPT ARGS…`. Turn its result into a [`PrintRun`].
     pub fn start_print(&self, prompt: &str, args: &[&str]) -> Running {
         let mut command = self.command();
         command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
@@ -106,7 +104,7 @@ impl<'a> Client<'a> {
     }
 
     pub(super) fn arguments() -> [&'static str; 6] {
-        // As an argument: in `.claude.json` the client would move it into the user's settings.
+        // As an argument: the client would move it from `.claude.json` into the user's settings.
         let settings = r#"{"skipDangerousModePermissionPrompt":true}"#;
         ["--model", MODEL, "--permission-mode", "bypassPermissions", "--settings", settings]
     }
@@ -115,7 +113,7 @@ impl<'a> Client<'a> {
         self.env
     }
 
-    /// What it has beside [`TestEnv::vars`].
+    /// Its variables beside [`TestEnv::vars`].
     pub(super) fn vars(&self) -> Vec<(String, String)> {
         let temp = self.env.root().join("tmp").display().to_string();
         let fixed = [
@@ -127,10 +125,49 @@ impl<'a> Client<'a> {
             ("DISABLE_TELEMETRY", "1"),
             ("DISABLE_AUTOUPDATER", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),
-            // It refuses `bypassPermissions` to root otherwise.
+            // Otherwise it refuses `bypassPermissions` to root.
             ("IS_SANDBOX", "1"),
         ];
         let fixed = fixed.map(|(name, value)| (name.to_owned(), value.to_owned()));
         fixed.into_iter().chain(self.vars.iter().cloned()).collect()
+    }
+}
+
+/// A finished `claude -p`.
+#[derive(Debug, Clone)]
+#[must_use = "an unchecked run proves nothing"]
+pub struct PrintRun {
+    pub run: Run,
+    /// The lines of `stream-json`.
+    pub events: Vec<Value>,
+}
+
+impl PrintRun {
+    /// Reads the events of a finished run.
+    pub fn new(run: Run) -> Self {
+        let events = run.stdout.lines().filter_map(|line| serde_json::from_str(line).ok());
+        Self { events: events.collect(), run }
+    }
+
+    /// The final answer.
+    ///
+    /// # Panics
+    /// If there is none. The message has everything that was printed.
+    #[track_caller]
+    pub fn result(&self) -> &str {
+        self.last()["result"].as_str().unwrap_or_else(|| panic!("no result: {}", self.run))
+    }
+
+    /// # Panics
+    /// If there is none. The message has everything that was printed.
+    #[track_caller]
+    pub fn session_id(&self) -> &str {
+        self.last()["session_id"].as_str().unwrap_or_else(|| panic!("no session: {}", self.run))
+    }
+
+    #[track_caller]
+    fn last(&self) -> &Value {
+        let last = self.events.iter().rev().find(|event| event["type"] == "result");
+        last.unwrap_or_else(|| panic!("no result: {}", self.run))
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! Invariant: it reads no configuration but the sandbox's, and reaches no host but loopback.
 mod driver;
-mod print;
 mod tui;
 
-pub use driver::Client;
-pub use print::PrintRun;
+pub use driver::{Client, PrintRun};
 pub use tui::Tui;

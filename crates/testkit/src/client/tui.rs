@@ -1,5 +1,4 @@
-//! The interactive client in a terminal that nobody looks at: tmux on a socket of its own, inside
-//! the sandbox.
+//! The interactive client in a headless terminal: tmux on a socket of its own, inside the sandbox.
 //!
 //! Invariant: only this terminal's own tmux server and client are ever ended.
 use std::process::Command;
@@ -11,9 +10,9 @@ use crate::bins::claude;
 use crate::process::{Run, Running, attempt};
 use crate::wait::poll;
 
-/// One look costs a process, so it looks less often than other waits.
+/// Each look costs a process, so this polls less often than other waits.
 const LOOK: Duration = Duration::from_millis(25);
-/// How often a key is pressed that is not taken.
+/// How often a key is pressed again if the client ignores it.
 const PRESS: Duration = Duration::from_millis(400);
 /// The client's start takes under 2 s on an idle machine.
 const START: Duration = Duration::from_secs(40);
@@ -55,7 +54,7 @@ impl<'a> Tui<'a> {
     /// # Panics
     /// If the line does not show.
     pub fn type_line(&self, line: &str) {
-        // Enter must not come before the text was taken, or the client takes both for a paste.
+        // Enter must not come before the text was taken, or the client treats both as a paste.
         let start: String = line.chars().take(40).collect();
         let before = self.screen().matches(&start).count();
         self.tmux(&["send-keys", "-l", "--", line]).success();
@@ -70,8 +69,8 @@ impl<'a> Tui<'a> {
         self.tmux(&[&["send-keys"], keys].concat()).success();
     }
 
-    /// Presses a key until the dialog with these words is gone: the client takes no answer in the first moments of a dialog. One
-    /// press too many is harmless where the key alone sends nothing.
+    /// Presses a key until the dialog with these words is gone: a new dialog ignores keys for a moment. One press too
+    /// many is harmless if the key alone sends nothing.
     ///
     /// # Panics
     /// With the screen, if the dialog stays.
@@ -119,7 +118,7 @@ impl<'a> Tui<'a> {
         self.end();
     }
 
-    /// Never panics: it runs in `drop` as well. The client first, while tmux is there to reap it.
+    /// Never panics: it also runs in `drop`. The client goes first, while tmux can still reap it.
     fn end(&mut self) {
         if !std::mem::take(&mut self.running) {
             return;

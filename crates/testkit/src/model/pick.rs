@@ -43,7 +43,7 @@ pub(super) fn wants_summary(body: &Value) -> bool {
     last.is_some_and(|message| prompts(message).last().is_some_and(asks))
 }
 
-/// The summary, with the position in it: the older messages are going to be gone.
+/// The summary, with the position in it: the older messages are about to disappear.
 pub(super) fn summary(script: &Script, thread: &Thread, request: &Recorded) -> String {
     let Position { list, played } = position(lists(script, thread), request.messages());
     let list = match list {

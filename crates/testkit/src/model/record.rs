@@ -13,7 +13,7 @@ pub enum Thread {
     Main,
     /// By the client's `agent_id`.
     Subagent(String),
-    /// The client's own errands, which are no turn of anybody: titles, summaries, prompt hooks.
+    /// The client's own requests, which are not part of any turn: titles, summaries, prompt hooks.
     Side,
 }
 
@@ -41,7 +41,7 @@ impl Recorded {
         joined(self.messages())
     }
 
-    /// The text that is new in this request: what came after the model's last reply.
+    /// The text that is new in this request: everything after the model's last reply.
     pub fn news(&self) -> String {
         joined(self.since_last_reply())
     }
@@ -57,7 +57,7 @@ impl Recorded {
         results.map(result).collect()
     }
 
-    /// The prompts of the conversation, oldest first: user texts that are no reminder.
+    /// The prompts of the conversation, oldest first: user texts that are not reminders.
     pub fn prompts(&self) -> Vec<String> {
         self.messages().iter().flat_map(prompts).collect()
     }
@@ -111,7 +111,7 @@ impl Recorder {
         lock(&self.all).iter().find(|request| request.news().contains(text)).cloned()
     }
 
-    /// As [`Recorder::request_containing`], but waits for it.
+    /// Like [`Recorder::request_containing`], but waits for it.
     ///
     /// # Panics
     /// If it does not come within `deadline`.

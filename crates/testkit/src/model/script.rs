@@ -54,7 +54,7 @@ impl Turn {
         Self::tools([(name, input)])
     }
 
-    /// Calls several tools in one message, which the client may run in parallel.
+    /// Calls several tools in one message. The client may run them in parallel.
     pub fn tools<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let call = |(name, input): (&str, Value)| Block::Tool { name: name.to_owned(), input };
         Self::saying(Say::Blocks(calls.into_iter().map(call).collect()))
@@ -72,7 +72,7 @@ impl Turn {
         Self::tool("Agent", input)
     }
 
-    /// Decides when it is asked, from the request: to use an id that a hook has just injected.
+    /// Decides from the request: for example, to use an id that a hook has just injected.
     pub fn from_request(decide: impl Fn(&Recorded) -> Self + Send + Sync + 'static) -> Self {
         Self::saying(Say::Later(Later(Arc::new(decide))))
     }
@@ -84,7 +84,7 @@ impl Turn {
         self
     }
 
-    /// Answers only after `wait`: to have a turn open while something else happens.
+    /// Answers only after `wait`, to keep a turn open while something else happens.
     #[must_use]
     pub fn after(mut self, wait: Duration) -> Self {
         self.after = wait;

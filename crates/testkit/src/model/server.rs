@@ -57,7 +57,7 @@ impl Deref for ModelServer {
 
 impl Drop for ModelServer {
     fn drop(&mut self) {
-        // Fails only if the thread is gone already, which `join` then shows.
+        // Fails only if the thread is gone already. `join` reports that.
         self.stop.take().map(|stop| stop.send(()));
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
@@ -78,7 +78,7 @@ fn serve(listener: TcpListener, model: Model, stopped: oneshot::Receiver<()>) {
     runtime.expect("a runtime can be built").block_on(async {
         listener.set_nonblocking(true).expect("a new socket can be set");
         let listener = tokio::net::TcpListener::from_std(listener).expect("it is non-blocking");
-        // Without this every step of a session shows a false 40 ms.
+        // Without this, every step of a session takes 40 ms longer.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let app = Router::new()
             .route("/", get(async || StatusCode::OK))
@@ -140,7 +140,7 @@ fn blocks(turn: &Turn) -> &[Block] {
     }
 }
 
-/// Threads have tools; a request without any is an errand of the client itself.
+/// Threads have tools. A request without any is the client's own.
 fn asker(headers: &HeaderMap, body: &Value) -> Thread {
     if body["tools"].as_array().is_none_or(Vec::is_empty) {
         return Thread::Side;

@@ -1,7 +1,7 @@
-//! The testkit against the real client, with plain shell hooks. One test binary, a `mod` a topic.
+//! The testkit against the real client, with plain shell hooks. One test binary, one `mod` per topic.
 //!
-//! Everything that runs the client is in a module named `real_client…`, so that nextest can group
-//! it.
+//! Everything that runs the client is in a module named `real_client…`, so that nextest can group it.
+mod contract;
 mod model_server;
 mod real_client_print;
 mod real_client_tui;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use substrate_testkit::{TestEnv, write_file};
 
-/// A `/bin/sh` hook that notes every payload it gets, and then does `then`.
+/// A `/bin/sh` hook that records every payload, and then runs `then`.
 struct Notes {
     file: PathBuf,
     command: String,
@@ -21,7 +21,7 @@ impl Notes {
     fn new(env: &TestEnv, then: &str) -> Self {
         let file = env.root().join("notes.jsonl");
         let script = env.root().join("note.sh");
-        // One `printf` a payload: hooks of one event run in parallel.
+        // One `printf` per payload: hooks of one event run in parallel.
         let text = format!("printf '%s\\n' \"$(cat)\" >> '{}'\n{then}\n", file.display());
         write_file(&script, text);
         Self { file, command: format!("/bin/sh '{}'", script.display()) }

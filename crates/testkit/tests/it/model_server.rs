@@ -49,7 +49,7 @@ fn a_subagent_is_known_by_its_header() {
 }
 
 #[test]
-fn errands_are_answered_and_are_nobodys_turn() {
+fn errands_are_answered_and_are_not_part_of_a_turn() {
     let model = ModelServer::start(Script::new([Turn::text("hello")]));
     let mut body = conversation(false);
     body["tools"] = json!([]);

@@ -1,4 +1,4 @@
-//! A mailbox with very many messages against one with a few.
+//! A mailbox with very many messages, compared to one with a few.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ const FEW: usize = 100;
 const N_ROUNDS: usize = 300;
 const MAX_RATIO: f64 = 1.5;
 
-/// What a person types; all of it only looks, so that both mailboxes stay as they are.
+/// Commands of a person. They only read, so both mailboxes stay as they are.
 const COMMANDS: [(&str, &[&str]); 4] = [
     ("inbox", &["inbox", "--peek"]),
     ("inbox --all", &["inbox", "--all"]),

@@ -1,4 +1,5 @@
-//! `cargo xtask bench mail`: what waiting costs, how fast mail arrives, and whether a full mailbox is slower than an empty one.
+//! `cargo xtask bench mail`: the cost of waiting, how fast mail arrives, and whether a full mailbox is slower than an
+//! empty one.
 
 mod mailbox;
 mod sends;
@@ -38,18 +39,18 @@ pub(super) fn run(mut args: Args) -> Result<bool> {
     Ok(table.print())
 }
 
-/// A connection over which the person at the keyboard gives commands.
-struct Line {
+/// A connection over which the person at the keyboard runs commands.
+struct Console {
     conn: Conn,
 }
 
-impl Line {
+impl Console {
     fn open(state: &Path) -> Result<Self> {
         let conn = Conn::open(state, PATIENCE).ok().context("no daemon")?;
         Ok(Self { conn })
     }
 
-    /// One command, and what it says.
+    /// Runs one command and returns its output.
     fn call(&mut self, path: &[&str], body: &Value) -> Result<Value> {
         let caller = json!({"cwd": "/", "tz_offset_s": 0, "inside_client": false});
         let call = json!({"path": path, "body": body, "caller": caller}).to_string();

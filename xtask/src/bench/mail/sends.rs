@@ -1,4 +1,4 @@
-//! How many sends a second are acknowledged, and so on disk.
+//! How many sends per second are acknowledged, and so on disk.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
-use super::Line;
+use super::Console;
 use crate::dist::Dist;
 use crate::frames::Caller;
 use crate::sandbox::{Autostart, Sandbox};
@@ -41,11 +41,11 @@ pub(super) fn measure(dist: &Dist, table: &mut Table) -> Result<()> {
 }
 
 fn receiver(sandbox: &Sandbox) -> Result<String> {
-    let said = Line::open(&sandbox.state())?.call(&["agent", "list"], &json!({"all": true}))?;
+    let said = Console::open(&sandbox.state())?.call(&["agent", "list"], &json!({"all": true}))?;
     let conn = journal::open(&sandbox.database())?;
     let name =
         conn.query_row("select name from agents order by id desc limit 1", [], |row| row.get(0));
-    name.with_context(|| format!("nobody to write to: {said}"))
+    name.with_context(|| format!("no agent to write to: {said}"))
 }
 
 fn count(sandbox: &Sandbox) -> Result<usize> {

@@ -1,4 +1,4 @@
-//! Agents that wait: what they cost, and how fast they are reached.
+//! Waiting agents: what they cost, and how fast they are reached.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use ipc::{Conn, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
-use super::{Line, PATIENCE};
+use super::{Console, PATIENCE};
 use crate::dist::Dist;
 use crate::frames::Caller;
 use crate::sandbox::{Autostart, Sandbox};
@@ -78,11 +78,11 @@ fn hooks(caller: &Caller, state: &Path) -> Result<Times> {
     Ok(Times::of(times))
 }
 
-/// Sends to one waiter after the other, and takes the time until it is told.
+/// Sends to one waiter after the other, and measures the time until it is told.
 fn wakes(sandbox: &Sandbox, caller: &Caller, parked: &mut [Conn], table: &mut Table) -> Result<()> {
     let state = sandbox.state();
     let names = names(sandbox)?;
-    let mut line = Line::open(&state)?;
+    let mut line = Console::open(&state)?;
     let mut rng = Rng::new(7);
     let (mut pings, mut shells, mut wakes, mut deliveries) = (vec![], vec![], vec![], vec![]);
     for round in 0..N_WAKES {
@@ -98,7 +98,7 @@ fn wakes(sandbox: &Sandbox, caller: &Caller, parked: &mut [Conn], table: &mut Ta
         let waiting = std::thread::spawn(move || {
             let woken = conn.receive(PATIENCE).ok().map(|(kind, _)| (kind, Instant::now()));
             let _main_gone = tell.send(woken);
-            // As the hook: it has printed, and says so.
+            // Like the hook: it has printed, and confirms that.
             let heard =
                 conn.send(Kind::Printed, [], PATIENCE).and_then(|()| conn.receive(PATIENCE));
             heard.is_ok()
@@ -144,7 +144,7 @@ fn wakes(sandbox: &Sandbox, caller: &Caller, parked: &mut [Conn], table: &mut Ta
     Ok(())
 }
 
-/// A connection that stands in for one that is in use.
+/// A placeholder while the real connection is in use.
 fn park_nothing(state: &Path) -> Result<Conn> {
     Conn::open(state, PATIENCE).ok().context("not connected")
 }

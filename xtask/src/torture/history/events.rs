@@ -1,4 +1,4 @@
-//! Events and their rows: each is answered once, and the journal has them in an order that can have happened.
+//! Events and their rows: each is answered once, and the journal has them in a possible order.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(in crate::torture) struct Events {
     pub(in crate::torture) out_of_order: Vec<String>,
 }
 
-/// Reads records about one marker each against the journal's markers, oldest first.
+/// Checks records about one marker each against the journal's markers, oldest first.
 pub(in crate::torture) fn read(records: &[Record], journal: &[&str]) -> Events {
     let mut events = Events::default();
     let mut n_answers: HashMap<&str, usize> = HashMap::new();

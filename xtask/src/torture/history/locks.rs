@@ -1,11 +1,11 @@
-//! Who surely held which file: from the end of an allowed edit until the beginning of the holder's Stop.
+//! Who certainly held which file: from the end of an allowed edit until the beginning of the holder's Stop.
 
 use super::{Act, Moment, Record, Tenure, Verdict, by_actor, shared};
 
 /// Broken promises about leases.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::torture) struct Locks {
-    /// Two agents surely held a file at the same time.
+    /// Two agents certainly held a file at the same time.
     pub(in crate::torture) shared: Vec<String>,
     /// A holder was refused its own file.
     pub(in crate::torture) refused: Vec<String>,
@@ -33,7 +33,7 @@ pub(in crate::torture) fn read(records: &[Record]) -> Locks {
                         ));
                     }
                 }
-                // Whatever it was answered: from here on the lease may be given back.
+                // Whatever the answer: from here on the lease may be released.
                 (Act::Stop | Act::StopAgain, ..) => {
                     let ended = held.drain(..).map(|tenure| Tenure { to: record.began, ..tenure });
                     tenures.extend(ended);

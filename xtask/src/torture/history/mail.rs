@@ -1,4 +1,4 @@
-//! Which messages were told to whom, and which of them the model had surely seen.
+//! Which messages were told to whom, and which of them the model has certainly seen.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::{Act, Moment, Record, Verdict, by_actor};
 pub(in crate::torture) struct Mail {
     /// Acknowledged, and its recipient was never told.
     pub(in crate::torture) untold: Vec<String>,
-    /// Told once more although the model had surely seen it.
+    /// Told once more although the model has certainly seen it.
     pub(in crate::torture) repeated: Vec<String>,
     /// Told to a session that is not its recipient.
     pub(in crate::torture) misdirected: Vec<String>,
@@ -27,7 +27,7 @@ pub(in crate::torture) struct Acknowledged {
     pub(in crate::torture) recipient: String,
 }
 
-/// Reads what hooks told (`about`: the ids in their answers) against what was acknowledged.
+/// Checks what hooks told (`about`: the ids in their answers) against what was acknowledged.
 pub(in crate::torture) fn read(records: &[Record], sent: &[Acknowledged]) -> Mail {
     let mut mail = Mail::default();
     let mut recipients: HashMap<&str, &str> = HashMap::new();
@@ -67,11 +67,11 @@ pub(in crate::torture) fn read(records: &[Record], sent: &[Acknowledged]) -> Mai
     mail
 }
 
-/// When the model had surely been asked with what that answer told. `None`: never surely.
+/// When a request to the model certainly contained what that answer told. `None`: never certainly.
 fn seen_at(told: &Record, later: &[&Record]) -> Option<Moment> {
     for next in later {
         match (told.act, next.act) {
-            // The calls of one message run one after the other, and no request is between them.
+            // The calls of one message run one after the other, without a request in between.
             (Act::Before | Act::After, Act::Before) => {}
             (_, Act::Before) => return Some(next.began),
             // The block was not honoured, so the words may be lost.

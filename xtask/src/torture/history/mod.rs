@@ -1,8 +1,8 @@
-//! What the hooks and commands themselves saw, and pure readings of it.
+//! What the hooks and commands themselves saw, and pure checks of it.
 //!
-//! A record has its moments from this program: just before the process was started, and just after it was gone. What
-//! happened inside happened in between, so a busy machine makes a reading less sure, never wrong. Nothing here knows
-//! the program's tables.
+//! The times of a record are this program's own: just before the process was started, and just after it was gone.
+//! Whatever happened inside happened in between, so a busy machine makes a check less precise, never wrong. Nothing
+//! here knows the program's tables.
 
 pub(super) mod events;
 pub(super) mod locks;
@@ -12,7 +12,7 @@ pub(super) mod work;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Since this program began to look.
+/// Time since this program started watching.
 pub(super) type Moment = Duration;
 
 /// The moment now.
@@ -27,7 +27,7 @@ pub(super) enum Act {
     Start,
     /// A person's prompt.
     Prompt,
-    /// A prompt that the client made of what a waiter said.
+    /// A prompt that the client made from a waiter's output.
     Notified,
     /// PreToolUse.
     Before,
@@ -41,19 +41,19 @@ pub(super) enum Act {
     Waiter,
     /// An item of work was claimed.
     Claim,
-    /// It was said to be done.
+    /// It was reported as done.
     Done,
     /// The client was killed.
     Death,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It ended well, and nothing was refused.
+    /// It exited successfully, and nothing was refused.
     Allowed,
     Refused,
-    /// It failed or was killed, so its words count for nothing.
+    /// It failed or was killed, so its output does not count.
     Failed,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Record {
     pub(super) ended: Moment,
 }
 
-/// From when until when an actor surely had something.
+/// The time in which an actor certainly had something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tenure<'a> {
     what: &'a str,

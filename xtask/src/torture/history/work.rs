@@ -1,4 +1,5 @@
-//! Who surely had which item of work: from the end of a claim until the claimant began to say that it is done, or died.
+//! Who certainly had which item of work: from the end of a claim until the claimant began to report it as done, or
+//! died.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +8,7 @@ use super::{Act, Moment, Record, Tenure, Verdict, by_actor, shared};
 /// Broken promises about a queue.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::torture) struct Work {
-    /// Two claimants surely had an item at the same time.
+    /// Two claimants certainly had an item at the same time.
     pub(in crate::torture) shared: Vec<String>,
     /// Not done by exactly one claimant.
     pub(in crate::torture) not_once: Vec<String>,
@@ -15,7 +16,7 @@ pub(in crate::torture) struct Work {
     pub(in crate::torture) from_the_grave: Vec<String>,
 }
 
-/// Reads claims, reports and deaths. `items`: all that were queued.
+/// Checks claims, reports and deaths. `items`: all that were queued.
 pub(in crate::torture) fn read(records: &[Record], items: &[String]) -> Work {
     let mut work = Work::default();
     let mut tenures = Vec::new();
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_nobody_or_two_did_are_found() {
+    fn items_done_by_none_or_by_two_are_found() {
         let found = reading(
             "a claim 1 ok 0 5
              a done 1 ok 6 7

@@ -32,6 +32,21 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
         .collect()
 }
 
+/// The rules of `permissions.allow`.
+pub(super) fn rules(text: &str) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_str(split_bom(text).1).unwrap_or_default();
+    let rules = json.pointer("/permissions/allow").and_then(serde_json::Value::as_array);
+    rules.into_iter().flatten().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect()
+}
+
+/// The setting with which a file switches every hook off.
+const HOOKS_OFF: &str = "disableAllHooks";
+
+pub(super) fn hooks_off(text: &str) -> Option<&'static str> {
+    let json: serde_json::Value = serde_json::from_str(split_bom(text).1).unwrap_or_default();
+    (json[HOOKS_OFF] == true).then_some(HOOKS_OFF)
+}
+
 /// Everything that is wrong, in the file's order.
 pub(super) fn problems(document: &Document<'_>) -> Vec<Problem> {
     let mut out = Problems::default();

@@ -10,21 +10,42 @@ mod edit;
 mod findings;
 mod layout;
 mod ours;
-pub mod plan;
+mod plan;
 mod remove;
 mod render;
 mod schema;
 
-pub use ours::PROMPTS;
+use crate::install::{IfMissing, Installer, Places, SettingsFormat};
 
-use crate::install::SettingsFormat;
+pub(super) const INSTALLER: Installer = Installer {
+    places: Places {
+        home: FOLDER,
+        project: FOLDER,
+        user_settings: "settings.json",
+        project_settings: "settings.json",
+        local_settings: Some("settings.local.json"),
+    },
+    format: SETTINGS,
+    entries: plan::entries,
+    prompts: plan::prompts,
+    scripts: plan::scripts,
+    rule: plan::rule,
+    broad_rule: "Bash(substrate:*)",
+    own_check: Some("claude doctor"),
+    if_missing: IfMissing::Allows,
+};
 
-pub const SETTINGS: SettingsFormat = SettingsFormat {
+/// The client's folder, in a home and in a project.
+const FOLDER: &str = ".claude";
+
+const SETTINGS: SettingsFormat = SettingsFormat {
     add: add::add,
     remove: remove::remove,
     without_status_line: remove::without_status_line,
     registered: ours::registered,
     findings: findings::findings,
+    rules: findings::rules,
+    hooks_off: findings::hooks_off,
 };
 
 #[cfg(test)]

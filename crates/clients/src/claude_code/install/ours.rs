@@ -4,10 +4,11 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 
 use crate::install::{Registered, SettingsError};
 
+use super::super::NAME;
 use super::document::{Document, is_blank, member, parse, split_bom, text_of};
 
 /// The prompts that we register, by event: the words of the seeds.
-pub const PROMPTS: [(&str, &str); 2] = [
+pub(super) const PROMPTS: [(&str, &str); 2] = [
     (
         "Stop",
         "Analyze the conversation and determine if: 1. All user-requested tasks are complete 2. Any errors need to be addressed 3. Follow-up work is needed\n\nRespond with JSON: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"your explanation\"} to continue working.",
@@ -19,7 +20,6 @@ pub const PROMPTS: [(&str, &str); 2] = [
 ];
 
 const PROGRAM: &str = "substrate-hook";
-const CLIENT: &str = "claude-code";
 const COMMAND_LINE: &str = "substrate-hook claude-code ";
 const SCRIPTS: &str = "/hooks/substrate/";
 /// How much of a prompt is shown, in characters.
@@ -96,7 +96,7 @@ pub(super) fn is_ours(event: &str, hook: &Object<'_>, prompts: &[(&str, &str)]) 
         return match member(hook, "args").map(|args| &args.value) {
             Some(Value::Array(args)) => {
                 let first = args.elements.first().and_then(Value::as_string_lit);
-                is_program(command) && first.is_some_and(|first| first.value == CLIENT)
+                is_program(command) && first.is_some_and(|first| first.value == NAME)
             }
             _ => is_command_line(command),
         };

@@ -2,22 +2,10 @@
 
 use substrate_core::EventKind;
 
-use crate::install::{Entry, What};
+use crate::install::{Entry, Form, What, quoted, script_command};
 
+use super::super::{NAME, TITLE};
 use super::ours::PROMPTS;
-
-/// How the hooks reach our program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form<'a> {
-    /// Spawned directly, by an absolute path: for one person's own settings.
-    User { program: &'a str },
-    /// Found on the PATH, and nothing at all where it is not installed: for a file that is committed and shared.
-    Project,
-    /// Through scripts that a user may edit; the folder is the client's `hooks/substrate`.
-    Scripts { folder: &'a str },
-    /// As `User`, but the events of a persistent agent as `Scripts`.
-    Persistent { program: &'a str, folder: &'a str },
-}
 
 /// What a persistent agent is made of: its user may edit what happens then. No tool call is among them, since a shell costs
 /// more than we do.
@@ -48,7 +36,7 @@ const WAITER_TIMEOUT_S: u32 = 86_400;
 const PROMPT_TIMEOUT_S: u32 = 30;
 
 /// The hooks of our program: every event of the plan, and some once more as the waiter that wakes an idle session.
-pub fn entries(form: Form<'_>) -> Vec<Entry> {
+pub(super) fn entries(form: Form<'_>) -> Vec<Entry> {
     calls()
         .map(|call| Entry {
             event: call.event.name(),
@@ -59,7 +47,7 @@ pub fn entries(form: Form<'_>) -> Vec<Entry> {
 }
 
 /// The prompt hooks, which work for colleagues who have nothing installed.
-pub fn prompts() -> Vec<Entry> {
+pub(super) fn prompts() -> Vec<Entry> {
     PROMPTS
         .iter()
         .map(|(event, prompt)| Entry {
@@ -71,7 +59,7 @@ pub fn prompts() -> Vec<Entry> {
 }
 
 /// Every script that there can be: file names and texts.
-pub fn scripts(program: &str) -> Vec<(String, String)> {
+pub(super) fn scripts(program: &str) -> Vec<(String, String)> {
     calls().map(|call| (call.script_name(), call.script(program))).collect()
 }
 
@@ -95,14 +83,13 @@ impl Call {
         match form {
             Form::User { program } => {
                 let wake = wakes.then_some("--wake");
-                let args =
-                    ["claude-code", name].into_iter().chain(wake).map(str::to_owned).collect();
+                let args = [NAME, name].into_iter().chain(wake).map(str::to_owned).collect();
                 What::Exec { program: program.to_owned(), args, wakes }
             }
             Form::Project => {
                 let wake = if wakes { " --wake" } else { "" };
                 let command = format!(
-                    "command -v substrate-hook >/dev/null 2>&1 || exit 0; exec substrate-hook claude-code {name}{wake} --shared"
+                    "command -v substrate-hook >/dev/null 2>&1 || exit 0; exec substrate-hook {NAME} {name}{wake} --shared"
                 );
                 What::Shell { command, wakes }
             }
@@ -134,14 +121,9 @@ impl Call {
         };
         let program = quoted(program);
         format!(
-            "#!/bin/sh\n# Claude Code's {name} hook: {what}. You may edit this file.\nexec {program} claude-code {name}{wake} \"$@\"\n"
+            "#!/bin/sh\n# {TITLE}'s {name} hook: {what}. You may edit this file.\nexec {program} {NAME} {name}{wake} \"$@\"\n"
         )
     }
-}
-
-/// How a script of that folder is called.
-pub fn script_command(folder: &str, name: &str) -> String {
-    quoted(&format!("{}/{name}", folder.trim_end_matches('/')))
 }
 
 fn timeout_s(event: EventKind) -> u32 {
@@ -153,11 +135,6 @@ fn timeout_s(event: EventKind) -> u32 {
         EventKind::SessionEnd => 5,
         _ => 15,
     }
-}
-
-/// One word for sh, whatever is in it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 fn snake(name: &str) -> String {
@@ -173,6 +150,6 @@ fn snake(name: &str) -> String {
 
 /// A rule that lets agents run a command without a dialog: that very line, or all that begins with it. The client looks at
 /// each part of a compound line on its own, so no other command can ride along.
-pub fn rule(words: &str, is_beginning: bool) -> String {
+pub(super) fn rule(words: &str, is_beginning: bool) -> String {
     if is_beginning { format!("Bash({words}:*)") } else { format!("Bash({words})") }
 }

@@ -32,6 +32,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
     let session = "7ac89518-7bff-44f2-b7cc-ae24d9a0dca2";
     let expected = Event {
         client: "claude-code",
+        dialect: super::CLIENT.dialect,
         at: AT,
         kind: EventKind::PreToolUse,
         name: "PreToolUse".to_owned(),
@@ -45,6 +46,7 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         transcript: Some(format!("/home/dev/.claude/projects/-home-dev-app/{session}.jsonl")),
         prompt_id: event.prompt_id.clone(),
         permission_mode: Some("bypassPermissions".to_owned()),
+        is_planning: false,
         client_pid: Some(22122),
         attended: Some(false),
         env_file: None,
@@ -55,7 +57,6 @@ fn a_call_in_a_subagent_is_decoded_whole() {
         tasks_dir: Some(format!("/home/dev/.claude/tasks/{session}")),
         config_dir: Some("/home/dev/.claude".to_owned()),
         pane: Pane::of("/tmp/tmux-1000/default", "%3"),
-        settings_files: event.settings_files,
         project: String::new(),
         waiting_since: None,
         detail: Detail::ToolBefore { call },

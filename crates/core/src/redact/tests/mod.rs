@@ -251,7 +251,7 @@ proptest! {
         prop_assert!(!out.contains(char::REPLACEMENT_CHARACTER));
     }
 
-    /// Answers that are kept and lines of logs are read again.
+    /// Stored answers and log lines pass the gate again.
     #[test]
     fn any_json_stays_json(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40),

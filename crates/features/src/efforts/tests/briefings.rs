@@ -1,4 +1,4 @@
-//! The words that a window begins with.
+//! What a window is told at its start.
 
 use super::*;
 
@@ -11,10 +11,10 @@ fn a_start_tells_where_the_effort_stands() {
     stage.pass(60 * SECOND);
     assert_eq!(
         said(&start(&mut stage, LION, StartSource::Clear)),
-        "You work on effort 1: skill `brainstorm`, phase `choose` (explore → choose). Its task is `tasks/login`.\n\
-         An earlier session worked on it and left no dehydrated context: read `tasks/login/1_BRAINSTORM_LOG.md` before you go on.\n\
+        "You are working on effort 1: skill `brainstorm`, phase `choose` (explore → choose). Its task is `tasks/login`.\n\
+         An earlier session worked on it and left no dehydrated context. Read `tasks/login/1_BRAINSTORM_LOG.md` before you go on.\n\
          > 2027-01-15 08:00:00 UTC looked at the doors and the windows\n\
-         Write `substrate effort log \"…\"` at least every 9 tool calls."
+         Run `substrate effort log \"…\"` at least every 9 tool calls."
     );
 }
 
@@ -33,7 +33,7 @@ fn a_subagent_is_told_what_it_helps_with() {
     brainstorm(&mut stage);
     assert_eq!(
         said(&happen(&mut stage, TESTER, EventKind::SubagentStart, Detail::Plain)),
-        "You help with effort 1 (skill `brainstorm`, phase `explore`), task `tasks/login`. Note what you do, find and decide with `substrate effort log \"…\"` at least every 9 tool calls; it goes into `1_BRAINSTORM_LOG.md`."
+        "You are helping with effort 1 (skill `brainstorm`, phase `explore`), task `tasks/login`. Log what you do, find and decide with `substrate effort log \"…\"` at least every 9 tool calls; it goes into `1_BRAINSTORM_LOG.md`."
     );
     // A subagent that was there before the effort began is counted from then on.
     tool(&mut stage, SCOUT);
@@ -41,7 +41,7 @@ fn a_subagent_is_told_what_it_helps_with() {
 }
 
 #[test]
-fn compaction_briefs_all_that_matters_within_the_budget() {
+fn a_compaction_briefs_everything_that_matters_within_the_budget() {
     let mut stage = two();
     brainstorm(&mut stage);
     must(&mut stage, LION, "dehydrate", json!({"text": "x".repeat(60_000)}));
@@ -51,7 +51,9 @@ fn compaction_briefs_all_that_matters_within_the_budget() {
     let outcome = start(&mut stage, LION, StartSource::Compact);
     let context = outcome.verdict.context.as_deref().unwrap();
     assert!(context.len() <= 9_000, "{}", context.len());
-    assert!(context.contains("You are NobleLion") && context.contains("You work on effort 1"));
+    assert!(
+        context.contains("You are NobleLion") && context.contains("You are working on effort 1")
+    );
     assert!(
         context.contains("Dehydrated context of effort 1") && context.contains("File `/repo/a.md`")
     );
@@ -66,7 +68,7 @@ fn a_subagent_is_told_how_the_log_is_kept() {
     let told = said(&happen(&mut stage, SCOUT, EventKind::SubagentStart, Detail::Plain));
     assert!(
         told.ends_with(
-            "it goes into `1_FIX_LOG.md`.\nIts log is kept like this:\n> ## What, why\n> [x] y"
+            "it goes into `1_FIX_LOG.md`.\nWrite log entries like this:\n> ## What, why\n> [x] y"
         ),
         "{told}"
     );
@@ -92,12 +94,9 @@ fn files_are_told_whole_while_they_fit_and_the_rest_names_its_command() {
         };
         let n_whole = told.matches(&"y".repeat(79)).count();
         assert!((70..100).contains(&n_whole), "{window}: {n_whole} lines of 120");
+        assert!(told.contains("(cut: `cat '/repo/b b.md'` shows all of it)"), "{window}: {told}");
         assert!(
-            told.contains("That is its beginning; `cat '/repo/b b.md'` shows all of it."),
-            "{window}: {told}"
-        );
-        assert!(
-            told.contains("there is no room for it here; `cat /repo/c.md` shows it."),
+            told.contains("no room for it here; `cat /repo/c.md` shows it."),
             "{window}: {told}"
         );
     }
@@ -121,7 +120,7 @@ fn a_long_file_is_not_taken_for_whole() {
 }
 
 #[test]
-fn a_teammate_without_work_is_told_to_the_main_thread_once_and_holds_nobody() {
+fn an_idle_teammate_is_reported_once_and_holds_no_one() {
     let mut stage = two();
     let idle = |stage: &mut Stage, name: &str, team: Option<&str>| {
         let detail = Detail::Teammate { name: name.to_owned(), team: team.map(str::to_owned) };
@@ -135,10 +134,10 @@ fn a_teammate_without_work_is_told_to_the_main_thread_once_and_holds_nobody() {
     let told = done(&mut stage, LION);
     assert_eq!(
         said(&told),
-        "alice of doors, bob [x] y have nothing to do now; `substrate fleet` shows who does what."
+        "alice of doors, bob [x] y are idle now. `substrate fleet` shows what each agent is doing."
     );
     assert_eq!(said(&done(&mut stage, LION)), "", "once");
     idle(&mut stage, "alice", None);
-    assert!(said(&prompt(&mut stage, LION)).starts_with("alice has nothing to do now"));
-    assert_eq!(said(&done(&mut stage, OTTER)), "", "and nobody else");
+    assert!(said(&prompt(&mut stage, LION)).starts_with("alice is idle now"));
+    assert_eq!(said(&done(&mut stage, OTTER)), "", "and no other agent");
 }

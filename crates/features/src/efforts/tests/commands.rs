@@ -1,4 +1,4 @@
-//! The commands, as agents and people call them.
+//! The commands, as agents and people run them.
 
 use super::*;
 use rstest::rstest;
@@ -12,7 +12,7 @@ fn an_effort_begins_with_a_task_a_log_and_a_phase() {
     });
     let body = json!({"skill": "demo:fix-it", "mode": "careful", "title": "Doors", "found": found});
     let out = must(&mut stage, LION, "start", body);
-    assert!(out.text.starts_with("Effort 1 has begun.\nYou work on effort 1: skill `demo:fix-it`, mode `careful`, phase `explore`."), "{}", out.text);
+    assert!(out.text.starts_with("Effort 1 has begun.\nYou are working on effort 1: skill `demo:fix-it`, mode `careful`, phase `explore`."), "{}", out.text);
     assert_eq!(
         written(&stage),
         [
@@ -59,7 +59,7 @@ fn ordinals_count_the_efforts_of_a_task() {
         "{}",
         second.text
     );
-    assert!(second.text.contains("No folder of such a skill"), "{}", second.text);
+    assert!(second.text.contains("No such skill was found"), "{}", second.text);
     assert_eq!(said(&prompt(&mut stage, LION)).matches("effort 2 (implement)").count(), 1);
     must(&mut stage, LION, "resume", json!({"id": 1}));
     assert!(said(&prompt(&mut stage, LION)).contains("effort 1 (brainstorm"));
@@ -70,7 +70,7 @@ fn ordinals_count_the_efforts_of_a_task() {
 }
 
 #[test]
-fn phases_go_forward_or_where_one_says() {
+fn phases_go_forward_or_to_the_one_named() {
     let mut stage = two();
     brainstorm(&mut stage);
     assert_eq!(
@@ -115,7 +115,7 @@ fn a_task_is_a_plain_folder_of_the_project(#[case] task: &str, #[case] expected:
 fn a_skill_has_a_plain_name(#[case] skill: &str) {
     let mut stage = two();
     let told = error(run(&mut stage, LION, "start", json!({"skill": skill})));
-    assert!(told.contains("is no name of a skill"), "{told}");
+    assert!(told.contains("can't be the name of a skill"), "{told}");
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn an_effort_belongs_to_its_agent() {
     }
     assert!(
         error(run(&mut stage, OTTER, "log", json!({"text": "x"})))
-            .contains("CalmOtter works on no effort")
+            .contains("CalmOtter has no effort")
     );
     assert!(
-        error(run(&mut stage, OTTER, "resume", json!({"id": 1}))).contains("NobleLion is there")
+        error(run(&mut stage, OTTER, "resume", json!({"id": 1}))).contains("NobleLion is running")
     );
     assert!(
         error(run(&mut stage, OTTER, "show", json!({"id": 7}))).contains("there is no effort 7")
@@ -167,7 +167,7 @@ fn a_subagent_logs_but_neither_begins_nor_ends() {
 }
 
 #[test]
-fn an_agent_that_is_gone_can_be_followed() {
+fn an_effort_of_an_agent_that_is_gone_can_be_resumed() {
     let mut stage = two();
     brainstorm(&mut stage);
     must(&mut stage, LION, "dehydrate", json!({"text": "the lion's state"}));
@@ -180,7 +180,7 @@ fn an_agent_that_is_gone_can_be_followed() {
     assert!(told.contains("> the lion's state"), "{told}");
     tool(&mut stage, OTTER);
     assert_eq!(n_calls(&mut stage, OTTER), 1);
-    // When the lion comes back, it is the otter's, and nobody counts the lion.
+    // When the lion comes back, the effort is the otter's, and the lion is not counted.
     stage.machine.processes.insert(10, 2);
     assert_eq!(said(&start(&mut stage, LION, StartSource::Resume)), "");
     tool(&mut stage, LION);
@@ -203,7 +203,7 @@ fn a_finished_effort_stays_finished() {
     }
     assert!(
         error(run(&mut stage, OTTER, "inject", json!({"text": "x", "effort": 1})))
-            .contains("nobody would be told")
+            .contains("so no agent would be told")
     );
     assert_eq!(said(&done(&mut stage, LION)), "");
 }
@@ -222,7 +222,7 @@ fn a_person_looks_injects_and_finishes() {
         listed.text
     );
     let own = call(&mut stage, &["effort", "show"], json!({}));
-    assert!(error(own).contains("User works on no effort"));
+    assert!(error(own).contains("User has no effort"));
     let begun = call(&mut stage, &["effort", "start"], json!({"skill": "fix"}));
     assert!(error(begun).contains("you are the person"));
     call(&mut stage, &["effort", "finish"], json!({"id": 1})).unwrap();

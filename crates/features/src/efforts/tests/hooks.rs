@@ -1,4 +1,4 @@
-//! Every hook of the engine, one after the other: what it does to windows and efforts.
+//! What each hook does to windows and efforts.
 
 use super::*;
 use rstest::rstest;
@@ -24,7 +24,7 @@ fn session_start_always_begins_a_window_and_links_it(
 }
 
 #[test]
-fn the_effort_goes_on_in_the_agents_next_session_and_nobody_elses() {
+fn an_effort_goes_on_in_its_agents_next_session_and_no_others() {
     let mut stage = two();
     brainstorm(&mut stage);
     tool(&mut stage, LION);
@@ -32,7 +32,10 @@ fn the_effort_goes_on_in_the_agents_next_session_and_nobody_elses() {
     assert_eq!(windows(&mut stage, LION)[0]["ended_why"], "other");
     let again = One("lion2", None);
     let told = said(&start(&mut stage, again, StartSource::Startup));
-    assert!(told.contains("You work on effort 1: skill `brainstorm`, phase `explore`"), "{told}");
+    assert!(
+        told.contains("You are working on effort 1: skill `brainstorm`, phase `explore`"),
+        "{told}"
+    );
     let all = windows(&mut stage, again);
     assert_eq!((&all[0]["effort"], &all[0]["agent"]), (&json!(1), &json!("NobleLion")));
     assert_eq!(all[0]["prev"], windows(&mut stage, LION)[0]["id"], "linked over sessions");
@@ -40,7 +43,7 @@ fn the_effort_goes_on_in_the_agents_next_session_and_nobody_elses() {
 }
 
 #[test]
-fn a_session_that_died_without_a_word_is_over_when_its_agent_is_back() {
+fn a_session_that_died_silently_ends_when_its_agent_is_back() {
     let mut stage = two();
     brainstorm(&mut stage);
     stage.machine.processes.remove(&10);
@@ -74,18 +77,18 @@ fn auto_compaction_ends_the_window_and_a_manual_one_when_it_happens() {
     let auto = Detail::Because { word: "auto".to_owned() };
     let told = said(&happen(&mut stage, LION, EventKind::PreCompact, auto));
     assert!(
-        told.starts_with("Keep in the summary: the agent works on effort 1 (skill brainstorm"),
+        told.starts_with("Keep in the summary: the agent is working on effort 1 (skill brainstorm"),
         "{told}"
     );
     assert_eq!(windows(&mut stage, LION)[0]["ended_why"], "compact");
-    // Should the compaction fail, the session goes on all the same, and so does its effort.
+    // If the compaction fails, the session and its effort go on.
     tool(&mut stage, LION);
     let all = windows(&mut stage, LION);
     assert_eq!((all.len(), &all[1]["effort"], &all[1]["heartbeat"]), (2, &json!(1), &json!(1)));
 }
 
 #[test]
-fn the_compaction_fork_is_nobody() {
+fn the_compaction_fork_has_no_window() {
     let mut stage = two();
     brainstorm(&mut stage);
     let detail =
@@ -98,7 +101,7 @@ fn the_compaction_fork_is_nobody() {
 }
 
 #[test]
-fn a_prompt_goes_with_where_the_effort_stands() {
+fn a_prompt_carries_the_status_of_the_effort() {
     let mut stage = two();
     assert_eq!(said(&prompt(&mut stage, LION)), "");
     brainstorm(&mut stage);
@@ -120,26 +123,28 @@ fn messages(stage: &mut Stage, kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_person_was_asked_is_kept_with_the_answer() {
+fn questions_to_a_person_are_kept_with_their_answers() {
     let mut stage = two();
     brainstorm(&mut stage);
-    let input = json!({
-        "questions": [{"question": "Which one?", "options": []}, {"question": "And why?\nReally?"}],
-        "answers": {"Which one?": "Alpha"},
-    });
-    let asked = ToolCall { input: input.to_string(), ..call("AskUserQuestion", ToolClass::Other) };
+    let question = |text: &str, answer: Option<&str>| substrate_core::Question {
+        text: text.to_owned(),
+        answer: answer.map(str::to_owned),
+    };
+    let questions =
+        vec![question("Which one?", Some("Alpha")), question("And why?\nReally?", None)];
+    let asked = ToolCall { questions, ..call("ask", ToolClass::Other) };
     after(&mut stage, LION, asked.clone());
     assert_eq!(
         messages(&mut stage, "dialogue"),
         ["NobleLion: Q: Which one?\nA: Alpha\nQ: And why? Really?\nA: (no answer)"]
     );
     after(&mut stage, OTTER, asked.clone());
-    after(&mut stage, LION, ToolCall { input: "{".to_owned(), ..asked });
+    after(&mut stage, LION, ToolCall { questions: Vec::new(), ..asked });
     assert_eq!(messages(&mut stage, "dialogue").len(), 1);
 }
 
 #[test]
-fn what_failed_and_what_was_done_is_kept() {
+fn failures_and_completed_tasks_are_kept() {
     let mut stage = two();
     brainstorm(&mut stage);
     let failed = |interrupted| Detail::ToolFailed {
@@ -167,9 +172,9 @@ fn what_failed_and_what_was_done_is_kept() {
     assert_eq!(messages(&mut stage, "to-do"), ["NobleLion: #4 Write it: with care"]);
 }
 
-/// The hooks that have nothing to do with efforts leave them alone.
+/// Hooks that don't concern efforts leave them alone.
 #[rstest]
-fn the_others_change_nothing(
+fn other_hooks_change_nothing(
     #[values(
         EventKind::Notification,
         EventKind::TeammateIdle,
@@ -217,9 +222,9 @@ fn an_agent_goes_on_while_the_database_cannot_be_written() {
     assert!(outcome.failures.iter().any(|failure| failure.feature == "efforts"));
 }
 
-/// Subagents leave what they have read to the effort, whose next window may ask for it.
+/// Subagents hand the files they read to the effort, whose next window may ask for them.
 #[test]
-fn what_a_subagent_has_read_is_merged_into_the_effort_when_it_ends() {
+fn a_subagents_files_join_the_effort_when_it_ends() {
     let mut stage = two();
     brainstorm(&mut stage);
     let read = |stage: &mut Stage, who: One, path: &str| {

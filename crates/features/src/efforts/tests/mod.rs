@@ -1,15 +1,15 @@
 //! Stories of efforts on a real database with all features and simulated time.
 
+mod begin;
 mod briefings;
-mod calls;
 mod commands;
+mod heartbeat;
 mod hooks;
 mod offer;
 mod pending;
 mod plans;
-mod skill_use;
 mod skills;
-mod wanted;
+mod start;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
@@ -23,7 +23,7 @@ use crate::stage::Stage;
 const ON: &str = "[efforts]\non = true\n";
 const SECOND: i64 = 1_000;
 
-/// Somebody: a session, and the subagent in it.
+/// An actor: a session, and a subagent in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct One(&'static str, Option<&'static str>);
 
@@ -84,6 +84,7 @@ fn call(name: &str, class: ToolClass) -> ToolCall {
         files: vec![],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 
@@ -91,7 +92,7 @@ fn shell(command: &str) -> ToolCall {
     ToolCall { command: Some(command.to_owned()), ..call("Bash", ToolClass::Shell) }
 }
 
-/// Before a tool call that is none of ours.
+/// Before a tool call that does not run Substrate.
 fn tool(stage: &mut Stage, who: One) -> Outcome {
     before(stage, who, call("Glob", ToolClass::Read))
 }
@@ -116,7 +117,7 @@ fn denial(outcome: &Outcome) -> Option<&str> {
     }
 }
 
-/// What our own sections say.
+/// The text of this feature's sections.
 fn said(outcome: &Outcome) -> String {
     let context = outcome.verdict.context.clone().unwrap_or_default();
     let ours = context.split("[substrate ").filter_map(|part| part.strip_prefix("efforts] "));
@@ -173,7 +174,7 @@ fn n_calls(stage: &mut Stage, who: One) -> i64 {
     open.map_or(-1, |window| window["heartbeat"].as_i64().unwrap())
 }
 
-/// The windows of an actor, in their order.
+/// The windows of an actor, in order.
 fn windows(stage: &mut Stage, who: One) -> Vec<Value> {
     let shown = stage.call(&caller(One(who.0, None)), &["session", "show"], json!({}));
     let actor = who.1.unwrap_or("main");

@@ -23,7 +23,7 @@ fn an_injection_is_told_once_after_the_next_tool_call_and_only_to_its_effort() {
 }
 
 #[test]
-fn what_was_not_printed_is_told_again_and_what_is_on_its_way_is_not() {
+fn a_lost_answer_is_told_again_and_a_pending_one_is_not() {
     let mut stage = two();
     brainstorm(&mut stage);
     inject(&mut stage, "hello");
@@ -40,7 +40,7 @@ fn what_was_not_printed_is_told_again_and_what_is_on_its_way_is_not() {
     stage.printed(first.request, false);
     let third = stage.happen(&one);
     assert!(said(&third).contains("hello"), "that answer was not printed");
-    // Nobody says what became of the third one: after a while it counts as lost.
+    // The third answer gets no receipt, so after a while it counts as lost.
     stage.pass(11 * SECOND);
     let one = event(&stage, LION, EventKind::PostToolUse, detail());
     let fourth = stage.told(&one);
@@ -84,26 +84,26 @@ fn a_file_is_shown_now_and_at_every_start() {
     let binary = format!("\u{7f}ELF\0{}", "\u{fffd}".repeat(400));
     stage.machine.texts.insert("/repo/plan.md".to_owned(), binary);
     let told = said(&start(&mut stage, LION, StartSource::Clear));
-    assert!(told.contains("File `/repo/plan.md`: it can't be shown"), "{told}");
+    assert!(told.contains("File `/repo/plan.md`: can't be shown"), "{told}");
     let gone = error(run(&mut stage, LION, "preload", json!({"files": ["/repo/gone.md"]})));
     assert!(gone.contains("there is no file"), "{gone}");
 }
 
 #[test]
-fn what_a_window_leaves_is_told_to_the_next_one_once() {
+fn a_payload_is_told_once_to_the_next_window() {
     let mut stage = two();
     brainstorm(&mut stage);
     must(&mut stage, LION, "dehydrate", json!({"text": "Goal: log in.\nNext: the door."}));
     assert!(written(&stage)[0].starts_with("/repo/tasks/login/1_BRAINSTORM_DEHYDRATED.md: ## "));
     assert_eq!(said(&done(&mut stage, LION)), "", "its own window knows it");
     let told = said(&start(&mut stage, LION, StartSource::Compact));
-    let expected = "Dehydrated context of effort 1, left for you by its earlier session (told once):\n> Goal: log in.\n> Next: the door.";
+    let expected = "Dehydrated context of effort 1, which an earlier session left for you (told once):\n> Goal: log in.\n> Next: the door.";
     assert!(told.contains(expected), "{told}");
     for source in [StartSource::Clear, StartSource::Startup] {
         let told = said(&start(&mut stage, LION, source));
         assert!(!told.contains("Goal") && !told.contains("left no"), "{told}");
         assert!(
-            told.contains("what it left was told before (`substrate effort show 1 --dehydrated` shows it): read `tasks/login/1_BRAINSTORM_LOG.md`"),
+            told.contains("what it left was told to another session (`substrate effort show 1 --dehydrated` shows it). Read `tasks/login/1_BRAINSTORM_LOG.md`"),
             "{told}"
         );
     }
@@ -112,7 +112,7 @@ fn what_a_window_leaves_is_told_to_the_next_one_once() {
 }
 
 #[test]
-fn it_waits_through_a_start_whose_hook_died_and_goes_to_the_next_session() {
+fn a_payload_survives_a_start_whose_hook_died() {
     let mut stage = two();
     brainstorm(&mut stage);
     must(&mut stage, LION, "dehydrate", json!({"text": "the state"}));
@@ -125,7 +125,7 @@ fn it_waits_through_a_start_whose_hook_died_and_goes_to_the_next_session() {
 }
 
 #[test]
-fn a_long_one_is_cut_and_says_where_the_rest_is() {
+fn a_long_payload_is_cut_and_says_where_the_rest_is() {
     let mut stage = two();
     brainstorm(&mut stage);
     let long: String = (0..2_000).map(|n| format!("line {n}\n")).collect();
@@ -144,7 +144,7 @@ fn a_long_one_is_cut_and_says_where_the_rest_is() {
 }
 
 #[test]
-fn what_was_cut_is_told_again_and_then_whole() {
+fn a_cut_message_is_told_again_and_then_whole() {
     let mut stage = two();
     brainstorm(&mut stage);
     inject(&mut stage, "the first");

@@ -1,9 +1,9 @@
-//! What a skill's folder says.
+//! What a skill's folder configures.
 
 use std::collections::HashMap;
 
 use super::*;
-use crate::efforts::config::{Found, find};
+use crate::efforts::config::{SkillSpec, find};
 use rstest::rstest;
 use substrate_core::Local;
 use substrate_core::facts::Place;
@@ -32,14 +32,14 @@ impl Local for Files {
     }
 }
 
-fn found(files: &[(&str, &str)]) -> Result<Found, VerbError> {
+fn found(files: &[(&str, &str)]) -> Result<SkillSpec, VerbError> {
     linked(files, &[])
 }
 
 fn linked(
     files: &[(&str, &str)],
     links: &'static [(&'static str, &'static str)],
-) -> Result<Found, VerbError> {
+) -> Result<SkillSpec, VerbError> {
     let texts = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     find("fix", "/repo", &mut Files { texts: texts.collect(), links })
 }
@@ -65,7 +65,7 @@ fn a_projects_skill_brings_nothing_from_elsewhere(
         ("/home/dev/.aws/fix/hosts.yml", SECRET),
         ("/home/dev/.aws/fix/effort.toml", toml),
     ];
-    let Found { config, templates } = linked(&files, links).unwrap();
+    let SkillSpec { config, templates } = linked(&files, links).unwrap();
     assert!(config.preload.iter().all(|path| path.starts_with("/repo/")), "{config:?}");
     assert!(!templates.values().any(|text| text.contains(SECRET)), "{templates:?}");
 }
@@ -80,7 +80,7 @@ fn the_users_own_skill_may_be_anywhere_and_secrets_in_a_template_are_taken_out()
         ("/home/dev/dots/secret.md", SECRET),
         ("/home/dev/dots/fix/plan.md", "api_key = sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAA\n"),
     ];
-    let Found { config, templates } = linked(&files, links).unwrap();
+    let SkillSpec { config, templates } = linked(&files, links).unwrap();
     assert_eq!(config.preload, ["/home/dev/dots/fix/notes.md"]);
     assert_eq!(config.folder, "/home/dev/dots/fix");
     assert!(!templates["PLAN"].contains("sk-ant"), "{templates:?}");
@@ -89,7 +89,7 @@ fn the_users_own_skill_may_be_anywhere_and_secrets_in_a_template_are_taken_out()
 const FOLDER: &str = "/repo/.claude/skills/fix";
 
 #[test]
-fn effort_toml_says_all_of_it() {
+fn effort_toml_configures_everything() {
     let toml = r#"
 phases = ["look", "mend"]
 preload = ["notes.md", "docs/guide.md", "/etc/passwd", "../../../../etc/passwd"]
@@ -113,7 +113,7 @@ when = "command.contains('push')"
     ];
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-    let Found { config, templates } = found(&files).unwrap();
+    let SkillSpec { config, templates } = found(&files).unwrap();
     assert_eq!(config.phases, ["look", "mend"]);
     assert_eq!(
         config.preload,
@@ -135,7 +135,7 @@ when = "command.contains('push')"
 #[case::none("---\nname: fix\n---\neffort-phases: look", &[], None)]
 #[case::no_front_matter("effort-phases: look", &[], None)]
 #[case::no_number("---\neffort-block-at: many\n---\n", &[], None)]
-fn front_matter_says_some(
+fn front_matter_configures_phases_files_and_limits(
     #[case] text: &str,
     #[case] phases: &[&str],
     #[case] block_at: Option<i64>,
@@ -148,7 +148,7 @@ fn front_matter_says_some(
 }
 
 #[test]
-fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
+fn the_projects_skill_wins_over_the_users_and_a_missing_one_is_fine() {
     let own = format!("{FOLDER}/SKILL.md");
     let both = [
         (own.as_str(), "---\neffort-phases: project\n---\n"),
@@ -156,7 +156,7 @@ fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
     ];
     assert_eq!(found(&both).unwrap().config.phases, ["project"]);
     assert_eq!(found(&both[1..]).unwrap().config.phases, ["user"]);
-    assert_eq!(found(&[]).unwrap(), Found::default());
+    assert_eq!(found(&[]).unwrap(), SkillSpec::default());
 }
 
 #[rstest]
@@ -164,7 +164,7 @@ fn the_projects_skill_comes_before_the_users_and_none_is_no_mistake() {
 #[case::unknown("phases = []\nphase = 1\n", "line 2: unknown field `phase`")]
 #[case::kind("\n\nblock_at = \"x\"\n", "line 3")]
 #[case::negative("block_at = -1\n", "line 1")]
-fn a_mistake_is_told_with_its_line(#[case] toml: &str, #[case] expected: &str) {
+fn a_mistake_is_reported_with_its_line(#[case] toml: &str, #[case] expected: &str) {
     let path = format!("{FOLDER}/effort.toml");
     let told = match found(&[(&path, toml)]) {
         Err(VerbError::User { message, hint }) => format!("{message}\n{hint}"),

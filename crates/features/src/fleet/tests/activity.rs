@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fleet::activity::of_main;
-use crate::fleet::status::{Before, INTERRUPTED, Status};
+use crate::fleet::status::{INTERRUPTED, Status, StatusBefore};
 use Activity::{Asking, Working as Works};
 use Status::{Attention, Done, Error, Working};
 use rstest::rstest;
@@ -11,9 +11,9 @@ use substrate_core::{Activity, Dialog, Effect};
 const IDLE: Activity = Activity::Idle { in_background: false };
 const SHELL: Activity = Activity::Idle { in_background: true };
 
-fn was(status: Status, why: &str, asks: &str) -> Before {
+fn was(status: Status, why: &str, asks: &str) -> StatusBefore {
     let (asks, why) = (asks.to_owned(), why.to_owned());
-    Before { status, is_checked: false, asks, why, for_ms: 1_000 }
+    StatusBefore { status, is_checked: false, asks, why, for_ms: 1_000 }
 }
 
 #[rstest]
@@ -40,7 +40,7 @@ fn was(status: Status, why: &str, asks: &str) -> Before {
     None
 )]
 fn the_main_thread_becomes(
-    #[case] before: Before,
+    #[case] before: StatusBefore,
     #[case] has_stopped: bool,
     #[case] now: Activity,
     #[case] expected: Option<(Status, &str)>,
@@ -220,7 +220,7 @@ fn a_process_that_went_to_another_session_has_left_the_first() {
     stage.told(&other);
     let end = Detail::Because { word: "other".to_owned() };
     happens(&mut stage, "lion", EventKind::SessionEnd, end);
-    assert_eq!(status(&mut stage, "NobleLion"), "(not shown)", "nobody has it open");
+    assert_eq!(status(&mut stage, "NobleLion"), "(not shown)", "no client has it open");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_session_that_moves_to_another_pane_leaves_the_first() {
     let event = Event { pane, ..of(&stage, "lion", EventKind::Stop, stop("ok")) };
     stage.told(&event);
     assert_eq!(painted(&stage), [given_back("%1"), as_status("%7", "done")].concat());
-    // A turn that is asked about again does not know its pane: it stays.
+    // A parked turn does not know its pane, so the pane stays.
     let event = Event { pane: None, ..of(&stage, "lion", EventKind::PreToolUse, before("ls")) };
     stage.told(&event);
     assert_eq!(painted(&stage), as_status("%7", "working"));

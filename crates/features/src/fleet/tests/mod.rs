@@ -55,6 +55,7 @@ fn bash(command: &str) -> ToolCall {
         files: vec![],
         command: Some(command.to_owned()),
         input: json!({"command": command}).to_string(),
+        ..ToolCall::default()
     }
 }
 

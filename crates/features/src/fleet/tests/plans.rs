@@ -15,7 +15,6 @@ use substrate_core::Param;
     ops::IN_ATTENTION,
     "fleet_status USING INDEX sqlite_autoindex_fleet_status_1 (session=?)"
 )]
-#[case::held(crate::locks::face::N_HELD, "leases USING INDEX leases_owner (session=? AND actor=?)")]
 fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();
     let explain = format!("explain query plan {sql}");
@@ -27,7 +26,7 @@ fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
 }
 
 #[test]
-fn somebody_who_simply_works_is_not_written_again() {
+fn an_agent_that_keeps_working_is_not_written_again() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     // Any write would now fail, and with it the feature.

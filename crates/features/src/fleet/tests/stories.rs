@@ -37,11 +37,11 @@ fn a_turn_from_its_prompt_to_its_end() {
     assert_eq!(fleet(&mut stage), ["CalmOtter done"]);
     let all = call(&mut stage, &["fleet", "list"], json!({"all": true})).unwrap().text;
     assert!(all.contains("closed     NobleLion"), "{all}");
-    assert!(all.contains("`cd /repo && claude-code --again lion`"), "{all}");
+    assert!(all.contains("`cd /repo && claude --resume lion`"), "{all}");
 }
 
 #[test]
-fn nobody_works_whose_client_is_gone() {
+fn an_agent_whose_client_is_gone_does_not_work() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     happens(&mut stage, "otter", EventKind::PermissionRequest, before("rm x"));
@@ -50,11 +50,11 @@ fn nobody_works_whose_client_is_gone() {
     assert!(text.contains("working    NobleLion") && text.contains("(silent 12m)"), "{text}");
     stage.machine.processes.clear();
     assert_eq!(fleet(&mut stage), ["CalmOtter gone", "NobleLion gone"]);
-    // Its number was given to somebody else.
+    // Its pid was reused.
     stage.machine.processes.insert(10, 2);
     assert_eq!(status(&mut stage, "NobleLion"), "gone");
     stage.pass(2 * 60 * MINUTE);
-    assert_eq!(fleet(&mut stage), [""; 0], "nobody wants to see that for ever");
+    assert_eq!(fleet(&mut stage), [""; 0], "a client that is long gone is not shown");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn subagents_have_a_status_of_their_own_and_leave_with_their_end() {
 }
 
 #[test]
-fn the_compaction_fork_is_nobody() {
+fn the_compaction_fork_has_no_status() {
     let mut stage = two();
     let actor = Actor::Subagent { id: SafeId::new("f1").unwrap(), kind: String::new() };
     let event = Event { actor, ..of(&stage, "lion", EventKind::SubagentStop, stop("x")) };
@@ -103,7 +103,7 @@ fn the_compaction_fork_is_nobody() {
 }
 
 #[test]
-fn whoever_was_looked_at_is_checked_until_something_changes() {
+fn a_checked_agent_stays_checked_until_something_changes() {
     let mut stage = two();
     happens(&mut stage, "lion", EventKind::UserPromptSubmit, prompt("go"));
     let nothing = call(&mut stage, &["fleet", "check"], json!({"names": ["NobleLion"]})).unwrap();
@@ -121,8 +121,8 @@ fn whoever_was_looked_at_is_checked_until_something_changes() {
     call(&mut stage, &["fleet", "check"], body).unwrap();
     assert_eq!(status(&mut stage, "CalmOtter"), "checked", "by its pane");
     for (body, words) in [
-        (json!({"names": ["NobleLiom"]}), "nobody is called `NobleLiom`"),
-        (json!({"pane": "%2;kill", "socket": SOCKET}), "that is no pane of tmux"),
+        (json!({"names": ["NobleLiom"]}), "no agent is called `NobleLiom`"),
+        (json!({"pane": "%2;kill", "socket": SOCKET}), "that is not a tmux pane"),
     ] {
         let error = call(&mut stage, &["fleet", "check"], body).unwrap_err();
         assert_eq!(error.to_string(), words);

@@ -1,7 +1,7 @@
 //! What each event makes of its actor, row by row.
 
 use super::*;
-use crate::fleet::status::{Before, Next, Status, next};
+use crate::fleet::status::{Status, StatusBefore, StatusChange, next};
 use EventKind as K;
 use Status::{Attention, Done, Error, Working};
 use rstest::rstest;
@@ -25,14 +25,20 @@ fn stop_failure() -> Detail {
     Detail::StopFailure { error: "server_error".to_owned(), last_message }
 }
 
-fn asks_for(command: &str) -> Before {
+fn asks_for(command: &str) -> StatusBefore {
     let asked = next(None, &event(K::PermissionRequest, before(command)), &Verdict::default());
-    let Next { status, asks, .. } = asked.unwrap();
-    Before { status, is_checked: false, asks, why: String::new(), for_ms: 0 }
+    let StatusChange { status, asks, .. } = asked.unwrap();
+    StatusBefore { status, is_checked: false, asks, why: String::new(), for_ms: 0 }
 }
 
-fn was(status: Status) -> Before {
-    Before { status, is_checked: false, asks: String::new(), why: String::new(), for_ms: 60_000 }
+fn was(status: Status) -> StatusBefore {
+    StatusBefore {
+        status,
+        is_checked: false,
+        asks: String::new(),
+        why: String::new(),
+        for_ms: 60_000,
+    }
 }
 
 #[rstest]
@@ -143,7 +149,7 @@ fn a_dialog_is_open_until(
     #[case] for_ms: i64,
     #[case] expected: Option<Status>,
 ) {
-    let open = Before { for_ms, ..asks_for("rm x") };
+    let open = StatusBefore { for_ms, ..asks_for("rm x") };
     let found = next(Some(&open), &event(kind, detail), &Verdict::default());
     assert_eq!(found.map(|next| next.status), expected);
 }
@@ -153,11 +159,11 @@ fn a_dialog_is_open_until(
 #[case::nobody_has_looked(was(Done), false, Some(Attention))]
 #[case::a_failed_turn_stays_one(was(Error), false, None)]
 fn an_idle_notice_after(
-    #[case] earlier: Before,
+    #[case] earlier: StatusBefore,
     #[case] is_checked: bool,
     #[case] expected: Option<Status>,
 ) {
-    let earlier = Before { is_checked, ..earlier };
+    let earlier = StatusBefore { is_checked, ..earlier };
     let found =
         next(Some(&earlier), &event(K::Notification, notice("idle_prompt")), &Verdict::default());
     assert_eq!(found.map(|next| next.status), expected);
@@ -182,7 +188,7 @@ fn a_stop_that_is_held_goes_on_and_one_that_waits_for_mail_is_done() {
 }
 
 #[test]
-fn where_nobody_watches_nobody_is_asked() {
+fn an_unattended_session_asks_no_one() {
     let unattended = Event { attended: Some(false), ..event(K::PermissionRequest, before("rm x")) };
     assert_eq!(next(Some(&was(Working)), &unattended, &Verdict::default()), None);
     let refused = event(K::PermissionDenied, failed("rm x", false));

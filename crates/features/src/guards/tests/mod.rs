@@ -17,7 +17,7 @@ use crate::stage::Stage;
 
 const MINUTE: i64 = 60_000;
 
-/// Somebody: a session, and the subagent in it.
+/// An actor: a session, and the subagent in it.
 #[derive(Clone, Copy, Debug)]
 struct One(&'static str, Option<&'static str>);
 
@@ -37,6 +37,7 @@ fn tool(stage: &Stage, who: One, name: &str, class: ToolClass, input: &Value) ->
         files: input["file_path"].as_str().map(str::to_owned).into_iter().collect(),
         command: input["command"].as_str().map(str::to_owned),
         input: input.to_string(),
+        ..ToolCall::default()
     };
     Event {
         actor,

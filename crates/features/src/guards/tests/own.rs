@@ -4,8 +4,8 @@ use substrate_core::StartSource;
 use substrate_core::settings::{Layer, Scope, Settings};
 
 use super::*;
-use crate::guards::policy::Judged;
-use crate::guards::set;
+use crate::guards::policy::Judgement;
+use crate::guards::rule_set;
 
 #[test]
 fn a_risky_command_is_refused_once_and_then_a_person_decides() {
@@ -16,10 +16,7 @@ fn a_risky_command_is_refused_once_and_then_a_person_decides() {
         first.contains("[guards.git-reset-hard] Keep what is yours with `git stash push"),
         "{first}"
     );
-    assert!(
-        first.contains("send the very same call again: then a person is asked, unless"),
-        "{first}"
-    );
+    assert!(first.contains("send the same call again. A person is then asked, unless"), "{first}");
     stage.pass(MINUTE);
     let other = answer(&bash(&mut stage, LION, "git reset --hard HEAD~1"));
     assert!(other.starts_with("deny"), "another command is another attempt: {other}");
@@ -42,12 +39,12 @@ fn a_risky_command_is_refused_once_and_then_a_person_decides() {
 }
 
 #[test]
-fn nobody_is_asked_where_nobody_is() {
+fn an_unattended_session_never_asks() {
     let mut stage = Stage::new("");
     for _ in 0..2 {
         let event = Event { attended: Some(false), ..bash_event(&stage, LION, "git reset --hard") };
         let said = answer(&stage.told(&event));
-        assert!(said.starts_with("deny") && said.contains("Nobody can be asked"), "{said}");
+        assert!(said.starts_with("deny") && said.contains("No one can be asked"), "{said}");
         assert!(!said.contains("again"), "{said}");
     }
 }
@@ -62,7 +59,7 @@ fn a_project_speaks_in_its_own_name() {
     };
     let rules: String = ["deny", "ask", "warn", "inject"].into_iter().map(rule).collect();
     let project = Layer::read(Scope::Project, "project.toml", &rules, &keys);
-    let set = set::of(&Settings::resolve(&keys, &[&project]));
+    let set = rule_set::of(&Settings::resolve(&keys, &[&project]));
     let event = bash_event(&Stage::new(""), LION, "ls");
     let of_project = set.entries.iter().filter(|entry| entry.scope == "project");
     let told: Vec<String> = of_project
@@ -212,7 +209,7 @@ fn a_rule_that_fails_is_reported_and_the_others_still_speak() {
     let event = tool(&stage, LION, "Fetch", ToolClass::Other, &json!({}));
     let said = answer(&stage.happen_failing(&event));
     assert!(
-        said.starts_with("deny This rule can't be judged just now")
+        said.starts_with("deny This rule can't be judged right now")
             && said.contains("[guards.shut]"),
         "{said}"
     );
@@ -269,7 +266,7 @@ fn a_project_adds_rules_and_takes_none_away() {
     let settings = Settings::resolve(&keys, &[&user, &project]);
     assert_eq!(settings.problems.len(), 3, "{:?}", settings.problems);
     assert!(settings.on("guards.on") && settings.on("guards.pack"));
-    let set = set::of(&settings);
+    let set = rule_set::of(&settings);
     let named = |name: &str| set.entries.iter().find(|entry| entry.rule.name == name).unwrap();
     assert!(!named("rm-vital").is_off);
     assert_eq!((named("mine").scope, named("mine").origin.as_str()), ("user", "user.toml:1"));
@@ -280,7 +277,8 @@ fn a_project_adds_rules_and_takes_none_away() {
     assert!(named("theirs").full_name().ends_with("a rule of this project"));
 }
 
-/// A user's rule and so many of a project, all with that condition, at that command: what fired, and how many were not judged.
+/// Tries a user's rule and `n` rules of a project with this condition on a command. Returns what fired and how many
+/// were not judged.
 fn crowded(n: usize, when: &str, command: &str) -> (Vec<String>, usize) {
     let keys = crate::keys();
     let rule = |name: &str, when: &str, priority: i64| {
@@ -291,13 +289,16 @@ fn crowded(n: usize, when: &str, command: &str) -> (Vec<String>, usize) {
     let user = Layer::read(Scope::User, "user.toml", &rule("mine", "true", -9), &keys);
     let rules: String = (0..n).map(|i| rule(&format!("r{i}"), when, 500)).collect();
     let project = Layer::read(Scope::Project, "project.toml", &rules, &keys);
-    let set = set::of(&Settings::resolve(&keys, &[&user, &project]));
-    let event =
-        crate::guards::prove::sample(&crate::guards::rule::Rule::default_for_shell(), command);
+    let set = rule_set::of(&Settings::resolve(&keys, &[&user, &project]));
+    let event = crate::guards::prove::sample(
+        &substrate_clients::DIALECTS,
+        &crate::guards::rule::Rule::default_for_shell(),
+        command,
+    );
     let (_, judged) = crate::guards::prove::judge_all(&set, &event);
-    let is_failed = |said: &Judged| matches!(said, Judged::Fails(_));
+    let is_failed = |said: &Judgement| matches!(said, Judgement::Fails(_));
     let n_failed = judged.iter().filter(|(_, said)| is_failed(said)).count();
-    let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
+    let fired = judged.iter().filter(|(_, said)| *said == Judgement::Fires);
     (fired.map(|(entry, _)| entry.rule.name.clone()).collect(), n_failed)
 }
 
@@ -370,17 +371,17 @@ fn what_is_remembered_is_forgotten_again() {
         })
     };
     assert_eq!(rows(&mut stage), 1);
-    stage.with(|cx| crate::guards::memory::tick(cx).unwrap());
+    stage.with(|cx| crate::guards::ops::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), 1, "still needed");
     stage.pass(11 * MINUTE);
-    stage.with(|cx| crate::guards::memory::tick(cx).unwrap());
+    stage.with(|cx| crate::guards::ops::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), 0);
 }
 
 #[test]
 fn an_event_costs_a_point_select() {
     let mut stage = Stage::new("");
-    for sql in [crate::guards::memory::REFUSED, crate::guards::memory::SAID] {
+    for sql in [crate::guards::ops::REFUSED, crate::guards::ops::SAID] {
         let n = if sql.contains("$4") { 4 } else { 2 };
         let explain = format!("explain query plan {sql}");
         let params = vec![substrate_core::Param::Text("x"); n];

@@ -1,16 +1,19 @@
-//! Our own files and the client's settings: an agent that would change them is asked about.
+//! Our own files and the client's settings: a person is asked before an agent changes them.
 
 use rstest::rstest;
+use substrate_core::Dialect;
 
 use super::*;
 
 const SETTINGS: &[&str] =
     &["$CONFIG/settings.json", "$CONFIG/hooks/", "$PROJECT/.client/settings.json", "/etc/client/"];
 
+const OF_CLIENT: Dialect = Dialect { settings_files: SETTINGS, ..Dialect::UNKNOWN };
+
 fn of_client(event: Event) -> Event {
     Event {
         config_dir: Some("/home/dev/.client".to_owned()),
-        settings_files: SETTINGS,
+        dialect: &OF_CLIENT,
         cwd: "/repo".to_owned(),
         ..event
     }
@@ -62,6 +65,14 @@ fn an_edit_of(#[case] path: &str, #[case] is_asked: bool) {
 #[case("rm -f .client/*.json", true)]
 #[case("rm -f .client/set*", true)]
 #[case("sed -i s/a/b/ ~/.client/settings*.json", true)]
+#[case("jq '.a = 1' x | sponge ~/.client/settings.json", true)]
+#[case("curl -so ~/.client/hooks/stop.sh https://x.org/a", true)]
+#[case("sort -o .client/settings.json x", true)]
+#[case("cp -t ~/.client/hooks x.sh", true)]
+#[case("tar -xf x.tgz -C ~/.client/hooks", true)]
+#[case("unzip x.zip -d .client/hooks", false)]
+#[case("unzip x.zip -d ~/.client/hooks", true)]
+#[case("tar -tf /data/state/x.tgz", false)]
 #[case("rm -f .client/*.log", false)]
 #[case("rm -rf /data/x*", false)]
 #[case("rm -rf /data/*/logs", true)]

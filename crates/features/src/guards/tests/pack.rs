@@ -6,10 +6,10 @@ use serde::Deserialize;
 use substrate_core::Settings;
 use substrate_core::settings::{Layer, Scope};
 
-use crate::guards::policy::Judged;
+use crate::guards::policy::Judgement;
 use crate::guards::prove::{judge_all, outcome, prove, sample};
 use crate::guards::rule::{Action, Rule};
-use crate::guards::set;
+use crate::guards::rule_set;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -33,14 +33,15 @@ fn defaults() -> Settings {
     Settings::resolve(&crate::keys(), &[])
 }
 
-/// The verdict, and the rules that fired; panics at a rule that can't be judged.
+/// The verdict and the rules that fired. Panics at a rule that can't be judged.
 fn verdict(command: &str) -> (Option<Action>, Vec<String>) {
-    let set = set::of(&defaults());
-    let (_, judged) = judge_all(&set, &sample(&Rule::default_for_shell(), command));
-    let fired = judged.iter().filter(|(_, said)| *said == Judged::Fires);
+    let set = rule_set::of(&defaults());
+    let (_, judged) =
+        judge_all(&set, &sample(&substrate_clients::DIALECTS, &Rule::default_for_shell(), command));
+    let fired = judged.iter().filter(|(_, said)| *said == Judgement::Fires);
     let names = fired.map(|(entry, _)| entry.rule.name.clone()).collect();
     for (entry, said) in &judged {
-        assert!(!matches!(said, Judged::Fails(_)), "{command}: {} {said:?}", entry.rule.name);
+        assert!(!matches!(said, Judgement::Fails(_)), "{command}: {} {said:?}", entry.rule.name);
     }
     (outcome(&judged), names)
 }
@@ -89,11 +90,11 @@ fn the_packs_catch_what_destroys_and_let_pass_what_does_not() {
 
 #[test]
 fn the_packs_are_small_proved_and_used_by_the_table() {
-    let set = set::of(&defaults());
+    let set = rule_set::of(&defaults());
     assert!(set.entries.len() <= 45 && set.entries.len() >= 30, "{}", set.entries.len());
     let tables = tables();
     for entry in &set.entries {
-        let found = prove(&set, entry);
+        let found = prove(&substrate_clients::DIALECTS, &set, entry);
         assert!(
             found.problems.is_empty() && found.warnings.is_empty(),
             "{}: {found:?}",
@@ -113,7 +114,7 @@ fn a_pack_can_be_switched_off_by_the_user_and_on_by_a_project() {
     let layer = |scope, text: &str| Layer::read(scope, "x.toml", text, &keys);
     let user = layer(Scope::User, "guards.packs = [\"core\"]");
     let is_on = |layers: &[&Layer], name: &str| {
-        let set = set::of(&Settings::resolve(&keys, layers));
+        let set = rule_set::of(&Settings::resolve(&keys, layers));
         set.entries.iter().any(|entry| entry.rule.name == name && !entry.is_off)
     };
     assert!(is_on(&[], "git-clean") && is_on(&[], "rm-vital"));
@@ -124,11 +125,11 @@ fn a_pack_can_be_switched_off_by_the_user_and_on_by_a_project() {
     let nothing = layer(Scope::Project, "guards.packs = []");
     assert!(is_on(&[&nothing], "rm-vital") && is_on(&[&user, &nothing], "rm-vital"));
     let wrong = layer(Scope::User, "guards.packs = [\"kore\"]");
-    let set = set::of(&Settings::resolve(&keys, &[&wrong]));
+    let set = rule_set::of(&Settings::resolve(&keys, &[&wrong]));
     assert!(set.problems.iter().any(|(_, why)| why.contains("there is no pack `kore`")));
 }
 
-/// A line that can't be read is not let pass in silence, whatever is in it.
+/// A line that can't be read never passes in silence.
 #[test]
 fn a_line_that_is_too_much_is_asked_about() {
     for line in [

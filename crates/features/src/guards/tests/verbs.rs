@@ -29,28 +29,29 @@ fn a_check_of_good_rules_says_so() {
 #[case::syntax("when = 'runs('", "`when`, line 1 column")]
 #[case::variable("when = 'comand == \"x\"'", "there is no `comand`; there are event, tool")]
 #[case::function("when = 'run(\"x\")'", "there is no function `run`")]
-#[case::never("when = 'runs(\"x\")'\nmatches = [\"y\"]", "it must fire at `y`, and does otherwise")]
-#[case::too_much(
-    "when = 'command != \"\"'\npasses = [\"y\"]",
-    "it must not fire at `y`, and does otherwise"
-)]
+#[case::never("when = 'runs(\"x\")'\nmatches = [\"y\"]", "it must fire at `y`, but does not")]
+#[case::too_much("when = 'command != \"\"'\npasses = [\"y\"]", "it must not fire at `y`, but does")]
 #[case::no_key("when = 'input.x.y == 1'", "No such key")]
 #[case::no_bool("when = 'command'", "must be true or false")]
 #[case::loops(
-    "when = 'commands.exists(a, commands.exists(b, commands.exists(c, a.name == b.name && b.name == c.name)))'",
-    "`when` would take too long"
+    "when = 'commands.exists(a, commands.exists(b, commands.exists(c, a.name == b.name + c.name)))'",
+    "at a line of 40 commands it takes too long"
 )]
-#[case::deep("when = '[1].all(a, [1].all(b, [1].all(c, [1].all(d, true))))'", "more than 3 loops")]
+#[case::map("when = '{1: true}[1]'", "there are no maps")]
+#[case::deep(
+    "when = '[1].all(a, [1].all(b, [1].all(c, [1].all(d, true))))'",
+    "more than 3 nested loops"
+)]
 #[case::pattern("when = 'matches(command, \"(\")'", "the pattern can't be read")]
 #[case::next(
     "when = 'runs(\"x\")'\nmatches = [\"x\"]\naction = \"deny\"\nnext = \"`rm -rf /`\"",
-    "`next` names `rm -rf /`, which is refused itself"
+    "`next` names `rm -rf /`, which is itself refused"
 )]
 #[case::no_next("when = 'true'\naction = \"deny\"", "`next` is missing")]
 #[case::action("when = 'true'\naction = \"refuse\"", "unknown variant `refuse`")]
 #[case::field("when = 'true'\nwhy = \"x\"", "unknown field `why`")]
 #[case::event("when = 'true'\nevent = \"Never\"", "there is no event `Never`")]
-#[case::undeliverable("when = 'true'\nevent = \"Stop\"", "nothing comes of `warn` at Stop")]
+#[case::undeliverable("when = 'true'\nevent = \"Stop\"", "`warn` has no effect at Stop")]
 #[case::twice("when = 'true'\nname = \"rm-vital\"", "there is another rule `rm-vital`")]
 #[case::name("when = 'true'\nname = \"a b\"", "`name` must be")]
 fn a_check_names_what_is_wrong(#[case] lines: &str, #[case] expected: &str) {

@@ -79,7 +79,7 @@ fn said(outcome: &Outcome) -> String {
 fn a_rule_sees_the_effort_its_phase_and_its_counters() {
     let mut stage = at_work(SEES, &json!([]));
     assert!(said(&bash(&mut stage, LION, "make")).starts_with("deny There is no plan yet."));
-    assert_eq!(said(&bash(&mut stage, OTTER, "make")), "", "somebody without an effort");
+    assert_eq!(said(&bash(&mut stage, OTTER, "make")), "", "an agent without an effort");
     assert!(
         said(&bash(&mut stage, CODER, "make")).starts_with("deny"),
         "its subagents work on it too"
@@ -115,7 +115,7 @@ fn a_rule_sees_how_full_the_context_is_with_or_without_efforts() {
     }
     let stage = Stage::new("");
     let event = bash_event(&stage, LION, "ls");
-    assert!(super::super::policy::gather(&event, stage.settings()).is_empty(), "nobody asks");
+    assert!(super::super::policy::gather(&event, stage.settings()).is_empty(), "no rule asks");
 }
 
 fn of_skill() -> Value {
@@ -127,7 +127,7 @@ fn of_skill() -> Value {
 }
 
 #[test]
-fn a_skills_own_rules_count_for_whoever_works_by_it() {
+fn a_skills_own_rules_count_for_agents_that_work_by_it() {
     let mut stage = at_work(ON, &of_skill());
     assert_eq!(
         said(&bash(&mut stage, LION, "git push")),

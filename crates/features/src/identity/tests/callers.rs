@@ -1,11 +1,11 @@
-//! Whose command it is: session, name, inside and outside a client.
+//! Who runs a command: by session and name, inside and outside a client.
 
 use std::sync::Arc;
 
 use rstest::rstest;
 use substrate_core::Lineage;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
 const INSIDE: bool = true;
@@ -18,22 +18,22 @@ const OUTSIDE: bool = false;
 #[case::a_person_for_an_agent(OUTSIDE, None, Some("Lead"), Some("Lead"))]
 #[case::a_person_for_a_subagent(OUTSIDE, None, Some("lead/REVIEWER-1"), Some("Lead/reviewer-1"))]
 #[case::a_person_with_a_wrong_name(OUTSIDE, None, Some("Laed"), None)]
-#[case::a_person_as_ourselves(OUTSIDE, None, Some("Substrate"), None)]
+#[case::a_person_as_substrate(OUTSIDE, None, Some("Substrate"), None)]
 #[case::a_person_for_a_session(OUTSIDE, Some("s1"), None, Some("Lead"))]
 #[case::a_person_for_an_unknown_session(OUTSIDE, Some("s9"), None, None)]
 #[case::a_person_for_an_unknown_session_by_name(OUTSIDE, Some("s9"), Some("Other"), Some("Other"))]
 #[case::a_typed_name_wins_outside(OUTSIDE, Some("s1"), Some("Other"), Some("Other"))]
 #[case::a_wrong_name_loses_to_the_session(OUTSIDE, Some("s1"), Some("Laed"), Some("Lead"))]
-#[case::nobody(INSIDE, None, None, None)]
-#[case::nobody_is_the_person(INSIDE, None, Some("User"), None)]
-#[case::nor_in_a_session(INSIDE, Some("s1"), Some("User"), Some("Lead"))]
-#[case::nor_ourselves(INSIDE, None, Some("Substrate"), None)]
+#[case::unknown(INSIDE, None, None, None)]
+#[case::never_the_person(INSIDE, None, Some("User"), None)]
+#[case::not_even_in_a_session(INSIDE, Some("s1"), Some("User"), Some("Lead"))]
+#[case::never_substrate(INSIDE, None, Some("Substrate"), None)]
 #[case::its_session(INSIDE, Some("s1"), None, Some("Lead"))]
 #[case::its_session_and_name(INSIDE, Some("s1"), Some("Lead"), Some("Lead"))]
 #[case::an_inherited_name_loses(INSIDE, Some("s1"), Some("Other"), Some("Lead"))]
 #[case::its_own_subagent(INSIDE, Some("s1"), Some("Lead/reviewer-1"), Some("Lead/reviewer-1"))]
 #[case::a_subagent_of_another(INSIDE, Some("s2"), Some("Lead/reviewer-1"), Some("Other"))]
-#[case::a_subagent_that_is_none(INSIDE, Some("s1"), Some("Lead/reviewer-9"), Some("Lead"))]
+#[case::an_unknown_subagent(INSIDE, Some("s1"), Some("Lead/reviewer-9"), Some("Lead"))]
 #[case::only_a_name(INSIDE, None, Some("Lead"), Some("Lead"))]
 #[case::an_unknown_session(INSIDE, Some("s9"), None, None)]
 #[case::a_nested_client_inherits_the_name(INSIDE, Some("s9"), Some("Lead"), None)]
@@ -81,7 +81,7 @@ fn a_name_that_was_typed_inside_a_client_counts_or_is_refused() {
 }
 
 #[test]
-fn asking_makes_nobody() {
+fn asking_creates_no_agent() {
     let mut stage = stage();
     for caller in [inside("s1"), Caller { agent: Some("New".to_owned()), ..inside("s1") }] {
         assert_eq!(who(&mut stage, &caller), None);
@@ -93,7 +93,7 @@ fn asking_makes_nobody() {
 }
 
 #[test]
-fn whoever_acts_for_another_than_the_session_has_no_session() {
+fn acting_for_another_agent_means_having_no_session() {
     let mut stage = stage();
     begin_as(&mut stage, "s1", "Lead");
     begin_as(&mut stage, "s2", "Other");
@@ -101,7 +101,7 @@ fn whoever_acts_for_another_than_the_session_has_no_session() {
     assert_eq!(who(&mut stage, &caller).unwrap().session, None);
 }
 
-/// Two clients, 10 and 20, each with a session; 40 is a process that no hook spoke of.
+/// Two clients, 10 and 20, each with a session. No hook ever reported process 40.
 fn two_clients() -> Stage {
     let mut stage = stage();
     for (session, name, pid) in [("s1", "Lead", 10), ("s2", "Other", 20)] {
@@ -130,13 +130,13 @@ const INIT: Row = (1, 0, "init");
 const BELOW: &[Row] = &[CALLER, SHELL, LEAD, INIT];
 /// In the user's own terminal.
 const TERMINAL: &[Row] = &[CALLER, SHELL, INIT];
-/// The number of Lead's client, given to another process.
+/// The pid of Lead's client, recycled for another process.
 const REUSED: &[Row] = &[CALLER, SHELL, (10, 11, "another"), INIT];
 /// A client that Lead's shell started.
 const NESTED: &[Row] = &[CALLER, SHELL, OTHER, (15, 15, "bash"), LEAD, INIT];
-/// The same of a client whose hooks nobody heard.
+/// The same, but its hooks were never heard.
 const NESTED_UNKNOWN: &[Row] = &[CALLER, SHELL, (40, 40, "client"), (15, 15, "bash"), LEAD, INIT];
-/// After `nohup … &`, `setsid -f`.
+/// After `nohup … &` or `setsid -f`.
 const DETACHED: &[Row] = &[CALLER, INIT];
 /// Detached before Lead's client began.
 const OLD: &[Row] = &[(99, 9, "substrate"), INIT];
@@ -144,7 +144,7 @@ const OLD: &[Row] = &[(99, 9, "substrate"), INIT];
 const REFUSED: Option<&str> = Some("refused");
 
 #[rstest]
-// Nothing has to be said, and nothing that is said makes it another's: `env -i … substrate send`.
+// No flag or variable is needed, and none can make it another agent's: `env -i … substrate send`.
 #[case::nothing_said(BELOW, None, "", None, Some("Lead"))]
 #[case::its_session(BELOW, None, "s1", None, Some("Lead"))]
 #[case::its_name(BELOW, None, "", Some("Lead"), Some("Lead"))]
@@ -153,26 +153,26 @@ const REFUSED: Option<&str> = Some("refused");
 #[case::another_name(BELOW, None, "", Some("Other"), REFUSED)]
 #[case::another_session_and_its_name(BELOW, None, "s2", Some("Other"), REFUSED)]
 #[case::the_user(BELOW, None, "", Some("User"), REFUSED)]
-#[case::nobody_of_that_name(BELOW, None, "", Some("Laed"), REFUSED)]
-#[case::a_subagent_that_is_none(BELOW, None, "", Some("Lead/reviewer-9"), REFUSED)]
+#[case::an_unknown_name(BELOW, None, "", Some("Laed"), REFUSED)]
+#[case::an_unknown_subagent(BELOW, None, "", Some("Lead/reviewer-9"), REFUSED)]
 #[case::an_unknown_session(BELOW, None, "s9", None, None)]
 #[case::an_unknown_session_by_name(BELOW, None, "s9", Some("Other"), REFUSED)]
-// A variable that names another client does not lead out of one's own.
+// A variable that names another client does not help.
 #[case::another_client_named(BELOW, Some(20), "", None, Some("Lead"))]
 #[case::the_nearest_client(NESTED, None, "", None, Some("Other"))]
 #[case::not_the_one_around_it(NESTED, None, "s1", None, REFUSED)]
-#[case::a_client_nobody_knows_is_its_parents(NESTED_UNKNOWN, Some(40), "", None, Some("Lead"))]
+#[case::an_unknown_client_belongs_to_its_parent(NESTED_UNKNOWN, Some(40), "", None, Some("Lead"))]
 #[case::the_users_terminal(TERMINAL, None, "", None, Some("User"))]
 #[case::the_user_for_a_session(TERMINAL, None, "s2", None, Some("Other"))]
 #[case::the_user_for_an_agent(TERMINAL, None, "", Some("Lead"), Some("Lead"))]
-#[case::a_number_used_again(REUSED, None, "", None, Some("User"))]
+#[case::a_recycled_pid(REUSED, None, "", None, Some("User"))]
 #[case::detached(DETACHED, Some(10), "", None, Some("Lead"))]
 #[case::detached_for_another_session(DETACHED, Some(10), "s2", None, REFUSED)]
 #[case::detached_for_another_agent(DETACHED, Some(10), "", Some("Other"), REFUSED)]
-#[case::detached_from_nobody(DETACHED, None, "", None, Some("User"))]
-#[case::detached_from_a_client_nobody_knows(DETACHED, Some(40), "", None, Some("User"))]
+#[case::detached_without_a_client(DETACHED, None, "", None, Some("User"))]
+#[case::detached_from_an_unknown_client(DETACHED, Some(40), "", None, Some("User"))]
 #[case::older_than_the_client(OLD, Some(10), "", None, Some("User"))]
-fn processes_say_whose_a_command_is(
+fn processes_decide_who_runs_a_command(
     #[case] above: &[Row],
     #[case] named_client: Option<u32>,
     #[case] session: &str,
@@ -181,7 +181,7 @@ fn processes_say_whose_a_command_is(
 ) {
     let mut stage = two_clients();
     let lineage = Lineage { named_client, ..lineage(above) };
-    // A variable that says nothing of a client, or all that one can say, makes no difference below one.
+    // Below a client the variables make no difference.
     let is_below = above.contains(&LEAD) || above.contains(&OTHER);
     for inside_client in [false, is_below] {
         let caller = Caller {
@@ -199,7 +199,7 @@ fn processes_say_whose_a_command_is(
             Err(FeatureError::Refused { message, hint }) => {
                 assert_eq!(Some("refused"), expected, "{message}");
                 assert!(message.starts_with("this command runs inside "), "{message}");
-                assert!(hint.contains("in a terminal of their own"), "{hint}");
+                assert!(hint.contains("in a terminal outside the client"), "{hint}");
             }
             Err(error) => panic!("{error}"),
         }
@@ -211,7 +211,7 @@ fn below() -> Caller {
 }
 
 #[test]
-fn an_inherited_name_is_no_reason_to_refuse_below_a_client() {
+fn an_inherited_name_is_not_refused_below_a_client() {
     let mut stage = two_clients();
     for name in ["Other", "User", "Other/x"] {
         let caller = Caller { agent: Some(name.to_owned()), ..below() };
@@ -243,12 +243,12 @@ fn what_only_the_user_may_run_is_refused_inside_a_session() {
 #[test]
 fn both_clients_of_a_session_are_known_and_a_process_knows_its_sessions() {
     let mut stage = two_clients();
-    // The session of 10 is opened in 30 as well, and 30 speaks last.
+    // Process 30 opens the session of 10 too, and its event comes last.
     stage.machine.processes.insert(30, 30);
     let event = Event { client_pid: Some(30), ..start(&stage, "s1", StartSource::Resume) };
     stage.happen(&event);
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead");
-    // `/clear` in 10: its shells may still name the session before.
+    // After `/clear` in 10, its shells may still name the old session.
     stage.pass(1_000);
     let event = Event { client_pid: Some(10), ..start(&stage, "s3", StartSource::Clear) };
     stage.happen(&event);
@@ -261,7 +261,7 @@ fn both_clients_of_a_session_are_known_and_a_process_knows_its_sessions() {
 }
 
 #[test]
-fn below_a_client_no_other_session_is_made_kept_or_kept_alive() {
+fn below_a_client_no_other_session_can_be_created_saved_or_renewed() {
     let mut stage = two_clients();
     for session in ["s2", "s9"] {
         let caller = Caller { session: Some(session.to_owned()), ..below() };
@@ -271,10 +271,10 @@ fn below_a_client_no_other_session_is_made_kept_or_kept_alive() {
         }
         for path in [["identity", "ensure"], ["identity", "restore"], ["identity", "save"]] {
             let (message, _) = error(&mut stage, &caller, &path, json!({}));
-            assert_eq!(message, "no agent belongs to this session yet");
+            assert_eq!(message, "this session has no agent yet");
         }
         let (message, _) = error(&mut stage, &caller, &["heartbeat"], json!({}));
-        assert_eq!(message, "no agent belongs to this session yet");
+        assert_eq!(message, "this session has no agent yet");
     }
     assert_eq!(
         text(&mut stage, &below(), &["identity", "ensure"], json!({})),
@@ -292,13 +292,13 @@ fn an_agent_that_deleted_itself_is_still_not_the_user() {
 }
 
 #[test]
-fn client_processes_are_forgotten_when_they_are_gone_for_long() {
+fn client_processes_are_forgotten_long_after_they_ended() {
     let mut stage = two_clients();
     stage.pass(31 * DAY);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead", "it still runs");
     stage.machine.processes.remove(&10);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "User");
 }
 

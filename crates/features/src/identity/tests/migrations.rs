@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use substrate_core::{Db, DbError, Migration, Param, Row, Timestamp};
-use substrate_store::{Durability, Prepared, Setup, Writer, prepare};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
 use super::super::schema::MIGRATIONS;
 
@@ -15,7 +15,7 @@ fn opened(folder: &Path, migrations: &'static [Migration]) -> Writer {
         backups: folder,
         patience: Duration::from_secs(5),
     };
-    let Prepared { writer, .. } = prepare(&folder.join("db"), &setup).unwrap();
+    let Prepared { writer, .. } = Database::at(&folder.join("db")).prepare(&setup).unwrap();
     writer
 }
 

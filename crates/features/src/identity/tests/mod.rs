@@ -1,9 +1,10 @@
-//! Stories of sessions, agents and subagents on a real database.
+//! Sessions, agents and subagents on a real database.
 
 mod callers;
 mod migrations;
 mod presence;
 mod sessions;
+mod shells;
 mod subagents;
 mod verbs;
 
@@ -29,7 +30,7 @@ fn start(stage: &Stage, session: &str, source: StartSource) -> Event {
     Event { detail, ..stage.event(EventKind::SessionStart, session) }
 }
 
-/// Starts a session, and says its agent's name.
+/// Starts a session and returns its agent's name.
 fn begin(stage: &mut Stage, session: &str) -> String {
     let event = start(stage, session, StartSource::Startup);
     stage.happen(&event);
@@ -44,7 +45,7 @@ fn begin_in(stage: &mut Stage, session: &str, pid: u32) -> String {
     agent_of(stage, session)
 }
 
-/// Starts a session that is asked to be a certain agent, and says which it is.
+/// Starts a session that asks for an agent, and returns the one it gets.
 fn begin_as(stage: &mut Stage, session: &str, wanted: &str) -> String {
     let event = Event {
         wanted_agent: Some(wanted.to_owned()),
@@ -78,6 +79,7 @@ fn bash(use_id: &str, command: &str) -> ToolCall {
         files: Vec::new(),
         command: Some(command.to_owned()),
         input: json!({"command": command}).to_string(),
+        ..ToolCall::default()
     }
 }
 
@@ -116,7 +118,7 @@ fn text(stage: &mut Stage, caller: &Caller, path: &[&str], body: Value) -> Strin
     stage.call(caller, path, body).unwrap().text
 }
 
-/// What the caller is told when it fails.
+/// The message and hint of a failing command.
 fn error(stage: &mut Stage, caller: &Caller, path: &[&str], body: Value) -> (String, String) {
     match stage.call(caller, path, body) {
         Err(VerbError::User { message, hint }) => (message, hint),
@@ -124,7 +126,7 @@ fn error(stage: &mut Stage, caller: &Caller, path: &[&str], body: Value) -> (Str
     }
 }
 
-/// The file that was kept last, as JSON.
+/// The identity file that was written last, as JSON.
 fn kept(stage: &Stage) -> Option<(String, Value)> {
     stage.effects.iter().rev().find_map(|effect| match effect {
         Effect::Keep { path, text } => Some((path.clone(), serde_json::from_str(text).unwrap())),

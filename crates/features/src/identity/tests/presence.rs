@@ -16,7 +16,7 @@ use super::*;
 #[case::ended_with_a_waiter_left(0, true, true, false, Status::Offline)]
 #[case::process_gone(0, false, false, true, Status::Offline)]
 #[case::clock_set_back(-5, false, false, false, Status::Active)]
-fn somebody_is(
+fn a_session_is(
     #[case] silent_ms: i64,
     #[case] ended: bool,
     #[case] waiting: bool,
@@ -29,11 +29,11 @@ fn somebody_is(
 
 #[rstest]
 #[case::there(Some(7), Some(70), true, false)]
-#[case::number_used_again(Some(7), Some(69), false, true)]
+#[case::recycled_pid(Some(7), Some(69), false, true)]
 #[case::gone(Some(8), Some(80), false, true)]
 #[case::beginning_unknown(Some(7), None, false, false)]
 #[case::unknown(None, None, false, false)]
-#[case::no_process_id(Some(-1), Some(1), false, true)]
+#[case::invalid_pid(Some(-1), Some(1), false, true)]
 fn a_process_is(
     #[case] pid: Option<i64>,
     #[case] began: Option<i64>,
@@ -68,7 +68,7 @@ fn presence_is_renewed_by_events_but_not_written_at_every_one() {
 }
 
 #[test]
-fn a_waiter_that_outlives_its_session_is_no_sign_of_life() {
+fn a_waiter_that_outlives_its_session_is_not_a_sign_of_life() {
     let mut stage = stage();
     begin(&mut stage, "s1");
     end(&mut stage, "s1", "other");
@@ -94,7 +94,7 @@ fn a_session_that_moved_to_another_process_lives_as_long_as_that() {
     let event = Event { client_pid: Some(8), ..stage.event(EventKind::PreToolUse, "s1") };
     stage.happen(&event);
     assert_eq!(status(&mut stage), "active");
-    // A client that does not say its process leaves what is known.
+    // If the client does not report its process, the known one is kept.
     let event = start(&stage, "s1", StartSource::Resume);
     stage.happen(&event);
     stage.machine.processes.remove(&8);
@@ -114,7 +114,7 @@ fn a_session_that_moved_to_another_process_lives_as_long_as_that() {
 fn a_turn_that_ended_stays_so_at(#[case] kind: EventKind, #[case] expected: bool) {
     let mut stage = stage();
     begin(&mut stage, "s1");
-    assert!(has_stopped(&mut stage, "s1"), "nobody has asked for anything yet");
+    assert!(has_stopped(&mut stage, "s1"), "no turn has begun yet");
     prompt(&mut stage, "s1");
     assert!(!has_stopped(&mut stage, "s1"));
     let event = stop(&stage, "s1");
@@ -126,7 +126,7 @@ fn a_turn_that_ended_stays_so_at(#[case] kind: EventKind, #[case] expected: bool
 }
 
 #[test]
-fn what_subagents_do_does_not_start_the_main_threads_turn() {
+fn a_subagents_events_do_not_start_the_main_threads_turn() {
     let mut stage = stage();
     begin(&mut stage, "s1");
     let event = stop(&stage, "s1");
@@ -139,7 +139,7 @@ fn what_subagents_do_does_not_start_the_main_threads_turn() {
 }
 
 #[test]
-fn a_stop_that_is_held_ends_no_turn_and_shows_that_one_goes_on() {
+fn a_blocked_stop_ends_no_turn_and_shows_that_one_goes_on() {
     let mut stage = Stage::new("[probe]\nrules = [\"Stop block: hold on\"]");
     begin(&mut stage, "s1");
     let event = stop(&stage, "s1");
@@ -169,7 +169,7 @@ fn a_compaction_begins_and_ends_no_turn() {
 }
 
 #[test]
-fn a_waiter_is_nobody_before_its_session_and_after_its_end() {
+fn a_waiter_has_no_identity_before_its_session_and_after_its_end() {
     let mut stage = stage();
     let waiter = stage.event(EventKind::Waiter, "s1");
     stage.happen(&waiter);

@@ -1,10 +1,10 @@
-//! Which agent a session is, and what it is told.
+//! Which agent a session gets, and what it is told.
 
 use std::collections::HashSet;
 
 use rstest::rstest;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
 #[rstest]
@@ -45,7 +45,7 @@ fn after_clear_the_new_session_is_the_old_agent(
 }
 
 #[test]
-fn a_process_id_that_is_used_again_is_another_process() {
+fn a_recycled_pid_is_another_process() {
     let mut stage = stage();
     let name = begin_in(&mut stage, "s1", 7);
     stage.machine.processes.insert(7, 999);
@@ -103,9 +103,9 @@ fn a_fork_is_a_new_agent_even_when_its_agent_is_free_and_asked_for() {
 
 #[rstest]
 #[case::new("Builder", "Builder")]
-#[case::taken_by_nobody_now("Free", "Free")]
+#[case::known_and_free("Free", "Free")]
 #[case::in_another_case("fREE", "Free")]
-fn a_session_is_whom_it_is_asked_to_be(#[case] wanted: &str, #[case] expected: &str) {
+fn a_session_gets_the_agent_it_asks_for(#[case] wanted: &str, #[case] expected: &str) {
     let mut stage = stage();
     begin_as(&mut stage, "s0", "Free");
     end(&mut stage, "s0", "other");
@@ -121,8 +121,8 @@ fn a_session_is_whom_it_is_asked_to_be(#[case] wanted: &str, #[case] expected: &
 #[case::a_quotation("x' or 1=1 --")]
 #[case::a_subagent("Live/reviewer-1")]
 #[case::empty("")]
-#[case::somebody_live("Live")]
-fn a_session_that_can_not_be_whom_it_is_asked_to_be_is_somebody_new(#[case] wanted: &str) {
+#[case::a_live_agent("Live")]
+fn a_session_that_cannot_have_the_agent_it_asks_for_gets_a_new_one(#[case] wanted: &str) {
     let mut stage = stage();
     begin_as(&mut stage, "s0", "Live");
     let name = begin_as(&mut stage, "s1", wanted);
@@ -131,9 +131,9 @@ fn a_session_that_can_not_be_whom_it_is_asked_to_be_is_somebody_new(#[case] want
     assert_ne!(name.to_lowercase(), wanted.to_lowercase());
 }
 
-/// How a session that has the name `Held` looks when another asks for it.
+/// The state of a session named `Held` when another asks for the name.
 #[derive(Clone, Copy, PartialEq)]
-enum Holder {
+enum NameHolder {
     Heard(i64),
     Ended,
     Waits,
@@ -143,17 +143,18 @@ enum Holder {
 }
 
 #[rstest]
-#[case::heard_just_now(Holder::Heard(0), false)]
-#[case::heard_half_an_hour_ago(Holder::Heard(30 * MINUTE), false)]
-#[case::silent_for_longer(Holder::Heard(30 * MINUTE + 1), true)]
-#[case::ended(Holder::Ended, true)]
-#[case::waits_for_mail(Holder::Waits, false)]
-#[case::runs_but_is_silent(Holder::Runs, false)]
-#[case::its_process_is_gone(Holder::IsGone, true)]
-#[case::its_process_id_is_anothers(Holder::PidReused, true)]
-fn a_name_is_free_when_its_holder(#[case] holder: Holder, #[case] is_free: bool) {
+#[case::heard_just_now(NameHolder::Heard(0), false)]
+#[case::heard_half_an_hour_ago(NameHolder::Heard(30 * MINUTE), false)]
+#[case::silent_for_longer(NameHolder::Heard(30 * MINUTE + 1), true)]
+#[case::ended(NameHolder::Ended, true)]
+#[case::waits_for_mail(NameHolder::Waits, false)]
+#[case::runs_but_is_silent(NameHolder::Runs, false)]
+#[case::its_process_is_gone(NameHolder::IsGone, true)]
+#[case::its_pid_was_recycled(NameHolder::PidReused, true)]
+fn a_name_is_free_when_its_holder(#[case] holder: NameHolder, #[case] is_free: bool) {
     let mut stage = stage();
-    let has_process = matches!(holder, Holder::Runs | Holder::IsGone | Holder::PidReused);
+    let has_process =
+        matches!(holder, NameHolder::Runs | NameHolder::IsGone | NameHolder::PidReused);
     stage.machine.processes.insert(7, 70);
     let event = Event {
         wanted_agent: Some("Held".to_owned()),
@@ -162,17 +163,17 @@ fn a_name_is_free_when_its_holder(#[case] holder: Holder, #[case] is_free: bool)
     };
     stage.happen(&event);
     match holder {
-        Holder::Heard(ms) => stage.pass(ms),
-        Holder::Ended => end(&mut stage, "s0", "other"),
-        Holder::Waits => {
+        NameHolder::Heard(ms) => stage.pass(ms),
+        NameHolder::Ended => end(&mut stage, "s0", "other"),
+        NameHolder::Waits => {
             stage.machine.waiting.insert("s0".to_owned());
             stage.pass(DAY);
         }
-        Holder::Runs => stage.pass(DAY),
-        Holder::IsGone => {
+        NameHolder::Runs => stage.pass(DAY),
+        NameHolder::IsGone => {
             stage.machine.processes.remove(&7);
         }
-        Holder::PidReused => {
+        NameHolder::PidReused => {
             stage.machine.processes.insert(7, 71);
         }
     }
@@ -195,7 +196,7 @@ fn any_event_can_be_the_first_of_a_session(#[case] kind: EventKind) {
 }
 
 #[test]
-fn nobody_is_made_without_a_session_nor_for_the_compaction_fork() {
+fn no_agent_is_created_without_a_session_or_for_the_compaction_fork() {
     let mut stage = stage();
     let bare = Event { session: None, ..stage.event(EventKind::Malformed, "x") };
     stage.happen(&bare);
@@ -218,7 +219,7 @@ fn three_hundred_sessions_are_three_hundred_agents() {
 }
 
 #[test]
-fn the_start_exports_who_it_is_and_keeps_the_file() {
+fn the_start_exports_the_agent_and_writes_the_identity_file() {
     let mut stage = stage();
     let event = start(&stage, "s1", StartSource::Startup);
     let verdict = stage.happen(&event).verdict;
@@ -250,7 +251,7 @@ fn every_start_exports(#[case] source: StartSource) {
 }
 
 #[test]
-fn before_a_compaction_the_file_is_kept() {
+fn before_a_compaction_the_identity_file_is_written() {
     let mut stage = stage();
     begin_as(&mut stage, "s1", "NobleLion");
     stage.pass(MINUTE);
@@ -262,7 +263,7 @@ fn before_a_compaction_the_file_is_kept() {
 }
 
 #[test]
-fn a_month_after_it_was_last_heard_of_a_session_is_forgotten_and_its_agent_stays() {
+fn a_session_is_forgotten_after_a_silent_month_but_its_agent_stays() {
     let mut stage = stage();
     begin_as(&mut stage, "old", "Old");
     begin_in(&mut stage, "running", 7);
@@ -272,10 +273,10 @@ fn a_month_after_it_was_last_heard_of_a_session_is_forgotten_and_its_agent_stays
         Event { actor: sub("a1", "reviewer"), ..stage.event(EventKind::SubagentStart, "old") };
     stage.happen(&of_sub);
     stage.pass(30 * DAY);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     assert!(stage.effects.is_empty());
     stage.pass(1);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     let file = Effect::Forget { path: "identities/by-session/old.json".to_owned() };
     assert_eq!(stage.effects, [file]);
     assert_eq!(who(&mut stage, &inside("old")), None);
@@ -291,14 +292,14 @@ fn old_sessions_are_forgotten_in_small_steps() {
         begin(&mut stage, &format!("s{n}"));
     }
     stage.pass(31 * DAY);
-    assert!(stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(stage.with(|cx| record::tick(cx).unwrap()));
     assert_eq!(stage.effects.len(), 200);
-    assert!(!stage.with(|cx| tick::tick(cx).unwrap()));
+    assert!(!stage.with(|cx| record::tick(cx).unwrap()));
     assert_eq!(stage.effects.len(), 1);
 }
 
 #[test]
-fn a_session_that_comes_back_while_its_agent_lives_elsewhere_is_another_agent() {
+fn a_session_resumed_while_its_agent_is_live_elsewhere_gets_another_agent() {
     let mut stage = stage();
     let name = begin_in(&mut stage, "c1", 7);
     end(&mut stage, "c1", "clear");
@@ -312,7 +313,7 @@ fn a_session_that_comes_back_while_its_agent_lives_elsewhere_is_another_agent() 
     };
     let event = resumed(&stage, 7);
     stage.happen(&event);
-    assert_eq!(agent_of(&mut stage, "c1"), name, "in the same process nobody else is there");
+    assert_eq!(agent_of(&mut stage, "c1"), name, "no other client is in that process");
     end(&mut stage, "c1", "other");
     let event = resumed(&stage, 8);
     stage.happen(&event);

@@ -1,11 +1,11 @@
-//! Subagents: their names, and whose shell a command runs in.
+//! Subagents: their names, and in whose shell a command runs.
 
 use rstest::rstest;
 
-use super::super::tick;
+use super::super::record;
 use super::*;
 
-/// An event of a subagent, and the name that it has then.
+/// An event of a subagent. Returns its name afterwards.
 fn name_at(stage: &mut Stage, kind: EventKind, session: &str, actor: Actor) -> String {
     let event = Event { actor, ..stage.event(kind, session) };
     stage.happen(&event);
@@ -81,9 +81,9 @@ fn before(stage: &mut Stage, actor: Actor, use_id: &str, command: &str) {
     stage.happen(&event);
 }
 
-fn after(stage: &mut Stage, actor: Actor, use_id: &str, command: &str, response: &str) {
-    let call = bash(use_id, command);
-    let detail = Detail::ToolAfter { call, response: response.to_owned(), duration_ms: None };
+fn after(stage: &mut Stage, actor: Actor, use_id: &str, command: &str, goes_on: bool) {
+    let call = ToolCall { in_background: goes_on, ..bash(use_id, command) };
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
     let event = Event { actor, detail, ..stage.event(EventKind::PostToolUse, "s1") };
     stage.happen(&event);
 }
@@ -109,10 +109,10 @@ fn a_command_in_a_subagents_shell_is_the_subagents() {
     let mine = runs("cd x && substrate inbox");
     assert_eq!(who(&mut stage, &mine).unwrap().address(), "Lead/reviewer-1");
     assert_eq!(who(&mut stage, &runs("substrate inbox")).unwrap().address(), "Lead");
-    // The name that every shell of the session inherits says nothing.
+    // The name that every shell of the session inherits does not count.
     let inherited = Caller { agent: Some("Lead".to_owned()), ..mine.clone() };
     assert_eq!(who(&mut stage, &inherited).unwrap().address(), "Lead/reviewer-1");
-    after(&mut stage, reviewer(), "t1", "cd x && substrate inbox", "{}");
+    after(&mut stage, reviewer(), "t1", "cd x && substrate inbox", false);
     assert_eq!(who(&mut stage, &mine).unwrap().address(), "Lead");
 }
 
@@ -125,13 +125,13 @@ fn a_command_in_the_background_outlives_its_call(#[case] ms: i64, #[case] expect
     begin_as(&mut stage, "s1", "Lead");
     let command = "substrate poll --wait 5m";
     before(&mut stage, reviewer(), "t1", command);
-    after(&mut stage, reviewer(), "t1", command, r#"{"stdout":"","backgroundTaskId":"b1"}"#);
+    after(&mut stage, reviewer(), "t1", command, true);
     stage.pass(ms);
     assert_eq!(who(&mut stage, &runs(command)).unwrap().address(), expected);
 }
 
 #[test]
-fn a_call_whose_end_was_never_told_is_lost_after_an_hour() {
+fn a_call_without_an_end_counts_as_lost_after_an_hour() {
     let mut stage = stage();
     begin_as(&mut stage, "s1", "Lead");
     before(&mut stage, reviewer(), "t1", "substrate inbox");
@@ -162,7 +162,7 @@ fn a_call_that_was_refused_runs_nothing() {
 #[rstest]
 #[case::two_subagents(sub("a2", "reviewer"), "Lead/reviewer-1 and Lead/reviewer-2")]
 #[case::the_main_thread(main_thread(), "Lead and Lead/reviewer-1")]
-fn when_two_run_the_very_same_command_neither_is_guessed(
+fn when_two_actors_run_the_same_command_neither_is_guessed(
     #[case] other: Actor,
     #[case] named: &str,
 ) {
@@ -174,10 +174,10 @@ fn when_two_run_the_very_same_command_neither_is_guessed(
     assert_eq!(
         message,
         format!(
-            "{named} run this very command right now: add `--agent Lead/reviewer-1` (or whichever you are), or a comment such as `# mine` at its end"
+            "{named} are running the same command right now: add `--agent Lead/reviewer-1` (or whichever you are), or a comment such as `# mine` at its end"
         )
     );
-    // The way out that the message names.
+    // The way out that the message suggests.
     let named = Caller { agent: Some("Lead/reviewer-1".to_owned()), ..runs("substrate inbox") };
     assert_eq!(who(&mut stage, &named).unwrap().address(), "Lead/reviewer-1");
 }
@@ -189,7 +189,7 @@ fn without_command_lines_the_only_subagent_that_calls_us_is_meant() {
     before(&mut stage, reviewer(), "t1", "substrate inbox");
     before(&mut stage, sub("a2", "reviewer"), "t2", "cargo test");
     assert_eq!(who(&mut stage, &inside("s1")).unwrap().sub, "reviewer-1");
-    // Outside the client nobody's shell is looked at.
+    // Outside the client shells don't matter.
     let person = Caller { inside_client: false, ..inside("s1") };
     assert_eq!(who(&mut stage, &person).unwrap().sub, "");
 }
@@ -207,9 +207,9 @@ fn shell_calls_are_forgotten_after_a_day() {
     };
     assert_eq!(n(&mut stage), 1, "the main thread's calls cost nothing");
     stage.pass(DAY);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(n(&mut stage), 1);
     stage.pass(1);
-    stage.with(|cx| tick::tick(cx).unwrap());
+    stage.with(|cx| record::tick(cx).unwrap());
     assert_eq!(n(&mut stage), 0);
 }

@@ -23,7 +23,7 @@ fn as_agent(name: &str) -> Caller {
 #[rstest]
 #[case::current(&["identity", "current"])]
 #[case::whoami(&["agent", "whoami"])]
-fn everybody_can_ask_who_it_is(#[case] path: &[&str]) {
+fn every_agent_can_ask_who_it_is(#[case] path: &[&str]) {
     let mut stage = two();
     assert_eq!(
         text(&mut stage, &inside("s1"), path, json!({})),
@@ -39,18 +39,18 @@ fn everybody_can_ask_who_it_is(#[case] path: &[&str]) {
     let (message, hint) = error(&mut stage, &inside("s9"), path, json!({}));
     assert_eq!(message, "session s9 has no agent yet");
     assert_eq!(hint, "`substrate identity ensure --session-id s9` gives it one");
-    let nobody = Caller { session: None, ..inside("") };
-    let (message, hint) = error(&mut stage, &nobody, path, json!({}));
+    let unknown = Caller { session: None, ..inside("") };
+    let (message, hint) = error(&mut stage, &unknown, path, json!({}));
     assert!(
         message.starts_with("no agent specified") && hint.contains("--session-id"),
         "{message}"
     );
     let (message, _) = error(&mut stage, &as_agent("Nob\u{1b}ody"), path, json!({}));
-    assert_eq!(message, "nobody is called Nob ody");
+    assert_eq!(message, "there is no agent Nob ody");
 }
 
 #[test]
-fn ensure_makes_an_agent_once() {
+fn ensure_creates_an_agent_once() {
     let mut stage = stage();
     let caller = Caller { agent: Some("Builder".to_owned()), ..inside("s1") };
     let path = ["identity", "ensure"];
@@ -63,12 +63,12 @@ fn ensure_makes_an_agent_once() {
     assert_ne!(out.json["agent"], "Builder");
     assert_eq!(out.json["made"], true);
     let (message, hint) = error(&mut stage, &outside(), &path, json!({}));
-    assert_eq!(message, "no session is known");
+    assert_eq!(message, "can't tell which session this is");
     assert!(hint.contains("--session-id"));
 }
 
 #[test]
-fn save_keeps_the_file_again() {
+fn save_rewrites_the_identity_file() {
     let mut stage = two();
     let path = ["identity", "save"];
     assert_eq!(text(&mut stage, &inside("s1"), &path, json!({})), "Saved: session s1 is Lead.\n");
@@ -84,7 +84,7 @@ fn restore_reads_back_or_binds_a_free_agent() {
     assert_eq!(error(&mut stage, &inside("s3"), &path, json!({})).0, "session s3 has no agent yet");
     let wants = |name: &str| Caller { agent: Some(name.to_owned()), ..inside("s3") };
     let (message, hint) = error(&mut stage, &wants("Lead"), &path, json!({}));
-    assert_eq!(message, "Lead is at work in another session");
+    assert_eq!(message, "Lead is running in another session");
     assert!(hint.contains("`substrate identity ensure`"));
     let (message, hint) = error(&mut stage, &wants("Laed"), &path, json!({}));
     assert_eq!((message.as_str(), hint.as_str()), ("there is no agent Laed", "did you mean Lead?"));
@@ -116,7 +116,10 @@ fn only_the_whole_list_shows_who_is_offline() {
     end(&mut stage, "s2", "other");
     let path = ["agent", "list"];
     let none = text(&mut stage, &outside(), &path, json!({}));
-    assert_eq!(none, "Nobody is there. `substrate agent list --all` also shows who was.\n");
+    assert_eq!(
+        none,
+        "No agents are there. `substrate agent list --all` includes those that are offline.\n"
+    );
     let all = stage.call(&outside(), &path, json!({"all": true})).unwrap().json;
     let seen: Vec<_> =
         all.as_array().unwrap().iter().map(|one| (&one["name"], &one["status"])).collect();
@@ -128,7 +131,7 @@ fn one_agent_is_shown_with_sessions_and_subagents() {
     let mut stage = two();
     assert_eq!(
         text(&mut stage, &outside(), &["agent", "show"], json!({"name": "lead"})),
-        "Lead  idle\nsession   s1  idle, heard 10m ago  /repo\nsubagent  Lead/reviewer-1  at work, heard 10m ago\n"
+        "Lead  idle\nsession   s1  idle, heard 10m ago  /repo\nsubagent  Lead/reviewer-1  running, heard 10m ago\n"
     );
     let (message, hint) =
         error(&mut stage, &outside(), &["agent", "show"], json!({"name": "Otter"}));
@@ -139,7 +142,7 @@ fn one_agent_is_shown_with_sessions_and_subagents() {
 }
 
 #[test]
-fn discover_says_who_else_is_here_and_how_to_reach_them() {
+fn discover_shows_who_else_is_here_and_how_to_reach_them() {
     let mut stage = two();
     let path = ["agent", "discover"];
     assert_eq!(
@@ -152,7 +155,7 @@ fn discover_says_who_else_is_here_and_how_to_reach_them() {
     stage.happen(&event);
     assert_eq!(
         text(&mut stage, &inside("s4"), &path, json!({})),
-        "Nobody else is in this project. `substrate agent list` shows who is elsewhere.\n"
+        "No other agents are in this project. `substrate agent list` shows those elsewhere.\n"
     );
     let json = stage.call(&inside("s1"), &path, json!({})).unwrap().json;
     let to: Vec<_> = json.as_array().unwrap().iter().map(|one| one["address"].clone()).collect();
@@ -181,14 +184,14 @@ fn a_renamed_agent_keeps_its_sessions_and_their_files_say_so() {
 }
 
 #[rstest]
-#[case::taken("s1", None, "oTHER", "somebody is called oTHER already")]
-#[case::invalid("s1", None, "a b\u{1b}", "`a b` can be nobody's name")]
-#[case::the_persons("s1", None, "User", "`User` can be nobody's name")]
+#[case::taken("s1", None, "oTHER", "the name oTHER is taken")]
+#[case::invalid("s1", None, "a b\u{1b}", "`a b` is not a valid name")]
+#[case::the_persons("s1", None, "User", "`User` is not a valid name")]
 #[case::by_a_subagent(
     "s1",
     Some("Lead/reviewer-1"),
     "Boss",
-    "Lead/reviewer-1 is a subagent: only Lead itself is renamed"
+    "Lead/reviewer-1 is a subagent; only Lead itself can be renamed"
 )]
 fn a_rename_is_refused(
     #[case] session: &str,
@@ -206,11 +209,11 @@ fn a_rename_is_refused(
 }
 
 #[test]
-fn the_person_always_has_that_name() {
+fn the_person_cannot_be_renamed() {
     let mut stage = two();
     let (message, hint) =
-        error(&mut stage, &outside(), &["identity", "rename"], json!({"name": "Me"}));
-    assert_eq!(message, "User always has this name");
+        error(&mut stage, &outside(), &["identity", "rename"], json!({"name": "CallerIdentity"}));
+    assert_eq!(message, "User can't be renamed");
     assert!(hint.contains("--agent NAME"));
 }
 
@@ -219,26 +222,26 @@ fn an_agent_that_is_offline_can_be_deleted_and_its_name_is_free() {
     let mut stage = two();
     let path = ["agent", "delete"];
     let lead = json!({"name": "lead"});
-    assert_eq!(error(&mut stage, &outside(), &path, lead.clone()).0, "Lead is at work");
+    assert_eq!(error(&mut stage, &outside(), &path, lead.clone()).0, "Lead is running");
     end(&mut stage, "s1", "other");
     let by_other = error(&mut stage, &inside("s2"), &path, lead.clone());
     assert_eq!(by_other.0, "only Lead itself or the user may delete Lead");
     assert_eq!(
         text(&mut stage, &outside(), &path, lead.clone()),
-        "Lead is deleted; its name is free.\n"
+        "Deleted Lead. Its name is free again.\n"
     );
     let file = Effect::Forget { path: "identities/by-session/s1.json".to_owned() };
     assert_eq!(stage.effects, [file]);
     assert_eq!(error(&mut stage, &outside(), &path, lead).0, "there is no agent lead");
     assert_eq!(who(&mut stage, &inside("s1")), None);
     assert_eq!(begin_as(&mut stage, "s6", "Lead"), "Lead");
-    // Twice the same name: both can be deleted.
+    // Two agents that had the same name can both be deleted.
     end(&mut stage, "s6", "other");
     text(&mut stage, &outside(), &path, json!({"name": "Lead"}));
 }
 
 #[test]
-fn whoever_deletes_unread_mail_must_be_sure() {
+fn deleting_unread_mail_asks_for_confirmation() {
     let mut stage = two();
     end(&mut stage, "s1", "other");
     let path = ["agent", "delete"];
@@ -248,15 +251,18 @@ fn whoever_deletes_unread_mail_must_be_sure() {
     let Err(VerbError::Unsure { question, body, hint, .. }) = refused else {
         panic!("{refused:?}");
     };
-    assert_eq!(question, "Lead has 1 unread message. Delete Lead all the same?");
+    assert_eq!(question, "Lead has 1 unread message. Delete Lead anyway?");
     assert!(hint.contains("`substrate agent delete Lead --yes`"), "{hint}");
-    assert_eq!(text(&mut stage, &outside(), &path, body), "Lead is deleted; its name is free.\n");
+    assert_eq!(
+        text(&mut stage, &outside(), &path, body),
+        "Deleted Lead. Its name is free again.\n"
+    );
 }
 
 #[rstest]
-#[case::the_person("User", "User always stays")]
-#[case::ourselves("substrate", "substrate always stays")]
-fn two_are_never_deleted(#[case] name: &str, #[case] expected: &str) {
+#[case::the_person("User", "User can't be deleted")]
+#[case::ourselves("substrate", "substrate can't be deleted")]
+fn the_person_and_substrate_are_never_deleted(#[case] name: &str, #[case] expected: &str) {
     let mut stage = two();
     let (message, _) = error(&mut stage, &outside(), &["agent", "delete"], json!({"name": name}));
     assert_eq!(message, expected);

@@ -1,4 +1,4 @@
-//! The lines of the logs. Each is whole by itself: one JSON object, or one line of the timeline.
+//! The lines of the logs. Each stands alone: one JSON object, or one line of the timeline.
 
 use std::fmt::Write as _;
 
@@ -26,22 +26,22 @@ const MAX_PATH: usize = 4_096;
 /// How much a script may add to a line of the timeline, in characters.
 const MAX_MORE: usize = 2_000;
 
-/// A line, and the file that it belongs to, below `logs/sessions/`.
+/// A line and its file below `logs/sessions/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub path: String,
-    /// With its end.
+    /// Including its newline.
     pub line: String,
 }
 
-/// What an event does not say.
+/// What an event does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// The folder that has the logs.
+    /// The folder that contains the logs.
     pub root: &'a str,
-    /// How many subagents the session had; counts at its end.
+    /// How many subagents the session had. Used at its end.
     pub n_agents: i64,
-    /// Which step towards its end the stop of a subagent is; `None`: only the client's flag is known.
+    /// The step of a subagent's stop. `None` if only the client's flag is known.
     pub step: Option<Step>,
 }
 
@@ -58,8 +58,8 @@ pub enum Step {
 }
 
 impl Step {
-    /// A subagent is asked to validate its work when it first wants to stop, and to think back when it does again. A script
-    /// knows no more than that.
+    /// A subagent validates its work when it first wants to stop, and reflects the next time. A script knows no more than
+    /// that.
     const fn of_flag(again: bool) -> Self {
         if again { Self::Reflexion } else { Self::Validation }
     }
@@ -74,14 +74,14 @@ impl Step {
     }
 }
 
-/// The JSON line about an event as one of that kind. `None`: no file is about it.
+/// The JSON line about an event, as one of that kind. `None` if no file covers it.
 pub fn record(event: &Event, kind: EventKind, scene: &Scene<'_>) -> Option<Entry> {
     let folder = folder(event, kind)?;
     let file = match kind {
         EventKind::SessionStart => SESSION_START,
         EventKind::SessionEnd => SESSION_END,
         EventKind::SubagentStart => AGENT_START,
-        // One line per phase and one for the end; the timeline has the rest.
+        // One line per phase and one for the end. The timeline has the rest.
         EventKind::SubagentStop if scene.step != Some(Step::Held) => AGENT_STOP,
         _ => return None,
     };
@@ -90,7 +90,7 @@ pub fn record(event: &Event, kind: EventKind, scene: &Scene<'_>) -> Option<Entry
     Some(Entry { path: format!("{folder}/{file}"), line })
 }
 
-/// The line of the timeline, with further words at its end.
+/// The line of the timeline, followed by more words.
 pub fn timeline(event: &Event, scene: &Scene<'_>, more: &str) -> Option<Entry> {
     let session = event.session.as_ref()?;
     let mut text = format!("[{}] [{}] session={session}", iso(event.at), plain(&event.name));
@@ -121,7 +121,7 @@ pub fn timeline(event: &Event, scene: &Scene<'_>, more: &str) -> Option<Entry> {
     Some(Entry { path: format!("{session}/{EVENTS}"), line: text })
 }
 
-/// The folder of the session, or of its subagent. `None`: nobody is named.
+/// The folder of the session or its subagent. `None` if neither is named.
 pub fn folder(event: &Event, kind: EventKind) -> Option<String> {
     let session = event.session.as_ref()?;
     match (kind, &event.actor) {
@@ -133,7 +133,7 @@ pub fn folder(event: &Event, kind: EventKind) -> Option<String> {
     }
 }
 
-/// A subagent's folder. One that is called like a file of the session must not take its place.
+/// A subagent's folder. A subagent named like one of the session's files must not take its place.
 pub fn agent_folder(id: &SafeId) -> String {
     let is_taken = SESSION_FILES.iter().any(|file| file.eq_ignore_ascii_case(id.as_str()));
     if is_taken {
@@ -142,14 +142,14 @@ pub fn agent_folder(id: &SafeId) -> String {
     id.to_string()
 }
 
-/// The file with a subagent's starts.
+/// The file that records a subagent's starts.
 pub fn agent_start(event: &Event) -> Option<String> {
     folder(event, EventKind::SubagentStart).map(|folder| format!("{folder}/{AGENT_START}"))
 }
 
-/// A line as it is written: what is particular to other events is not there at all.
+/// A JSON line. Fields of other events are left out.
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogRecord<'a> {
     event: &'a str,
     timestamp: String,
     session_id: &'a str,
@@ -177,9 +177,9 @@ struct Line<'a> {
     permission_mode: String,
 }
 
-fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
+fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> LogRecord<'a> {
     let path = |path: &'a Option<String>| cut(path.as_deref().unwrap_or_default(), MAX_PATH);
-    let mut out = Line {
+    let mut out = LogRecord {
         event: kind.name(),
         timestamp: iso(event.at),
         session_id: event.session.as_ref().map_or("", SafeId::as_str),
@@ -231,7 +231,7 @@ fn line<'a>(event: &'a Event, kind: EventKind, scene: &Scene<'_>) -> Line<'a> {
     out
 }
 
-/// To the second, in UTC.
+/// In UTC, to the second.
 fn iso(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(
         |_| at.0.to_string(),

@@ -1,7 +1,7 @@
-//! A project's own session logs: files below `logs/sessions/` for people and their tools, beside the journal.
+//! A project's own session logs: files below `logs/sessions/`, for people and their tools.
 //!
-//! This decides what is written and said; the host writes it after the commit (`Effect::SessionLog`). Scripts that people
-//! write themselves come here for the very same lines (`entry`, `words`), so there is one format.
+//! This module decides what is written and said. The host writes it after the commit (`Effect::SessionLog`). People's own
+//! scripts get the same lines from `entry` and `words`, so there is one format.
 
 pub mod entry;
 mod ops;
@@ -25,7 +25,7 @@ pub(super) const ON: Key = Key {
     name: "journal.project_logs",
     kind: Kind::Bool,
     default: "false",
-    about: "Write logs of every session and its subagents into the project, below `logs/sessions/`, and tell the agents where. Only in a working tree, or a folder that has a `.substrate.toml` or `.substrate.local.toml`.",
+    about: "Write logs of every session and its subagents to `logs/sessions/` in the project, and tell the agents where. Only in a working tree, or in a folder with a `.substrate.toml` or `.substrate.local.toml`.",
     project: ProjectMay::TurnOn,
     profiles: &[("reminders", "true")],
 };
@@ -34,25 +34,25 @@ pub const MAX_AGE: Key = Key {
     name: "journal.project_logs_max_age",
     kind: Kind::Span,
     default: "\"30d\"",
-    about: "The client's maintenance (`--maintenance`) removes a project's session logs to which nothing was added for so long; a day at the least.",
+    about: "The client's maintenance (`--maintenance`) removes session logs that have not grown for this long; at least a day.",
     project: ProjectMay::Nothing,
     profiles: &[],
 };
 
-/// The name of a file that need not be there: its working tree is that of the folder.
+/// A file name that need not exist. Its working tree is that of the folder.
 pub const ANY: &str = "-";
 
-/// What was done at Setup, as a part of what is said.
+/// The part of an answer that reports the Setup.
 const SETUP: &str = "setup";
 
 const DAY_MS: i64 = 86_400_000;
 
-/// How long logs are kept. Never so short that a session which is still open loses its own.
+/// How long logs are kept: at least a day, so that an open session never loses its own.
 pub fn max_age_ms(settings: &Settings) -> i64 {
     settings.int(MAX_AGE.name).max(DAY_MS)
 }
 
-/// Which working tree it is, where the client does not say; and for whom is told, whether logs can be written there.
+/// Looks up the working tree, if the client does not name its project, and whether logs can be written there.
 pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     if !is_logged(event, settings) {
         return Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
     place.into_iter().chain(folders.iter().map(|folder| room(event, folder))).collect()
 }
 
-/// The logs, and what a project is given besides.
+/// The log folder, and the memory folder that Setup makes.
 const FOLDERS: [&str; 2] = ["logs/sessions", ".serena/memories"];
 
 fn room(event: &Event, folder: &str) -> Need {
@@ -76,7 +76,7 @@ fn room(event: &Event, folder: &str) -> Need {
     Need::Room { dir, of_tree, below: folder.to_owned(), ours: true }
 }
 
-/// Says where the logs are, if they can be written; and what could not be said at Setup, once it is true.
+/// Tells where the logs are, if they can be written, and what could not be told at Setup, once it is true.
 pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, FeatureError> {
     let is_start = matches!(event.kind, EventKind::SessionStart | EventKind::SubagentStart);
     if !is_start || !is_logged(event, cx.settings) {
@@ -101,13 +101,13 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     Ok(if wish.words().is_empty() { Vec::new() } else { vec![wish] })
 }
 
-/// What is written once the verdict is known.
+/// Writes the lines once the verdict is known.
 pub(super) fn record(
     cx: &mut Cx<'_>,
     event: &Event,
     outcome: &Outcome,
 ) -> Result<(), FeatureError> {
-    // An event that had to wait was written when it came.
+    // An event that had to wait was written when it arrived.
     if !is_logged(event, cx.settings) || event.waiting_since.is_some() {
         return Ok(());
     }
@@ -138,7 +138,7 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Which step towards its end a subagent has taken.
+/// The step that a subagent has taken towards its end.
 fn step(outcome: &Outcome) -> Step {
     if reminders::face::validates(outcome) {
         Step::Validation
@@ -162,11 +162,11 @@ fn is_logged(event: &Event, settings: &Settings) -> bool {
         event.kind,
         K::SessionStart | K::SessionEnd | K::SubagentStart | K::SubagentStop | K::Stop | K::Setup
     ) && settings.on(ON.name)
-        // It is nobody: it has no start, and no work of its own.
+        // A compaction fork has no start and no work of its own.
         && !event.actor.is_compaction_fork()
 }
 
-/// The folder that has the logs: what the client calls its project, or the working tree, or the folder itself.
+/// The folder that contains the logs: the client's project, or the working tree, or the current folder.
 fn root(cx: &Cx<'_>, event: &Event) -> String {
     if let Some(dir) = &event.project_dir {
         return dir.clone();
@@ -185,12 +185,12 @@ fn set_up(cx: &mut Cx<'_>, event: &Event, root: &str) -> Result<(), FeatureError
         }
         _ => Effect::ProjectFolders { root: root.to_owned() },
     });
-    // The client delivers nothing at Setup; the next session of the project is told.
+    // The client delivers nothing at Setup, so the project's next session is told.
     ops::keep_setup(cx.db, root, &said, event.at)?;
     Ok(())
 }
 
-/// Once it is in an answer, it was said.
+/// Forgets what was kept from Setup, once an answer contains it.
 fn forget_setup(cx: &mut Cx<'_>, root: &str, outcome: &Outcome) -> Result<(), FeatureError> {
     if outcome.told(super::FEATURE.name).any(|part| part.what == SETUP) {
         ops::forget_setup(cx.db, root)?;

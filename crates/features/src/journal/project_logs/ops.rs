@@ -1,8 +1,8 @@
-//! The SQL of the session logs: the only code that touches `journal_agent` and `journal_setup`.
+//! The SQL of the session logs. No other code touches `journal_agent` and `journal_setup`.
 
 use substrate_core::{Db, DbError, Timestamp};
 
-/// That subagent was in the session.
+/// Notes a subagent of the session.
 pub(super) fn note_agent(
     db: &mut dyn Db,
     session: &str,
@@ -17,7 +17,7 @@ pub(super) fn note_agent(
     Ok(())
 }
 
-/// How many different subagents were in the session.
+/// How many different subagents the session had.
 pub(super) fn n_agents(db: &mut dyn Db, session: &str) -> Result<i64, DbError> {
     let n = db.first(
         "select count(*) from journal_agent where session = $1",
@@ -27,7 +27,7 @@ pub(super) fn n_agents(db: &mut dyn Db, session: &str) -> Result<i64, DbError> {
     Ok(n.unwrap_or(0))
 }
 
-/// Keeps what the project's next session is told.
+/// Keeps a text for the project's next session.
 pub(super) fn keep_setup(
     db: &mut dyn Db,
     root: &str,

@@ -1,5 +1,5 @@
-//! What agents are told about the logs. Nothing from outside can add a line or a tag. Our own words have no tags: the
-//! client puts its own around them, and escapes ours.
+//! What agents are told about the logs. Nothing from outside can add a line or a tag. Our own words contain no tags,
+//! because the client would escape them.
 
 use substrate_core::text::one_line;
 use substrate_core::time::written_span;
@@ -7,10 +7,10 @@ use substrate_core::{Actor, Event, EventKind};
 
 use super::entry;
 
-/// The longest name, kind or word that is said or written.
+/// The longest name, type or word that is told or written.
 pub const MAX_WORD: usize = 200;
 
-/// Where the logs are, for the one who begins. `None`: there is no session to name.
+/// Where the logs of a new session or subagent are. `None` without a session.
 pub fn whereabouts(event: &Event) -> Option<String> {
     let session = event.session.as_ref()?;
     let name = event.kind.name();
@@ -29,7 +29,7 @@ pub fn whereabouts(event: &Event) -> Option<String> {
     Some(format!("{said}\nLog: logs/sessions/{folder}/"))
 }
 
-/// What came of a Setup. `None`: nothing is done for that trigger.
+/// What a Setup did. `None` if it does nothing for that trigger.
 pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
     let project = project(root);
     Some(match trigger {
@@ -37,20 +37,20 @@ pub fn set_up(trigger: &str, root: &str, max_age_ms: i64) -> Option<String> {
             "[Setup:init] Project {project} initialized\n- Log directory: logs/sessions/\n- Memory directory: .serena/memories/"
         ),
         "maintenance" => format!(
-            "[Setup:maintenance] Project {project} maintained\n- Log directory: logs/sessions/ (what is older than {} is removed)",
+            "[Setup:maintenance] Project {project} maintained\n- Log directory: logs/sessions/ (logs older than {} are removed)",
             written_span(max_age_ms)
         ),
         _ => return None,
     })
 }
 
-/// The project's name: that of its folder.
+/// The project's name: the name of its folder.
 pub fn project(root: &str) -> String {
     let name = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     plain(if name.is_empty() { "/" } else { name })
 }
 
-/// Words from outside as one line without tags.
+/// Words from outside, as one line without tags.
 pub fn plain(text: &str) -> String {
     one_line(text, MAX_WORD).replace(['<', '>'], "_")
 }

@@ -1,37 +1,37 @@
-//! The commands.
+//! The commands about leases.
 
 use super::*;
 
 #[test]
-fn a_list_says_who_holds_what() {
+fn a_list_shows_who_holds_what() {
     let mut stage = two();
     let out = run(&mut stage, &person(), "list", json!({})).unwrap();
-    assert_eq!(out.text, "Nobody holds a file.\n");
+    assert_eq!(out.text, "No files are held.\n");
     edits(&mut stage, LION, "src/a.rs");
     stage.pass(2 * MINUTE);
     edit(&mut stage, CODER, "src/b.rs");
     let out = run(&mut stage, &person(), "list", json!({})).unwrap();
     assert_eq!(
         out.text,
-        "src/b.rs  NobleLion/coder-1  editing, taken 0s ago, ends in 1m without a sign\n\
-         src/a.rs  NobleLion  held, taken 2m ago, ends in 10m without a sign\n"
+        "src/b.rs  NobleLion/coder-1  editing, taken 0s ago, ends in 1m if silent\n\
+         src/a.rs  NobleLion  held, taken 2m ago, ends in 10m if silent\n"
     );
     let elsewhere = Caller { project: "/other".to_owned(), ..person() };
     let out = run(&mut stage, &elsewhere, "list", json!({})).unwrap();
-    assert_eq!(out.text, "Nobody holds a file.\n");
+    assert_eq!(out.text, "No files are held.\n");
     let out = run(&mut stage, &elsewhere, "list", json!({"all": true})).unwrap();
     assert_eq!(out.json["locks"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn one_file_is_shown_with_what_happened_to_it() {
+fn show_prints_a_file_with_its_history() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     edits(&mut stage, OTTER, "a.rs");
     let out = run(&mut stage, &person(), "show", json!({"path": "./a.rs"})).unwrap();
     assert_eq!(
         out.text,
-        "a.rs  NobleLion  held, taken 0s ago, ends in 10m without a sign\n   \
+        "a.rs  NobleLion  held, taken 0s ago, ends in 10m if silent\n   \
          0s ago  CalmOtter  denied (held by NobleLion)\n   0s ago  NobleLion  acquired\n"
     );
     let out = run(&mut stage, &person(), "show", json!({"path": "b.rs"})).unwrap();
@@ -54,7 +54,7 @@ fn a_file_can_be_taken_ahead_with_a_reason_that_others_read() {
 }
 
 #[test]
-fn what_somebody_else_holds_is_not_taken_and_then_nothing_is() {
+fn acquire_takes_nothing_if_another_holds_one_of_the_files() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     let error = run(&mut stage, &caller(OTTER), "acquire", json!({"paths": ["b.rs", "a.rs"]}));
@@ -62,11 +62,11 @@ fn what_somebody_else_holds_is_not_taken_and_then_nothing_is() {
     assert!(error.starts_with("`a.rs` can't be taken: NobleLion holds `a.rs` | "), "{error}");
     assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
     let error = run(&mut stage, &caller(OTTER), "acquire", json!({"paths": ["/tmp/x"]}));
-    assert!(error.unwrap_err().contains("in no working tree"));
+    assert!(error.unwrap_err().contains("is neither in a git working tree nor in this project"));
 }
 
 #[test]
-fn only_the_owner_or_the_person_lets_go() {
+fn only_the_holder_or_the_person_releases() {
     let mut stage = two();
     for file in ["a.rs", "b.rs", "c.rs"] {
         edits(&mut stage, LION, file);
@@ -126,7 +126,7 @@ fn waiting_ends_with_an_error_when_the_time_is_up() {
     let error = run(&mut stage, &caller(OTTER), "wait", wait.body).unwrap_err();
     assert!(error.starts_with("`a.rs` is still held by NobleLion | write to them: "), "{error}");
     let error = run(&mut stage, &caller(OTTER), "wait", json!({"path": "a.rs", "timeout": "x"}));
-    assert!(error.unwrap_err().starts_with("`x` is no duration"));
+    assert!(error.unwrap_err().starts_with("`x` is not a duration"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_check_fails_when_others_hold_a_file() {
 }
 
 #[test]
-fn what_was_taken_by_command_is_held_also_where_edits_take_nothing() {
+fn a_file_taken_by_command_is_held_even_where_edits_take_no_lease() {
     let mut stage = with("[locks]\nfiles = [\"**/*.ts\"]\n");
     for file in ["target/x.ts", "notes.md"] {
         assert!(edits(&mut stage, OTTER, file) && held(&mut stage).is_empty(), "{file}");
@@ -171,7 +171,7 @@ fn what_was_taken_by_command_is_held_also_where_edits_take_nothing() {
 }
 
 #[test]
-fn a_time_that_is_none_is_refused() {
+fn an_invalid_time_is_refused() {
     let mut stage = two();
     for ttl in ["0s", "1ms", "25h", "x"] {
         let body = json!({"paths": ["a.rs"], "ttl": ttl});
@@ -184,26 +184,26 @@ fn a_time_that_is_none_is_refused() {
 }
 
 #[test]
-fn for_somebody_unknown_every_held_file_is_anothers() {
+fn to_an_unknown_caller_every_held_file_belongs_to_others() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     let body = json!({"paths": ["a.rs", "b.rs"]});
-    for agent in [None, Some("Nobody".to_owned())] {
-        let nobody = Caller { session: Some("nobody".to_owned()), agent, ..caller(LION) };
-        let error = run(&mut stage, &nobody, "check", body.clone()).unwrap_err();
+    for agent in [None, Some("Unknown".to_owned())] {
+        let unknown = Caller { session: Some("unknown".to_owned()), agent, ..caller(LION) };
+        let error = run(&mut stage, &unknown, "check", body.clone()).unwrap_err();
         assert!(error.starts_with("held by others: `a.rs` (NobleLion)"), "{error}");
     }
     let free = json!({"paths": ["b.rs"]});
-    let nobody = Caller { session: Some("nobody".to_owned()), agent: None, ..caller(LION) };
-    assert!(run(&mut stage, &nobody, "check", free).is_ok());
+    let unknown = Caller { session: Some("unknown".to_owned()), agent: None, ..caller(LION) };
+    assert!(run(&mut stage, &unknown, "check", free).is_ok());
 }
 
 #[test]
-fn somebody_unknown_is_told_how_to_say_who_it_is() {
+fn an_unknown_caller_is_told_how_to_identify_itself() {
     let mut stage = two();
-    let nobody = Caller { session: Some("nobody".to_owned()), ..caller(LION) };
-    let nobody = Caller { agent: None, ..nobody };
-    let error = run(&mut stage, &nobody, "acquire", json!({"paths": ["a.rs"]})).unwrap_err();
+    let unknown = Caller { session: Some("unknown".to_owned()), ..caller(LION) };
+    let unknown = Caller { agent: None, ..unknown };
+    let error = run(&mut stage, &unknown, "acquire", json!({"paths": ["a.rs"]})).unwrap_err();
     assert!(error.contains("`substrate identity current` says more"), "{error}");
 }
 

@@ -1,17 +1,17 @@
-//! Who may edit what.
+//! Who may edit which files.
 
 use super::*;
 use rstest::rstest;
 
 #[test]
-fn the_second_who_wants_a_file_is_told_who_has_it_and_what_to_do() {
+fn the_second_editor_is_told_who_holds_the_file_and_what_to_do() {
     let mut stage = two();
     assert!(edits(&mut stage, LION, "src/lib.rs"));
     stage.pass(3 * MINUTE);
     let outcome = edit(&mut stage, OTTER, "/repo/src/../src/lib.rs");
     assert_eq!(
         denial(&outcome).unwrap(),
-        "`src/lib.rs` is leased by NobleLion, taken 3m ago: they edit it. [locks] Work elsewhere meanwhile, \
+        "`src/lib.rs` is leased by NobleLion, taken 3m ago: they are editing it. [locks] Work on something else, \
          wait with `substrate locks wait src/lib.rs`, or write to them: \
          `substrate send --to NobleLion --subject src/lib.rs --body \"…\"`."
     );
@@ -46,7 +46,7 @@ fn the_holder_learns_once_who_waits() {
     assert_eq!(riding(&mut stage, OTTER), None);
     really_stop(&mut stage, LION);
     stage.pass(SECOND);
-    // Another lease is another wait.
+    // A new lease means a new wait.
     edits(&mut stage, LION, "a.rs");
     assert!(!edits(&mut stage, OTTER, "a.rs"));
     assert!(riding(&mut stage, LION).is_some());
@@ -62,7 +62,7 @@ fn the_holder_learns_once_who_waits() {
     );
 }
 
-/// Nobody is held by a note about a file that this very stop frees.
+/// The Stop itself frees the file, so a note about it must not block it.
 #[test]
 fn a_note_does_not_hold_the_stop_that_frees_the_file() {
     let mut stage = two();
@@ -76,7 +76,7 @@ fn a_note_does_not_hold_the_stop_that_frees_the_file() {
 }
 
 #[test]
-fn a_note_of_a_lease_that_another_has_by_now_is_not_told() {
+fn a_note_about_a_lease_that_another_holds_by_now_is_dropped() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     assert!(!edits(&mut stage, OTTER, "a.rs"));
@@ -108,7 +108,7 @@ fn some_files_are_never_leased(#[case] file: &str) {
 }
 
 #[test]
-fn a_warning_lets_everybody_work() {
+fn a_warning_lets_everyone_work() {
     let mut stage = with("[locks]\nmode = \"warn\"\n");
     edits(&mut stage, LION, "a.rs");
     let outcome = edit(&mut stage, OTTER, "a.rs");
@@ -119,7 +119,7 @@ fn a_warning_lets_everybody_work() {
 }
 
 #[test]
-fn where_it_is_off_nothing_is_kept() {
+fn when_switched_off_nothing_is_stored() {
     let mut stage = with("[locks]\nmode = \"off\"\n");
     assert!(edits(&mut stage, LION, "a.rs") && edits(&mut stage, OTTER, "a.rs"));
     assert_eq!(held(&mut stage), [""; 0]);
@@ -136,7 +136,7 @@ fn reads_and_harmless_commands_are_never_refused() {
 }
 
 #[test]
-fn an_edit_that_is_refused_elsewhere_takes_nothing() {
+fn an_edit_that_another_rule_refuses_takes_nothing() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     // One call for two files, one of which is taken.
@@ -150,7 +150,7 @@ fn an_edit_that_is_refused_elsewhere_takes_nothing() {
 }
 
 #[test]
-fn a_lease_before_its_edit_lives_a_minute() {
+fn a_lease_whose_edit_has_not_happened_lasts_a_minute() {
     let mut stage = two();
     edit(&mut stage, LION, "a.rs");
     assert_eq!(held(&mut stage), ["a.rs NobleLion editing"]);
@@ -169,20 +169,20 @@ fn an_edit_that_failed_leaves_nothing() {
     failed(&mut stage, LION, "a.rs");
     assert_eq!(woken(&stage), ["/repo/a.rs"]);
     assert!(edits(&mut stage, OTTER, "a.rs"));
-    // But what was edited before stays held.
+    // A file that was edited before stays held.
     edit(&mut stage, OTTER, "a.rs");
     failed(&mut stage, OTTER, "a.rs");
     assert!(!edits(&mut stage, LION, "a.rs"));
 }
 
 #[test]
-fn consent_that_takes_longer_than_a_minute_still_makes_a_lease() {
+fn an_edit_allowed_after_more_than_a_minute_still_gets_a_lease() {
     let mut stage = two();
     edit(&mut stage, LION, "a.rs");
     stage.pass(5 * MINUTE);
     edited(&mut stage, LION, "a.rs");
     assert_eq!(held(&mut stage), ["a.rs NobleLion held"]);
-    // And where somebody else has it meanwhile, both are told.
+    // If another actor has taken it meanwhile, both are told.
     edit(&mut stage, LION, "b.rs");
     stage.pass(5 * MINUTE);
     edits(&mut stage, OTTER, "b.rs");
@@ -192,7 +192,7 @@ fn consent_that_takes_longer_than_a_minute_still_makes_a_lease() {
 }
 
 #[test]
-fn a_silent_owner_keeps_its_lease_for_ten_minutes_and_one_that_speaks_keeps_it() {
+fn a_silent_holder_keeps_its_lease_for_ten_minutes_and_an_active_one_longer() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     for _ in 0..3 {
@@ -202,7 +202,7 @@ fn a_silent_owner_keeps_its_lease_for_ten_minutes_and_one_that_speaks_keeps_it()
     }
     stage.pass(10 * MINUTE);
     assert!(edits(&mut stage, OTTER, "a.rs"));
-    assert!(!edits(&mut stage, LION, "a.rs"), "whoever comes back must ask again");
+    assert!(!edits(&mut stage, LION, "a.rs"), "a restarted client must ask again");
     assert!(history(&mut stage, "a.rs").contains(&"CalmOtter taken over".to_owned()));
 }
 
@@ -213,7 +213,7 @@ fn a_lease_dies_with_its_process_and_does_not_come_back_with_the_session() {
     stage.machine.processes.remove(&10);
     assert!(edits(&mut stage, OTTER, "a.rs"));
     edits(&mut stage, OTTER, "b.rs");
-    // The same numbers, other processes.
+    // The same pids, but other processes.
     for (pid, who) in [(20, OTTER), (10, LION)] {
         stage.machine.processes.insert(pid, 2);
         let detail = Detail::SessionStart { source: StartSource::Resume, model: None };
@@ -240,7 +240,7 @@ fn a_refusal_names_a_command_that_works_where_it_is_read() {
         let reason = denial(&outcome).unwrap();
         assert!(reason.contains(&format!("`substrate locks wait {word}`")), "{reason}");
         let caller = Caller { cwd: cwd.to_owned(), ..caller(OTTER) };
-        let path = &shlex::split(word).unwrap()[0];
+        let path = &crate::shell::split(word).unwrap()[0];
         let out = run(&mut stage, &caller, "wait", json!({"path": path})).unwrap();
         assert!(out.wait.is_some(), "it is the file that is held: {cwd}");
     }
@@ -255,7 +255,7 @@ fn a_file_of_another_project_is_listed_there() {
         run(stage, &caller, "list", json!({})).unwrap().text
     };
     assert!(list(&mut stage, "/other").starts_with("z.rs  NobleLion  held, taken "));
-    assert_eq!(list(&mut stage, "/repo"), "Nobody holds a file.\n");
+    assert_eq!(list(&mut stage, "/repo"), "No files are held.\n");
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_name_from_outside_forges_nothing() {
 }
 
 #[test]
-fn an_edit_whose_lease_can_not_be_noted_is_refused() {
+fn an_edit_whose_lease_cannot_be_stored_is_refused() {
     let mut stage = two();
     let detail = Detail::ToolBefore { call: edit_call("a.rs") };
     let event = event(&stage, LION, EventKind::PreToolUse, detail);
@@ -305,9 +305,9 @@ fn an_edit_whose_lease_can_not_be_noted_is_refused() {
     assert!(edits(&mut stage, LION, "a.rs"), "and the second try is an edit like any other");
 }
 
-/// Whatever the reason: not only a database that somebody else holds.
+/// Any failure counts, not only a locked database.
 #[test]
-fn an_edit_is_refused_until_its_lease_can_be_noted_but_a_holder_never_is() {
+fn an_edit_is_refused_until_its_lease_can_be_stored_but_a_holder_never_is() {
     let mut stage = two();
     assert!(edits(&mut stage, LION, "a.rs"));
     assert_eq!(denial(&edit(&mut stage, LION, "b.rs")), None, "provisional, for a minute");
@@ -348,10 +348,10 @@ fn without_git_the_projects_folder_is_the_tree() {
     assert_eq!(edit(&mut stage, LION, "a.rs", "/plain"), None);
     let reason = edit(&mut stage, OTTER, "./a.rs", "/plain").unwrap();
     assert!(reason.starts_with("`a.rs` is leased by NobleLion"), "{reason}");
-    // A session that began deeper means the same file.
+    // A session in a subfolder means the same file.
     assert_eq!(edit(&mut stage, LION, "src/b.rs", "/plain"), None);
     assert!(edit(&mut stage, OTTER, "b.rs", "/plain/src").is_some());
-    // What is outside of every project is nobody's.
+    // Files outside of every project are never leased.
     assert_eq!(edit(&mut stage, LION, "/tmp/x", "/plain"), None);
     assert_eq!(edit(&mut stage, OTTER, "/tmp/x", "/plain"), None);
     assert_eq!(edit(&mut stage, OTTER, "/plainer/x", "/plain"), None);
@@ -364,15 +364,15 @@ fn without_git_the_projects_folder_is_the_tree() {
 #[rstest]
 #[case("/repo/.claude/scratchpad/coder/2026-02-08.md")]
 #[case("/repo/app/.claude/scratchpad/coder/2026-02-08.md")]
-fn a_scratchpad_is_nobodys(#[case] file: &str) {
+fn a_scratchpad_is_never_held(#[case] file: &str) {
     let mut stage = two();
-    // Even where somebody reserved everything: whoever can't write it would be held for it.
+    // This holds even if another actor reserved everything: a refused agent could not end its turn.
     run(&mut stage, &caller(LION), "acquire", json!({"paths": ["**"]})).unwrap();
     assert!(edits(&mut stage, CODER, file));
     assert!(edits(&mut stage, TESTER, file));
     assert!(edits(&mut stage, OTTER, file));
     assert!(!edits(&mut stage, OTTER, "/repo/.claude/scratchpad.md"));
     let refused = run(&mut stage, &caller(LION), "acquire", json!({"paths": [file]})).unwrap_err();
-    assert!(refused.contains("nobody can hold"), "{refused}");
+    assert!(refused.contains("is shared and can't be held"), "{refused}");
     assert_eq!(denial(&bash(&mut stage, OTTER, "git stash")), None, "nothing is held");
 }

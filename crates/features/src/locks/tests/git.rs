@@ -42,11 +42,11 @@ fn the_reason_names_who_holds_what_and_what_to_do_instead() {
         denial(&outcome).unwrap(),
         "`git stash` would sweep away files that others are editing in this working tree: `d` (NobleLion), \
          `c` (NobleLion), `b` (NobleLion) and 1 more. [locks.git] Name only your own files, \
-         `git stash push -- PATH…`, or commit them; `substrate locks` shows who holds what."
+         `git stash push -- PATH…`, or commit them. `substrate locks` shows who holds what."
     );
     assert_eq!(denial(&bash(&mut stage, LION, "git stash")), None, "the only holder may");
     let subagent = bash(&mut stage, CODER, "git stash");
-    assert!(denial(&subagent).is_some(), "a subagent is somebody else");
+    assert!(denial(&subagent).is_some(), "a subagent is another actor");
     really_stop(&mut stage, LION);
     assert_eq!(denial(&bash(&mut stage, OTTER, "git stash")), None);
 }
@@ -54,7 +54,7 @@ fn the_reason_names_who_holds_what_and_what_to_do_instead() {
 #[rstest]
 #[case("git reset --hard")]
 #[case("git checkout -- src")]
-fn many_files_of_ones_own_hide_nobody(#[case] command: &str) {
+fn many_own_files_do_not_hide_those_of_others(#[case] command: &str) {
     let mut stage = two();
     edits(&mut stage, LION, "src/a.rs");
     stage.pass(SECOND);
@@ -70,7 +70,7 @@ fn many_files_of_ones_own_hide_nobody(#[case] command: &str) {
 #[case("ask", "ask")]
 #[case("off", "allow")]
 #[case("deny", "deny")]
-fn what_happens_is_a_setting(#[case] setting: &str, #[case] word: &str) {
+fn the_setting_decides_what_happens(#[case] setting: &str, #[case] word: &str) {
     let mut stage = with(&format!("[locks]\ngit = \"{setting}\"\n"));
     edits(&mut stage, LION, "a.rs");
     assert_eq!(bash(&mut stage, OTTER, "git reset --hard").verdict.word(), word);

@@ -4,7 +4,7 @@ use super::*;
 use rstest::rstest;
 
 #[test]
-fn a_subagent_may_have_what_its_waiting_parent_holds_and_its_siblings_may_not() {
+fn a_subagent_may_edit_what_its_waiting_parent_holds_but_siblings_exclude_each_other() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     stage.pass(SECOND);
@@ -12,7 +12,7 @@ fn a_subagent_may_have_what_its_waiting_parent_holds_and_its_siblings_may_not() 
     stage.pass(SECOND);
     assert!(edits(&mut stage, CODER, "a.rs"));
     assert!(!edits(&mut stage, TESTER, "a.rs"), "its sibling");
-    assert!(!edits(&mut stage, OTTER, "a.rs"), "somebody else");
+    assert!(!edits(&mut stage, OTTER, "a.rs"), "another agent");
     assert_eq!(held(&mut stage), ["a.rs NobleLion/coder-1 held"]);
     assert_eq!(
         history(&mut stage, "a.rs")[..2],
@@ -24,7 +24,7 @@ fn a_subagent_may_have_what_its_waiting_parent_holds_and_its_siblings_may_not() 
 }
 
 #[test]
-fn what_a_waiting_parent_reserved_is_open_to_its_subagent() {
+fn a_waiting_parent_lends_its_reserved_globs() {
     let mut stage = two();
     run(&mut stage, &caller(LION), "acquire", json!({"paths": ["src/**"]})).unwrap();
     agent(&mut stage, LION);
@@ -39,7 +39,7 @@ fn what_a_waiting_parent_reserved_is_open_to_its_subagent() {
 #[case::background_ends_at_once(EventKind::PostToolUse)]
 #[case::failed(EventKind::PostToolUseFailure)]
 #[case::broken_off_and_asked_again(EventKind::UserPromptSubmit)]
-#[case::started_anew(EventKind::SessionStart)]
+#[case::restarted(EventKind::SessionStart)]
 fn a_parent_that_does_not_wait_keeps_its_files(#[case] kind: EventKind) {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
@@ -66,7 +66,7 @@ fn a_parent_that_does_not_wait_keeps_its_files(#[case] kind: EventKind) {
 }
 
 #[test]
-fn who_stops_or_ends_waits_for_nobody() {
+fn a_parent_that_stops_or_ends_waits_for_no_one() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     let rows = |stage: &mut Stage| {
@@ -75,18 +75,18 @@ fn who_stops_or_ends_waits_for_nobody() {
     agent(&mut stage, LION);
     assert_eq!(rows(&mut stage), ["toolu_agent"]);
     stop(&mut stage, LION);
-    assert_eq!(rows(&mut stage), [""; 0], "who stops waits for nobody");
+    assert_eq!(rows(&mut stage), [""; 0], "a parent that stops waits for no one");
     agent(&mut stage, LION);
     end(&mut stage, LION);
     assert_eq!(rows(&mut stage), [""; 0]);
     agent(&mut stage, LION);
     stage.pass(25 * 60 * MINUTE);
-    stage.with(|cx| crate::locks::tick::tick(cx).unwrap());
+    stage.with(|cx| crate::locks::release::tick(cx).unwrap());
     assert_eq!(rows(&mut stage), [""; 0], "and nothing is remembered for ever");
 }
 
 #[test]
-fn what_the_parent_edits_at_this_very_moment_is_not_lent() {
+fn a_file_that_the_parent_is_editing_is_not_lent() {
     let mut stage = two();
     agent(&mut stage, LION);
     edit(&mut stage, LION, "a.rs");
@@ -97,7 +97,7 @@ fn what_the_parent_edits_at_this_very_moment_is_not_lent() {
 }
 
 #[test]
-fn a_subagent_from_before_is_not_the_one_that_is_waited_for() {
+fn an_older_subagent_is_not_the_one_that_the_parent_waits_for() {
     let mut stage = two();
     reads(&mut stage, CODER);
     stage.pass(SECOND);

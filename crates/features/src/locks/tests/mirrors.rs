@@ -97,7 +97,7 @@ fn the_log_has_a_line_for_every_event() {
 }
 
 #[test]
-fn the_log_has_every_tool_and_every_decision_and_no_secret() {
+fn the_log_has_every_tool_call_and_decision_but_no_secret() {
     let mut stage = with("profile = \"locks\"\n");
     edit(&mut stage, LION, "a.rs");
     assert_eq!(
@@ -120,7 +120,7 @@ fn the_log_has_every_tool_and_every_decision_and_no_secret() {
 }
 
 #[test]
-fn what_has_ended_is_not_shown() {
+fn ended_leases_are_not_shown() {
     let mut stage = with("profile = \"locks\"\n");
     edits(&mut stage, LION, "a.rs");
     stage.machine.processes.remove(&10);

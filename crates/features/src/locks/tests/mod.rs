@@ -1,4 +1,4 @@
-//! Stories of leases on a real database with all features and simulated time.
+//! Leases on a real database, with all features and simulated time.
 
 mod commands;
 mod edits;
@@ -29,7 +29,7 @@ use crate::stage::Stage;
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60_000;
 
-/// Somebody: a session, and the subagent in it.
+/// An actor: a session, and perhaps a subagent in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct One(&'static str, Option<&'static str>);
 
@@ -44,7 +44,7 @@ fn two() -> Stage {
 }
 
 fn with(settings: &str) -> Stage {
-    // What guards say about the same commands is their own story.
+    // Guards have opinions about the same commands.
     let mut stage = Stage::new(&format!("guards.on = false\n{settings}"));
     for (session, name, pid) in [("lion", "NobleLion", 10), ("otter", "CalmOtter", 20)] {
         stage.machine.processes.insert(pid, 1);
@@ -77,6 +77,7 @@ fn call(name: &str, class: ToolClass) -> ToolCall {
         files: vec![],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     }
 }
 
@@ -111,14 +112,14 @@ fn failed(stage: &mut Stage, who: One, file: &str) -> Outcome {
     stage.told(&event)
 }
 
-/// An edit as a whole; whether it was let.
+/// A whole edit. Returns whether it was allowed.
 fn edits(stage: &mut Stage, who: One, file: &str) -> bool {
     let outcome = edit(stage, who, file);
-    let is_let = denial(&outcome).is_none();
-    if is_let {
+    let is_allowed = denial(&outcome).is_none();
+    if is_allowed {
         edited(stage, who, file);
     }
-    is_let
+    is_allowed
 }
 
 fn denial(outcome: &Outcome) -> Option<&str> {
@@ -140,7 +141,7 @@ fn bash(stage: &mut Stage, who: One, command: &str) -> Outcome {
     stage.told(&event)
 }
 
-/// After a shell command that ran for so long.
+/// After a shell command that ran for `ms`.
 fn bashed(stage: &mut Stage, who: One, command: &str, ms: i64) -> Outcome {
     let detail = Detail::ToolAfter {
         call: bash_call(command),
@@ -151,14 +152,14 @@ fn bashed(stage: &mut Stage, who: One, command: &str, ms: i64) -> Outcome {
     stage.told(&event)
 }
 
-/// The parent starts a subagent, and waits for it.
+/// The parent starts a subagent and waits for it.
 fn agent(stage: &mut Stage, who: One) -> Outcome {
     let detail = Detail::ToolBefore { call: agent_call() };
     let event = event(stage, who, EventKind::PreToolUse, detail);
     stage.told(&event)
 }
 
-/// The call that starts a subagent is over: its parent goes on.
+/// The call that started a subagent ends, and its parent goes on.
 fn agent_over(stage: &mut Stage, who: One) {
     let detail =
         Detail::ToolAfter { call: agent_call(), response: String::new(), duration_ms: None };
@@ -189,7 +190,7 @@ fn stop_again(stage: &mut Stage, who: One, again: bool) -> Outcome {
     stage.told(&event)
 }
 
-/// Stops until nothing holds it: mail from Substrate does so once.
+/// Stops until nothing blocks it. Mail from Substrate does so once.
 fn really_stop(stage: &mut Stage, who: One) {
     for again in [false, true, true] {
         if stop_again(stage, who, again).verdict.block.is_none() {
@@ -229,7 +230,7 @@ fn person() -> Caller {
 fn run(stage: &mut Stage, caller: &Caller, verb: &str, body: Value) -> Result<Output, String> {
     stage.call(caller, &["locks", verb], body).map_err(|error| match error {
         VerbError::User { message, hint } => format!("{message} | {hint}"),
-        other => panic!("no mistake of the caller: {other:?}"),
+        other => panic!("not a user error: {other:?}"),
     })
 }
 
@@ -247,14 +248,14 @@ fn held(stage: &mut Stage) -> Vec<String> {
     list
 }
 
-/// The subjects of somebody's unread mail.
+/// The subjects of an actor's unread mail.
 fn mail(stage: &mut Stage, who: One) -> Vec<String> {
     let out = stage.call(&caller(who), &["inbox"], json!({"peek": true})).unwrap();
     let list = out.json["messages"].as_array().unwrap();
     list.iter().map(|one| one["subject"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What rides on the result of a harmless call of theirs.
+/// The note that rides on the result of a harmless call.
 fn riding(stage: &mut Stage, who: One) -> Option<String> {
     let call = call("Read", ToolClass::Read);
     let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: Some(5) };

@@ -1,11 +1,11 @@
-//! Any order of edits, signs of life, ends, crashes, ticks and restarts of the daemon, against a model that says who
-//! holds what: never two holders of a file, the holder is never refused, and no lease outlives its owner by more than the
-//! time to live.
+//! Edits, signs of life, ends, crashes, ticks and restarts in any order, compared with a model of who holds what. A file
+//! never has two holders, a holder is never refused, and no lease outlives its holder by more than the time to live.
 
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::locks::{life, ops, tick::tick};
+use crate::identity::holder::Pulses;
+use crate::locks::{leases, release::tick};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 
@@ -13,7 +13,7 @@ const ACTORS: [One; 4] = [LION, CODER, TESTER, OTTER];
 const FILES: [&str; 4] = ["a.rs", "b.rs", "src/c.rs", "src/d.rs"];
 const TTL: i64 = 10 * MINUTE;
 
-/// Longer than the time by which identity keeps the last sign of life exact.
+/// Each is longer than the 15 seconds to which the last sign of life is accurate.
 const STEPS: [i64; 4] = [20 * SECOND, 61 * SECOND, 9 * MINUTE, 11 * MINUTE];
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ struct Life {
     has_ended: bool,
 }
 
-/// A session: its own life, and the process that it runs in.
+/// A session, and the process that it runs in.
 #[derive(Clone, Debug, Default)]
 struct Session {
     life: Life,
@@ -53,14 +53,14 @@ struct Held {
     began: i64,
 }
 
-/// What ought to be.
+/// The expected state.
 #[derive(Clone, Debug, Default)]
 struct Model {
     now: i64,
     sessions: BTreeMap<&'static str, Session>,
     subs: BTreeMap<usize, Life>,
     held: BTreeMap<usize, Held>,
-    /// Whether the last step was an edit that is refused.
+    /// Whether the last step was a refused edit.
     is_denied: bool,
 }
 
@@ -69,7 +69,7 @@ impl Model {
         self.sessions.entry(ACTORS[of].0).or_default()
     }
 
-    /// Any event is a sign of life of its session and its actor.
+    /// Every event is a sign of life of its session and actor.
     fn heard(&mut self, actor: usize) {
         let life = Life { last: self.now, has_ended: false };
         self.session(actor).life = life.clone();
@@ -99,7 +99,7 @@ impl Model {
         self.held.insert(file, held);
     }
 
-    /// Before or after an edit. Whether it is refused.
+    /// Before or after an edit. Returns whether it is refused.
     fn edit(&mut self, by: usize, file: usize, is_provisional: bool) -> bool {
         self.heard(by);
         let now = self.now;
@@ -107,7 +107,7 @@ impl Model {
             Some(other) if other != by => return true,
             Some(_) => {
                 let held = self.held.get_mut(&file).unwrap();
-                // Prolonged only when it is half over, so a second try has half a minute at least.
+                // Prolonged only when half over, so a second try has at least half a minute.
                 if is_provisional && held.is_provisional {
                     if held.expires - now < MINUTE / 2 {
                         held.expires = now + MINUTE;
@@ -266,17 +266,17 @@ fn pid(session: &str) -> u32 {
     if session == "lion" { 10 } else { 20 }
 }
 
-/// The leases that are alive: file, owner, and whether it waits for its edit.
+/// The live leases: file, holder, and whether they are provisional.
 fn living(stage: &mut Stage) -> Vec<(String, One, bool)> {
     stage.with(|cx| {
         let mut out = Vec::new();
-        for lease in ops::in_root(cx.db, "/repo", 100).unwrap() {
-            if life::until(cx, &lease.claim).unwrap().is_some() {
-                let owner = &lease.claim.owner;
+        for lease in leases::in_root(cx.db, "/repo", 100).unwrap() {
+            if lease.hold.until(cx, &mut Pulses::default()).unwrap().is_some() {
+                let owner = &lease.hold.holder;
                 let is =
                     |one: &&One| one.0 == owner.session && one.1.unwrap_or("main") == owner.actor;
                 let by = *ACTORS.iter().find(is).unwrap();
-                out.push((lease.relative, by, lease.claim.is_provisional));
+                out.push((lease.relative, by, lease.hold.is_provisional));
             }
         }
         out.sort_by(|a: &(String, One, bool), b| a.0.cmp(&b.0));
@@ -287,5 +287,5 @@ fn living(stage: &mut Stage) -> Vec<(String, One, bool)> {
 prop_state_machine! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_happens_a_file_has_one_holder_at_the_most(sequential 1..60 => Machine);
+    fn a_file_always_has_at_most_one_holder(sequential 1..60 => Machine);
 }

@@ -3,7 +3,7 @@
 use super::*;
 use rstest::rstest;
 
-/// Both names are the same file from now on.
+/// Makes both names the same file.
 fn link(stage: &mut Stage, name: &str, other: &str) {
     for name in [name, other] {
         stage.machine.same_file.insert(format!("/repo/{name}"), format!("file of {other}"));
@@ -25,7 +25,7 @@ fn another_name_of_a_held_file_is_refused_and_its_holder_told_by_the_name_it_kno
     assert!(edits(&mut stage, OTTER, "link.rs"));
 }
 
-/// What the file is before and after the first edit of `a.rs`, and what `b.rs` is then.
+/// The file's identity before and after the first edit of `a.rs`, and that of `b.rs` then.
 #[rstest]
 #[case::never_known(None, None, None, true)]
 #[case::new(None, Some("1"), Some("1"), false)]
@@ -34,7 +34,7 @@ fn another_name_of_a_held_file_is_refused_and_its_holder_told_by_the_name_it_kno
 #[case::replaced_and_kept_beside(Some("1"), Some("2"), Some("1"), true)]
 #[case::gone(Some("1"), None, Some("1"), true)]
 #[case::another(Some("1"), Some("1"), Some("2"), true)]
-fn what_a_holder_holds_is_what_was_there_after_its_edit(
+fn a_lease_is_on_the_file_that_was_there_after_the_edit(
     #[case] before: Option<&str>,
     #[case] after: Option<&str>,
     #[case] other: Option<&str>,
@@ -55,7 +55,7 @@ fn what_a_holder_holds_is_what_was_there_after_its_edit(
 }
 
 #[test]
-fn who_held_it_first_by_its_path_is_not_refused_when_two_files_become_one() {
+fn the_holder_of_a_path_is_not_refused_when_two_files_become_one() {
     let mut stage = two();
     assert!(edits(&mut stage, LION, "a.rs") && edits(&mut stage, OTTER, "b.rs"));
     link(&mut stage, "a.rs", "b.rs");
@@ -64,7 +64,7 @@ fn who_held_it_first_by_its_path_is_not_refused_when_two_files_become_one() {
 }
 
 #[test]
-fn a_name_that_belongs_to_nobody_who_lives_keeps_nobody_off() {
+fn a_name_held_by_a_dead_holder_keeps_no_one_off() {
     let mut stage = two();
     link(&mut stage, "link.rs", "a.rs");
     assert!(edits(&mut stage, LION, "a.rs"));

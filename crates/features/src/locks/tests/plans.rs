@@ -1,36 +1,36 @@
-//! What the statements of an event touch: one row by its key, however many leases there are.
+//! The cost of an event: its statements use an index, however many leases there are.
 
 use super::*;
-use crate::identity::book;
-use crate::locks::{notes, ops, ops_globs};
+use crate::identity::holder;
+use crate::locks::{leases, reservations, waiting};
 use rstest::rstest;
 use substrate_core::{Cx, Db, DbError, Param, Row, Who};
 
 #[rstest]
-#[case::one(ops::ONE, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
-#[case::same_path(ops::SAME, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
-#[case::same_file(ops::SAME, "leases USING INDEX leases_file (file=?)")]
+#[case::one(leases::ONE, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
+#[case::same_path(leases::SAME, "leases USING INDEX sqlite_autoindex_leases_1 (path=?)")]
+#[case::same_file(leases::SAME, "leases USING INDEX leases_file (file=?)")]
 #[case::below(
-    ops::OTHERS_BELOW,
+    leases::OTHERS_BELOW,
     "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)"
 )]
-#[case::others(ops::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
-#[case::anybody(ops::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
-#[case::reserved_by_anybody(
-    ops_globs::OTHERS_RESERVE,
+#[case::others(leases::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
+#[case::any_other(leases::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
+#[case::any_other_reservation(
+    reservations::OTHERS_RESERVE,
     "lease_globs USING COVERING INDEX lease_globs_owner (session<?)"
 )]
-#[case::in_root(ops::IN_ROOT, "leases USING INDEX leases_root (root=?)")]
-#[case::in_project(ops::IN_PROJECT, "leases USING INDEX leases_project (project=?)")]
-#[case::expired(ops::EXPIRED, "leases USING INDEX leases_expires (expires_ms<?)")]
-#[case::globs(ops_globs::IN_ROOT, "lease_globs USING INDEX lease_globs_root (root=?)")]
+#[case::in_root(leases::IN_ROOT, "leases USING INDEX leases_root (root=?)")]
+#[case::in_project(leases::IN_PROJECT, "leases USING INDEX leases_project (project=?)")]
+#[case::expired(leases::EXPIRED, "leases USING INDEX leases_expires (expires_ms<?)")]
+#[case::globs(reservations::IN_ROOT, "lease_globs USING INDEX lease_globs_root (root=?)")]
 #[case::notes(
-    notes::OF,
+    waiting::OF,
     "lease_notes USING INDEX sqlite_autoindex_lease_notes_1 (session=? AND actor=?)"
 )]
-#[case::pulse(book::PULSE, "s USING INDEX sqlite_autoindex_agent_sessions_1 (session=?)")]
+#[case::pulse(holder::PULSE, "s USING INDEX sqlite_autoindex_agent_sessions_1 (session=?)")]
 #[case::process(
-    book::PROCESS,
+    holder::PROCESS,
     "agent_sessions USING INDEX sqlite_autoindex_agent_sessions_1 (session=?)"
 )]
 #[case::release(
@@ -73,7 +73,7 @@ fn ten_thousand_leases_change_nothing() {
     assert_eq!(held(&mut stage), ["b.rs CalmOtter held"]);
 }
 
-/// Counts what is asked.
+/// Counts statements.
 struct Counting<'a> {
     db: &'a mut dyn Db,
     n: usize,
@@ -100,7 +100,7 @@ impl Db for Counting<'_> {
     }
 }
 
-/// Where nobody else holds anything, an event asks next to nothing.
+/// While no one else holds anything, an event costs almost nothing.
 #[rstest]
 #[case::free("new.rs", "", false, 2)]
 #[case::own("mine.rs", "", false, 2)]
@@ -124,7 +124,7 @@ fn an_event_costs(
         false => (EventKind::PreToolUse, Detail::ToolBefore { call }),
     };
     let event = event(&stage, OTTER, kind, detail);
-    // Fills in what was looked up before the transaction, and is not kept.
+    // Looks up the facts; what it writes is rolled back.
     stage.happen_reading(&event);
     let asked = stage.with(|cx| {
         let mut db = Counting { db: &mut *cx.db, n: 0 };

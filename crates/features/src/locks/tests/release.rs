@@ -1,9 +1,9 @@
-//! When leases are let go.
+//! When leases are released.
 
 use substrate_core::{Activity, Dialog};
 
 use super::*;
-use crate::locks::tick::tick;
+use crate::locks::release::tick;
 
 #[test]
 fn a_turn_that_ends_frees_the_files_of_its_actor_alone() {
@@ -38,7 +38,7 @@ fn a_turn_that_waits_for_mail_holds_nothing() {
 }
 
 #[test]
-fn the_end_of_a_session_frees_everything_of_it() {
+fn the_end_of_a_session_releases_everything() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     edits(&mut stage, CODER, "b.rs");
@@ -48,7 +48,7 @@ fn the_end_of_a_session_frees_everything_of_it() {
 }
 
 #[test]
-fn a_tick_frees_what_the_dead_held_and_leaves_the_living_alone() {
+fn a_tick_releases_what_dead_holders_had_and_nothing_else() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     edits(&mut stage, OTTER, "b.rs");
@@ -101,7 +101,7 @@ fn a_turn_that_a_person_interrupts_frees_the_files_of_its_main_thread() {
     stage.happen(&event);
     assert_eq!(woken(&stage), ["/repo/a.rs"]);
     assert_eq!(held(&mut stage), ["b.rs NobleLion/coder-1 held"], "a subagent may go on");
-    // Between turns nothing is taken away: a person may have taken it for the agent.
+    // Between turns nothing is released: a person may have taken it for the agent.
     let acquire = json!({"paths": ["c.rs"]});
     let caller = Caller {
         session: Some("lion".to_owned()),
@@ -119,7 +119,7 @@ fn a_turn_that_a_person_interrupts_frees_the_files_of_its_main_thread() {
 }
 
 #[test]
-fn a_closed_terminal_gives_back_what_it_took_and_the_other_keeps_its_own() {
+fn a_closed_terminal_releases_its_own_leases_only() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     stage.machine.processes.insert(11, 1);

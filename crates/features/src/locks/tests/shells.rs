@@ -1,4 +1,4 @@
-//! Files that change while somebody's command runs, and that somebody else holds.
+//! Held files that change while another actor's command runs.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn touch(stage: &mut Stage, file: &str) {
     stage.machine.files.insert(file.to_owned(), now);
 }
 
-/// A command as a whole that takes a second, in which the file changes; what its agent is told.
+/// Runs a command for a second while the file changes. Returns what its agent is told.
 fn changes(stage: &mut Stage, who: One, file: &str) -> Option<String> {
     bash(stage, who, "sed -i s/a/b/ it");
     stage.pass(500);
@@ -16,7 +16,7 @@ fn changes(stage: &mut Stage, who: One, file: &str) -> Option<String> {
     bashed(stage, who, "sed -i s/a/b/ it", SECOND).verdict.context
 }
 
-/// Somebody's harmless command; what its agent is told.
+/// Runs a harmless command. Returns what its agent is told.
 fn looks(stage: &mut Stage, who: One) -> Option<String> {
     bashed(stage, who, "ls", 15).verdict.context
 }
@@ -29,7 +29,7 @@ fn a_command_that_changed_what_another_holds_is_noticed_once() {
     let told = changes(&mut stage, OTTER, "/repo/src/a.rs").unwrap();
     assert!(
         told.contains(
-            "`src/a.rs` is leased by NobleLion, and it changed while your command ran. If that was you, look at it \
+            "`src/a.rs` is leased by NobleLion, and it changed while your command ran. If that was you, read it \
              again and tell them: `substrate send --to NobleLion --subject src/a.rs --body \"…\"`."
         ),
         "{told}"
@@ -41,12 +41,12 @@ fn a_command_that_changed_what_another_holds_is_noticed_once() {
 }
 
 #[test]
-fn nobody_is_told_of_what_the_holder_did() {
+fn changes_by_the_holder_itself_are_not_reported() {
     let mut stage = two();
     edit(&mut stage, LION, "a.rs");
     stage.pass(10);
     touch(&mut stage, "/repo/a.rs");
-    // While the holder edits, nobody can tell.
+    // While the holder is editing, the author is unclear.
     assert_eq!(looks(&mut stage, OTTER), None);
     stage.pass(10);
     edited(&mut stage, LION, "a.rs");
@@ -75,7 +75,7 @@ fn nobody_is_told_of_what_the_holder_did() {
     stage.pass(MINUTE);
     touch(&mut stage, "/repo/a.rs");
     stop(&mut stage, LION);
-    assert_eq!(looks(&mut stage, OTTER), None, "nobody holds it");
+    assert_eq!(looks(&mut stage, OTTER), None, "no one holds it");
     assert_eq!(mail(&mut stage, LION), [""; 0]);
 }
 
@@ -116,18 +116,18 @@ fn a_file_that_is_gone_is_noticed_once_and_again_when_it_comes_back() {
         "{told}"
     );
     assert!(!told.contains("not-there-yet"), "{told}");
-    assert_eq!(mail(&mut stage, LION), ["src/a.rs went away while CalmOtter ran a command"]);
+    assert_eq!(mail(&mut stage, LION), ["src/a.rs disappeared while CalmOtter ran a command"]);
     assert_eq!(looks(&mut stage, OTTER), None);
     stage.pass(MINUTE);
     assert!(changes(&mut stage, OTTER, "/repo/src/a.rs").unwrap().contains("it changed while"));
-    // Long ago, by nobody knows whom.
+    // Long ago, by an unknown author.
     stage.machine.files.remove("/repo/src/a.rs");
     stage.pass(MINUTE);
     assert_eq!(looks(&mut stage, OTTER), None);
 }
 
 #[test]
-fn a_stamp_from_the_future_blinds_nobody_and_keeps_nothing() {
+fn a_time_stamp_from_the_future_hides_no_change() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     stage.pass(MINUTE);
@@ -144,7 +144,7 @@ fn a_stamp_from_the_future_blinds_nobody_and_keeps_nothing() {
 }
 
 #[test]
-fn many_files_of_ones_own_hide_no_other() {
+fn many_own_files_do_not_hide_another() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     for i in 0..300 {
@@ -183,7 +183,7 @@ fn a_command_that_failed_may_have_changed_a_file_too() {
     assert!(stage.told(&event).verdict.context.unwrap().contains("it changed while your command"));
 }
 
-/// The holder runs a command for a while in which the file changes, and so does somebody else; what that one is told.
+/// The holder and another actor run commands while the file changes. Returns what the other is told.
 fn both(stage: &mut Stage, holders: &str, others: &str) -> Option<String> {
     bash(stage, LION, holders);
     bash(stage, OTTER, others);
@@ -218,8 +218,8 @@ fn while_the_holder_is_at_work_only_a_command_that_names_the_file_is_told(
     if let Some(told) = told {
         assert!(
             told.contains(
-                "`src/a.rs` is leased by NobleLion, and it changed while your command ran, which names it. \
-                 Look at it again before you go on, and tell them: "
+                "`src/a.rs` is leased by NobleLion, and it changed while your command, which names it, was running. \
+                 Read it again before you go on, and tell them: "
             ),
             "{told}"
         );
@@ -250,6 +250,6 @@ fn of_two_commands_the_one_that_names_the_file_is_told() {
     stage.pass(500);
     assert_eq!(bashed(&mut stage, OTTER, "make", SECOND).verdict.context, None, "not this one");
     let told = bashed(&mut stage, coder, "python3 fix.py src/a.rs", SECOND).verdict.context;
-    assert!(told.unwrap().contains("your command ran, which names it"));
+    assert!(told.unwrap().contains("your command, which names it, was running"));
     assert_eq!(looks(&mut stage, OTTER), None, "once");
 }

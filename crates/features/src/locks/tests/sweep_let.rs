@@ -1,4 +1,4 @@
-//! What must be let, and the few lines that are tried from another tree.
+//! Lines that must pass, and a few that are tried from another tree.
 
 pub(super) const LET: &[&str] = &[
     "git stash list",
@@ -95,7 +95,7 @@ pub(super) const LET: &[&str] = &[
     "git worktree remove ../x",
     "git worktree remove --force ../x",
     "git diff | git apply -R",
-    // It works in other trees.
+    // Other trees.
     "git submodule foreach 'git reset --hard'",
     "rm -f b.rs",
     "rm a.rs.bak",
@@ -126,7 +126,7 @@ pub(super) const LET: &[&str] = &[
     "npm rm a.rs",
     "docker rm a.rs",
     "grep -rn 'rm a.rs' .",
-    // Said, not done.
+    // Only mentioned.
     "echo \"git stash\"",
     "echo git stash",
     "git commit -m \"git stash; git reset --hard\"",
@@ -190,7 +190,7 @@ pub(super) const LET: &[&str] = &[
     "git init -q t && git -C t stash",
 ];
 
-/// The same from `/other`, another tree.
+/// The same, run in another tree, `/other`.
 pub(super) const LET_ELSEWHERE: &[&str] = &[
     "git stash",
     "(cd ../repo && git log -1); git stash",

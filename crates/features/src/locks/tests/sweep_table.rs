@@ -1,12 +1,12 @@
-//! Every spelling that somebody tried, both ways: a sweep that passes loses somebody's work, a refusal of what is harmless
-//! stops an agent for nothing.
+//! Spellings of sweeping and harmless commands. A sweep that passes loses another agent's work; a harmless line that is
+//! refused stops an agent for nothing.
 
 use super::sweep_let::{LET, LET_ELSEWHERE, REFUSED_ELSEWHERE};
 use super::*;
 
-/// NobleLion holds `a.rs` and `lib/held.rs` in `/repo`, CalmOtter runs these there.
+/// NobleLion holds `a.rs` and `lib/held.rs` in `/repo`. CalmOtter runs these there.
 const REFUSED: &[&str] = &[
-    // Everything.
+    // The whole tree.
     "git stash",
     "git stash -u",
     "git stash>/dev/null",
@@ -64,7 +64,7 @@ const REFUSED: &[&str] = &[
     "git -c clean.requireForce=false clean -d",
     "git worktree remove --force /repo",
     "git worktree remove -f ../repo",
-    // What is named.
+    // Named files.
     "git checkout a.rs",
     "git checkout -- a.rs",
     "git checkout HEAD a.rs",
@@ -108,7 +108,7 @@ const REFUSED: &[&str] = &[
     "mv -t lib x/held.rs",
     "cd lib && rm held.rs",
     "(cd lib && rm held.rs)",
-    // Paths that nobody knows.
+    // Unknown paths.
     "git checkout -- '*.rs'",
     "git checkout -- *.rs",
     "git checkout -- [ab].rs",
@@ -132,7 +132,7 @@ const REFUSED: &[&str] = &[
     "git ls-files -m | xargs -I% git checkout -- %",
     "find . -name '*.rs' -exec git checkout -- {} +",
     "find . -name '*.rs' -exec git checkout {} \\;",
-    // However it is wrapped.
+    // In any wrapper.
     "git \\\n  stash",
     "git stash \\\n  push",
     "OUT=\"$(git stash 2>&1)\"; echo $OUT",
@@ -157,10 +157,10 @@ const REFUSED: &[&str] = &[
     "function f { git stash; }; f",
     "false || git stash",
     "if ! cargo test; then git stash; fi",
-    // Whether that runs nobody asks the shell.
+    // Conditions are not evaluated.
     "if false; then git stash; fi # no",
     "git commit -m x; git stash",
-    // Wherever it runs.
+    // From any folder.
     "cd src && git checkout ../a.rs",
     "git -C src checkout -- ../a.rs",
     "pushd src; popd; git checkout -- a.rs",
@@ -188,7 +188,7 @@ const REFUSED: &[&str] = &[
 ];
 
 #[test]
-fn every_spelling_is_decided_rightly() {
+fn every_spelling_is_decided_correctly() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     edits(&mut stage, LION, "lib/held.rs");
@@ -216,9 +216,9 @@ fn every_spelling_is_decided_rightly() {
     assert!(wrong.is_empty(), "{} of {n} were wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What one holds oneself keeps one from nothing.
+/// An agent's own leases never stop it.
 #[test]
-fn the_holder_may_do_all_of_it() {
+fn the_holder_may_run_all_of_these() {
     let mut stage = two();
     edits(&mut stage, OTTER, "a.rs");
     edits(&mut stage, OTTER, "lib/held.rs");
@@ -235,13 +235,13 @@ fn a_child_may_remove_what_its_waiting_parent_lends() {
     assert_eq!(
         denial(&told).unwrap(),
         "`rm` would sweep away files that others are editing in this working tree: `a.rs` (NobleLion). \
-         [locks.git] Leave them alone until they are free, wait with `substrate locks wait a.rs`; \
+         [locks.git] Leave these files alone until they are free: wait with `substrate locks wait a.rs`. \
          `substrate locks` shows who holds what."
     );
     stage.pass(SECOND);
     agent(&mut stage, LION);
     stage.pass(SECOND);
-    // A subagent is known from its first event on; this one began before its parent waited.
+    // A subagent is known from its first event. This one began before its parent waited.
     assert!(denial(&bash(&mut stage, CODER, "rm a.rs")).is_some());
     assert_eq!(denial(&bash(&mut stage, TESTER, "rm a.rs")), None);
     assert!(denial(&bash(&mut stage, TESTER, "git stash")).is_some(), "more than it was lent");

@@ -1,22 +1,23 @@
 //! Which commands sweep a working tree.
 
-use crate::locks::sweep::{Reach, Taken, Takes, sweeps};
+use crate::locks::shell::sweeps::{SweepScope, sweeps};
+use crate::locks::shell::{Extent, PathScope};
 use proptest::prelude::*;
 use rstest::rstest;
 
-/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file and no folder.
+/// What a line sweeps: `git stash`, `git restore a b`, `git stash @folder`; `rm =a` is a file, not a folder.
 fn swept(command: &str) -> Vec<String> {
-    let taken = |one: &Taken| match &one.reach {
-        Reach::File => format!(" ={}", one.path),
-        Reach::Below => format!(" {}", one.path),
-        Reach::Glob { glob, .. } => format!(" {}:{glob}", one.path),
+    let taken = |one: &PathScope| match &one.extent {
+        Extent::File => format!(" ={}", one.path),
+        Extent::Below => format!(" {}", one.path),
+        Extent::Glob { glob, .. } => format!(" {}:{glob}", one.path),
     };
     sweeps(command)
         .iter()
-        .map(|one| match &one.takes {
-            Takes::Tree if one.folder.is_empty() => one.what.to_owned(),
-            Takes::Tree => format!("{} @{}", one.what, one.folder),
-            Takes::These(these) => {
+        .map(|one| match &one.scope {
+            SweepScope::Tree if one.folder.is_empty() => one.what.to_owned(),
+            SweepScope::Tree => format!("{} @{}", one.what, one.folder),
+            SweepScope::Paths(these) => {
                 format!("{}{}", one.what, these.iter().map(taken).collect::<String>())
             }
         })

@@ -64,7 +64,7 @@ fn a_line_that_writes_a_held_file_is_refused(#[case] line: &str, #[case] is_deni
 }
 
 #[test]
-fn the_words_are_those_of_an_edit() {
+fn a_refused_line_reads_like_a_refused_edit() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     stage.pass(3 * MINUTE);
@@ -73,7 +73,7 @@ fn the_words_are_those_of_an_edit() {
     assert_eq!(by_line, by_edit);
     assert_eq!(
         by_line,
-        "`a.rs` is leased by NobleLion, taken 3m ago: they edit it. [locks] Work elsewhere meanwhile, wait with \
+        "`a.rs` is leased by NobleLion, taken 3m ago: they are editing it. [locks] Work on something else, wait with \
          `substrate locks wait a.rs`, or write to them: `substrate send --to NobleLion --subject a.rs --body \"…\"`."
     );
 }
@@ -100,7 +100,7 @@ fn the_mode_decides(#[case] mode: &str, #[case] word: &str) {
     let outcome = bash(&mut stage, OTTER, "echo x > a.rs");
     assert_eq!(outcome.verdict.word(), word);
     let told = outcome.verdict.context.unwrap_or_default();
-    assert_eq!(told.contains("Nothing keeps you off it"), mode == "warn", "{told}");
+    assert_eq!(told.contains("You may edit it anyway"), mode == "warn", "{told}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn switching_the_sweeps_off_lets_no_write_pass() {
 }
 
 #[test]
-fn what_a_waiting_parent_lends_is_open_to_its_subagent_alone() {
+fn a_waiting_parent_lends_only_to_its_subagent() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     assert!(denial(&bash(&mut stage, CODER, "echo x > a.rs")).is_some(), "it does not wait yet");
@@ -131,7 +131,7 @@ fn what_is_reserved_is_refused_as_well() {
     let outcome = bash(&mut stage, OTTER, "echo x > src/new.rs");
     let reason = denial(&outcome).unwrap();
     assert!(reason.starts_with("`src/new.rs` is reserved by NobleLion (`src/**`)"), "{reason}");
-    // Whether `copy` is a folder is not known here, and nobody holds that very file.
+    // Whether `copy` is a folder is unknown here, and no one holds exactly that file.
     run(&mut stage, &caller(LION), "acquire", json!({"paths": ["*.toml"]})).unwrap();
     assert_eq!(denial(&bash(&mut stage, OTTER, "cp /tmp/x.toml copy")), None);
     assert!(denial(&bash(&mut stage, OTTER, "cp /tmp/x.toml copy/")).is_some());
@@ -160,10 +160,10 @@ fn a_line_that_writes_many_held_files_names_a_few() {
 }
 
 #[test]
-fn where_nobody_else_holds_anything_no_file_is_looked_at() {
+fn when_no_one_else_holds_anything_no_file_is_looked_at() {
     let mut stage = two();
     edits(&mut stage, OTTER, "a.rs");
-    // Without facts nobody could tell, and the line would be refused.
+    // Without facts this is unknown, and the line would be refused.
     let detail = Detail::ToolBefore { call: bash_call("echo x > a.rs") };
     let event = event(&stage, OTTER, EventKind::PreToolUse, detail);
     assert_eq!(stage.happen_reading(&event).verdict.word(), "allow");

@@ -1,28 +1,28 @@
-//! What lines plainly write, both ways: a write that passes overwrites another's work, a refusal of what only reads stops
+//! What lines plainly write. A write that is missed overwrites another agent's work; a read that counts as a write stops
 //! an agent for nothing.
 
 use proptest::prelude::*;
 
-use crate::locks::sweep::Reach;
-use crate::locks::writes::{Manner, Written, may_write, writes};
+use crate::locks::shell::Extent;
+use crate::locks::shell::writes::{Manner, Written, may_write, writes};
 use crate::shell;
 
-/// What a line writes: `a` is a file, `a?` perhaps one, `-a` goes, `a/` is all that is in a folder, `a:*.rs` what matches there.
+/// What a line writes: `a` is a file, `a?` perhaps one, `-a` is removed, `a/` is a whole folder, `a:*.rs` what matches in it.
 fn written(line: &str) -> String {
     let told = |one: &Written| {
-        let path = &one.taken.path;
+        let path = &one.scope.path;
         let (before, after) = match one.manner {
             Manner::Writes => ("", ""),
             Manner::Perhaps => ("", "?"),
             Manner::Removes => ("-", ""),
         };
-        match &one.taken.reach {
-            Reach::File => format!("{before}{path}{after}"),
-            Reach::Below => format!("{before}{path}/"),
-            Reach::Glob { glob, .. } => format!("{before}{path}:{glob}"),
+        match &one.scope.extent {
+            Extent::File => format!("{before}{path}{after}"),
+            Extent::Below => format!("{before}{path}/"),
+            Extent::Glob { glob, .. } => format!("{before}{path}:{glob}"),
         }
     };
-    // What the quick look leaves out must write nothing.
+    // A line that the quick check skips must write nothing.
     let found: Vec<String> = writes(&shell::read(line)).iter().map(told).collect();
     assert!(found.is_empty() || may_write(line), "not even looked at: {line}");
     found.join(" ")
@@ -107,7 +107,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ssh host 'echo x > a'", ""),
     ("docker exec c sh -c 'echo x > a'", ""),
     ("git commit -m 'cp a b > c'", ""),
-    // Not known here.
+    // Unknown names.
     ("echo x > $F", ""),
     ("echo x > \"$D/a\"", ""),
     ("echo x > $(mktemp)", ""),
@@ -245,7 +245,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ln -sf ../x/a", "-./a"),
     ("ln -s x a", ""),
     ("ln -sft dir x", "-dir/x"),
-    // The others.
+    // Other programs.
     ("dd if=/dev/zero of=a bs=1 count=1", "a"),
     ("dd if=a of=/dev/null", ""),
     ("dd if=a", ""),
@@ -332,7 +332,7 @@ fn every_line_writes_what_it_says() {
 }
 
 #[test]
-fn usual_lines_are_not_even_read() {
+fn usual_lines_are_not_even_parsed() {
     for line in [
         "cargo test -p core 2>&1 | tail -20",
         "ls -la src >/dev/null 2>&1",

@@ -1,5 +1,5 @@
-//! Whatever the order of events, and whichever answers get lost: nothing is told after it was seen, and everything is
-//! told in the end.
+//! Whatever the order of events and whichever answers get lost, nothing is shown after it was seen, and everything is
+//! shown in the end.
 
 use super::*;
 use proptest::prelude::*;

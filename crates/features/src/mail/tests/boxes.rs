@@ -198,7 +198,7 @@ fn a_poll_shows_what_is_new_once() {
     assert_eq!(run(&mut stage, &inside("otter"), "poll", json!({})).text, "No new messages.\n");
 }
 
-/// What was only announced is still there for whoever asks, but holds no turn, and ends no wait for something new.
+/// What was only announced stays in the inbox, but it neither blocks a stop nor ends a wait for new mail.
 #[test]
 fn a_poll_shows_what_was_not_read_and_waits_for_what_is_new() {
     let mut stage = two();
@@ -242,11 +242,11 @@ fn a_poll_waits_until_its_time_is_up() {
     let out = run(&mut stage, &inside("otter"), "poll", again.body);
     assert_eq!((out.wait, out.text.as_str()), (None, ""));
     let (message, _) = refused(&mut stage, &inside("otter"), "poll", json!({"wait": "long"}));
-    assert_eq!(message, "`long` is no duration");
+    assert_eq!(message, "`long` is not a duration");
 }
 
 #[test]
-fn what_a_poll_showed_to_nobody_is_told_again() {
+fn what_a_dead_poll_showed_is_shown_again() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "hello");
     let out = run_unprinted(&mut stage, &inside("otter"), "poll", json!({}));

@@ -55,7 +55,7 @@ fn what_is_typed_becomes_a_body_that_fits(#[case] line: &str, #[case] expected: 
     for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&body[key], value, "{key}");
     }
-    // The same body is read again on the other side; whatever it then says, it must not be that the body is wrong.
+    // The body is read again on the other side, which must not find it malformed.
     let mut stage = two();
     let name = line.split(' ').next().unwrap();
     if let Err(VerbError::User { message, .. }) = stage.call(&person(), &[name], body) {

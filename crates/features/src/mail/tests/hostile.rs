@@ -1,4 +1,4 @@
-//! Senders who try to be somebody else.
+//! Senders who try to be another agent.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is told at which event.
+//! What is shown at which event.
 
 use super::*;
 use rstest::rstest;
@@ -99,7 +99,7 @@ fn only_urgent_mail_comes_between_tool_calls(#[case] kind: EventKind) {
 }
 
 #[test]
-fn nobody_stops_before_it_knows() {
+fn an_agent_does_not_stop_before_it_has_seen_its_mail() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "Please review this");
     send(&mut stage, &inside("lion"), "CalmOtter", "Status update");
@@ -219,17 +219,31 @@ fn every_count_is_the_same() {
     assert!(poll.text.starts_with("📬 You have 3 unread messages:\n"), "{}", poll.text);
     let line = stage.call(&inside("otter"), &["inbox"], json!({"peek": true})).unwrap();
     assert!(line.text.starts_with("3 unread messages.\n"), "{}", line.text);
+    let input = json!({"input": {"session_id": "otter"}});
+    let line = run(&mut stage, &inside("otter"), "statusline", input);
+    assert_eq!(line.text, "CalmOtter · 3 mail\n");
+    let fleet = run(&mut stage, &person(), "fleet list", json!({}));
+    assert!(fleet.text.contains("[3 unread]"), "{}", fleet.text);
     let event = stop(&stage, "otter", false);
     let held = stage.told(&event).verdict.block.unwrap();
     assert!(held.starts_with("You have 3 unread messages:\n- From: User - \"three\""), "{held}");
     assert!(held.contains("- … and 2 more\n"), "{held}");
+    // "three" was told whole, so it is read by now; "four" comes while nobody works.
+    let event = stop(&stage, "otter", true);
+    assert_eq!(stage.told(&event).verdict.block, None);
+    send(&mut stage, &person(), "CalmOtter", "four");
+    let waiter = stage.event(EventKind::Waiter, "otter");
+    let woken = stage.told(&waiter).verdict.block.unwrap();
+    assert!(woken.starts_with("You have 3 unread messages:\n- From: User - \"four\""), "{woken}");
+    let watch = run(&mut stage, &inside("otter"), "watch", json!({}));
+    assert_eq!(watch.json["n_unread"], 3, "{}", watch.text);
 }
 
 #[test]
 fn a_message_holds_its_reader_twice_at_the_most() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "hello");
-    // A client that does not honour blocks: no stop is another one.
+    // A client that does not honour blocks: no stop follows from another.
     for expected in [true, true, false, false] {
         let event = stop(&stage, "otter", false);
         assert_eq!(stage.told(&event).verdict.block.is_some(), expected);

@@ -19,7 +19,7 @@ fn of_two_verdicts_at_once_one_has_the_message() {
 }
 
 #[test]
-fn a_claim_that_nobody_confirms_runs_out_after_ten_seconds() {
+fn an_unconfirmed_claim_runs_out_after_ten_seconds() {
     let mut stage = two();
     send(&mut stage, &person(), "CalmOtter", "hello");
     let event = stop(&stage, "otter", false);
@@ -185,7 +185,7 @@ fn status_shows_every_step() {
 }
 
 #[test]
-fn a_waiter_looks_again_when_a_claim_ends_that_nobody_printed() {
+fn a_waiter_looks_again_when_an_unprinted_claim_ends() {
     let mut stage = Stage::new("[persist]\nmode = \"wake\"\n");
     begin_as(&mut stage, "otter", "CalmOtter");
     stage.machine.processes.insert(7, 70);

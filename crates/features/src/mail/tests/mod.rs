@@ -72,6 +72,7 @@ fn tool(stage: &Stage, kind: EventKind, session: &str) -> Event {
         files: vec![],
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let detail = match kind {
         EventKind::PostToolUse => {
@@ -135,7 +136,7 @@ fn refused(stage: &mut Stage, caller: &Caller, path: &str, body: Value) -> (Stri
     }
 }
 
-/// Somebody sends a message; its number.
+/// Sends a message and returns its number.
 fn send(stage: &mut Stage, from: &Caller, to: &str, subject: &str) -> i64 {
     send_with(stage, from, to, subject, &json!({}))
 }

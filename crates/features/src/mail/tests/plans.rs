@@ -1,7 +1,8 @@
 //! What the hot statements touch: partial indexes only, and no more rows in a full mailbox than in a small one.
 
 use super::*;
-use crate::mail::{ops_box, ops_ledger, search};
+use crate::mail::ops::{ledger, mailbox};
+use crate::mail::search;
 use rstest::rstest;
 use substrate_core::Param;
 
@@ -13,22 +14,22 @@ fn plan(stage: &mut Stage, sql: &str) -> String {
 }
 
 #[rstest]
-#[case::pending(ops_box::PENDING, "deliveries_pending (agent=? AND sub=? AND priority>?)")]
-#[case::announced(ops_box::ANNOUNCED, "deliveries_unread (agent=? AND sub=?)")]
+#[case::pending(mailbox::PENDING, "deliveries_pending (agent=? AND sub=? AND priority>?)")]
+#[case::announced(mailbox::ANNOUNCED, "deliveries_unread (agent=? AND sub=?)")]
 #[case::for_subs(
-    ops_box::PENDING_FOR_SUBS,
+    mailbox::PENDING_FOR_SUBS,
     "deliveries_pending (agent=? AND sub=? AND priority>?)"
 )]
-#[case::unread(ops_box::UNREAD, "deliveries_unread (agent=? AND sub=?)")]
-#[case::n_unread(ops_box::N_UNREAD, "deliveries_unread (agent=? AND sub=?)")]
-#[case::kept(ops_box::KEPT, "deliveries_kept (agent=? AND sub=? AND message<?)")]
-#[case::flying(ops_ledger::FLYING, "deliveries_flying (in_session=? AND in_actor=?)")]
-#[case::overdue(ops_ledger::OVERDUE, "deliveries_due (deadline_ms>? AND deadline_ms<?)")]
-#[case::snoozed(ops_ledger::NEXT_SNOOZE, "deliveries_snoozed (agent=?")]
-#[case::claim(ops_ledger::INJECTED, "deliveries_claim (claim=?)")]
-#[case::forward(ops_ledger::FORWARD, "deliveries_subs (agent=? AND sub=?)")]
+#[case::unread(mailbox::UNREAD, "deliveries_unread (agent=? AND sub=?)")]
+#[case::n_unread(mailbox::N_UNREAD, "deliveries_unread (agent=? AND sub=?)")]
+#[case::kept(mailbox::KEPT, "deliveries_kept (agent=? AND sub=? AND message<?)")]
+#[case::flying(ledger::FLYING, "deliveries_flying (in_session=? AND in_actor=?)")]
+#[case::overdue(ledger::OVERDUE, "deliveries_due (deadline_ms>? AND deadline_ms<?)")]
+#[case::snoozed(ledger::NEXT_SNOOZE, "deliveries_snoozed (agent=?")]
+#[case::claim(ledger::INJECTED, "deliveries_claim (claim=?)")]
+#[case::forward(ledger::FORWARD, "deliveries_subs (agent=? AND sub=?)")]
 #[case::search(search::FIND, "s VIRTUAL TABLE INDEX")]
-#[case::elsewhere(ops_ledger::LOST_ELSEWHERE, "deliveries_flying_to (agent=? AND sub=?)")]
+#[case::elsewhere(ledger::LOST_ELSEWHERE, "deliveries_flying_to (agent=? AND sub=?)")]
 fn a_statement_uses_its_index_and_sorts_nothing(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();
     let plan = plan(&mut stage, sql);

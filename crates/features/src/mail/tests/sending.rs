@@ -32,16 +32,16 @@ fn a_sender_learns_when_each_recipient_will_know() {
 }
 
 #[rstest]
-#[case::unknown(json!({"to": "CalmOtter,NobelLion"}), "nobody is called `NobelLion`", "did you mean `NobleLion`?")]
-#[case::hostile_name(json!({"to": "x`\n# y"}), "nobody is called `x' # y`", "`substrate agent list --all` shows who is there")]
-#[case::nobody(json!({"to": " , "}), "nobody is named", "write `--to NobleLion`, or several: `--to A,B`")]
+#[case::unknown(json!({"to": "CalmOtter,NobelLion"}), "no agent is called `NobelLion`", "did you mean `NobleLion`?")]
+#[case::hostile_name(json!({"to": "x`\n# y"}), "no agent is called `x' # y`", "`substrate agent list --all` shows who is there")]
+#[case::nobody(json!({"to": " , "}), "no recipient is named", "write `--to NobleLion`, or several: `--to A,B`")]
 #[case::substrate(json!({"to": "Substrate"}), "Substrate itself reads no mail", "`substrate agent list` shows who does")]
 #[case::no_subject(json!({"to": "CalmOtter", "subject": " \n\u{202e} "}), "the subject is empty", "say in a few words what it is about")]
 #[case::long_subject(json!({"to": "CalmOtter", "subject": "x".repeat(201)}), "the subject has more than 200 characters", "put the rest into the body")]
 #[case::no_body(json!({"to": "CalmOtter", "body": null}), "there is no text", "add `--body TEXT` or `--body-file FILE`")]
 #[case::big_body(json!({"to": "CalmOtter", "body": "x".repeat((1 << 20) + 1)}), "the body is longer than 1 MB", "send the path of a file instead")]
-#[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time to come")]
-#[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is no time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
+#[case::past(json!({"to": "CalmOtter", "deadline": "2001-01-01T00:00:00Z"}), "`2001-01-01T00:00:00Z` has passed", "name a time in the future")]
+#[case::no_time(json!({"to": "CalmOtter", "deadline": "soon"}), "`soon` is not a time", "write it like `30m`, `2h` or `2030-01-31T18:00:00Z`")]
 #[case::no_thread(json!({"to": "CalmOtter", "thread": 9}), "there is no message #9 in your mailbox", "`substrate inbox --all` lists what is there")]
 fn a_mistake_sends_nothing(#[case] part: Value, #[case] message: &str, #[case] hint: &str) {
     let mut stage = two();
@@ -62,19 +62,19 @@ fn there_are_64_recipients_at_the_most() {
     let names = |n: i32| (0..n).map(|n| format!("Agent{n}")).collect::<Vec<_>>();
     let body = |n| json!({"to": names(n), "subject": "s", "body": "b"});
     let (message, _) = refused(&mut stage, &person(), "send", body(65));
-    assert_eq!(message, "a message goes to 64 recipients at the most");
+    assert_eq!(message, "a message goes to 64 recipients at most");
     let out = run(&mut stage, &person(), "send", body(64));
     assert_eq!(out.json["to"].as_array().unwrap().len(), 64);
     assert!(out.text.ends_with(" and 56 more.\n"), "{}", out.text);
 }
 
 #[test]
-fn nobody_in_particular_sends_nothing() {
+fn an_unknown_sender_sends_nothing() {
     let mut stage = two();
     let stranger = Caller { inside_client: true, ..Caller::default() };
     let body = json!({"to": "User", "subject": "s", "body": "b"});
     let (message, hint) = refused(&mut stage, &stranger, "send", body);
-    assert_eq!(message, "it is not known whose mailbox this is");
+    assert_eq!(message, "can't tell whose mailbox this is");
     assert!(hint.contains("`substrate identity current`"));
 }
 
@@ -150,7 +150,7 @@ fn many_lines_are_many_messages_and_each_has_its_answer() {
     let out = run(&mut stage, &caller, "send", lines.clone());
     let ok: Vec<bool> = out.json.as_array().unwrap().iter().map(|one| one["ok"] == true).collect();
     assert_eq!(ok, [true, false, true, false, false, false]);
-    assert_eq!(out.json[1]["error"], "nobody is called `Nobody`");
+    assert_eq!(out.json[1]["error"], "no agent is called `Nobody`");
     assert_eq!(out.text, "2 of 6 sent.\n");
     assert_eq!(wakes(&stage), 2);
     let again = run(&mut stage, &caller, "send", lines);
@@ -160,7 +160,7 @@ fn many_lines_are_many_messages_and_each_has_its_answer() {
 
 #[test]
 fn the_jsonl_flag_names_the_input() {
-    use super::super::verbs_send::Send;
+    use super::super::verbs::send::Send;
     use substrate_core::verb::VerbArgs as _;
     assert_eq!(Send::streams(&json!({"jsonl": "-"})), Some("-".to_owned()));
     assert_eq!(Send::streams(&json!({"to": ["A"], "jsonl": null})), None);

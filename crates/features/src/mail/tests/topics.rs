@@ -8,7 +8,7 @@ fn what_is_published_reaches_the_others_who_follow() {
     run(&mut stage, &person(), "topic create", json!({"name": "Builds", "about": "what broke"}));
     let content = json!({"topic": "builds", "subject": "red", "body": "b"});
     let out = run(&mut stage, &person(), "publish", content.clone());
-    assert_eq!(out.text, "Nobody else follows `builds`, so nothing was sent.\n");
+    assert_eq!(out.text, "No other agent follows `builds`, so nothing was sent.\n");
     for session in ["lion", "otter"] {
         run(&mut stage, &inside(session), "subscribe", json!({"topic": "BUILDS"}));
     }
@@ -32,7 +32,7 @@ fn topics_have_plain_names_and_are_opened_once() {
     for name in ["", "a b", "x\n# y", "../x", &"x".repeat(65)] {
         let (message, _) = refused(&mut stage, &person(), "topic create", json!({"name": name}));
         assert!(
-            message.ends_with("is no name for a topic") && !message.contains('\n'),
+            message.ends_with("can't be the name of a topic") && !message.contains('\n'),
             "{message}"
         );
     }
@@ -77,8 +77,8 @@ fn a_broadcast_reaches_who_is_there_in_the_project() {
     assert_eq!(run(&mut stage, &person(), "broadcast", content.clone()).json["n"], 2);
     stage.pass(DAY);
     let out = run(&mut stage, &person(), "broadcast", content.clone());
-    assert_eq!(out.text, "Nobody else is there in this project, so nothing was sent.\n");
+    assert_eq!(out.text, "No other agent is live in this project, so nothing was sent.\n");
     let nowhere = Caller::default();
     let (message, _) = refused(&mut stage, &nowhere, "broadcast", content);
-    assert_eq!(message, "it is not known which project this is");
+    assert_eq!(message, "can't tell which project this is");
 }

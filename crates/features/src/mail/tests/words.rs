@@ -5,8 +5,8 @@ use rstest::rstest;
 
 use super::*;
 
-fn line(id: i64, from: &str, subject: &str, priority: Priority) -> Line {
-    Line {
+fn line(id: i64, from: &str, subject: &str, priority: Priority) -> Introduced {
+    Introduced {
         id,
         from: from.to_owned(),
         subject: subject.to_owned(),
@@ -20,12 +20,12 @@ fn line(id: i64, from: &str, subject: &str, priority: Priority) -> Line {
     }
 }
 
-fn with_body(line: Line, body: &str) -> Line {
+fn with_body(line: Introduced, body: &str) -> Introduced {
     let n_chars = i64::try_from(body.chars().count()).unwrap();
-    Line { n_chars, body: Some(body.to_owned()), ..line }
+    Introduced { n_chars, body: Some(body.to_owned()), ..line }
 }
 
-fn two() -> Vec<Line> {
+fn two() -> Vec<Introduced> {
     vec![
         with_body(line(42, "User", "Deploy fix to production", Priority::Urgent), "Now.\nPlease!"),
         line(7, "AgentX", "Code review complete", Priority::Low),
@@ -56,7 +56,7 @@ Use `substrate read 42` to read it, `substrate reply 42 --body \"…\"` to answe
 > All green.
 Use `substrate read 42` to see it again, `substrate reply 42 --body \"…\"` to answer.";
     assert_eq!(new_mail(Count(1), &whole).text, expected);
-    let again = [Line { is_again: true, ..one }];
+    let again = [Introduced { is_again: true, ..one }];
     assert!(new_mail(Count(1), &again).text.starts_with("📬 You have 1 unread message:\n- From"));
     assert_eq!(new_mail(Count(2), &two()), open_mail(Count(2), &two()));
 }
@@ -74,8 +74,8 @@ Use `substrate inbox` to read full messages, `substrate reply NUMBER --body \"�
 }
 
 #[test]
-fn nobody_is_told_to_answer_substrate() {
-    let ours = Line { is_ours: true, ..line(9, "Substrate", "No ack", Priority::Normal) };
+fn agents_are_not_asked_to_answer_substrate() {
+    let ours = Introduced { is_ours: true, ..line(9, "Substrate", "No ack", Priority::Normal) };
     let text = reason(Count(1), &[ours]).text;
     assert!(text.ends_with("\nUse `substrate read 9` to read it."), "{text}");
 }
@@ -144,7 +144,7 @@ fn a_parents_mail_alone_is_read_by_its_number() {
 #[case(13, "- … and 3 more\n")]
 #[case(200, "- … and 190+ more\n")]
 fn long_lists_are_cut_and_counted(#[case] count: i64, #[case] expected: &str) {
-    let lines: Vec<Line> = (0..10).map(|n| line(n, "A", "x", Priority::Normal)).collect();
+    let lines: Vec<Introduced> = (0..10).map(|n| line(n, "A", "x", Priority::Normal)).collect();
     let text = reason(Count(count), &lines).text;
     assert_eq!(text.matches("- From").count(), 10);
     assert!(text.contains(expected), "{text}");

@@ -1,4 +1,4 @@
-//! Who is reminded of what.
+//! Which agent is reminded of what.
 
 mod stories;
 mod verbs;
@@ -34,7 +34,7 @@ fn sub_stop(stage: &Stage, id: &str, kind: &str, again: bool) -> Event {
     Event { kind, name: kind.name().to_owned(), actor, ..stop(stage, again) }
 }
 
-/// The actor of that event uses a tool before.
+/// The event's actor has used a tool.
 fn works(stage: &mut Stage, event: &Event) {
     let call = ToolCall {
         name: "Read".to_owned(),
@@ -43,13 +43,14 @@ fn works(stage: &mut Stage, event: &Event) {
         files: Vec::new(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let kind = EventKind::PreToolUse;
     let (name, detail) = (kind.name().to_owned(), Detail::ToolBefore { call });
     stage.told(&Event { kind, name, detail, ..event.clone() });
 }
 
-/// What came of a stop after some work: the names of the reminders in the words that hold the actor.
+/// The reminders that hold an actor that stops after some work.
 fn held(stage: &mut Stage, event: &Event) -> Vec<&'static str> {
     works(stage, event);
     held_idle(stage, event)
@@ -76,7 +77,7 @@ fn file(stage: &mut Stage, name: &str, text: &str) {
     stage.facts.insert(need, Found::Text(text.to_owned()));
 }
 
-/// The seed's table of phases, and what our memory adds to it.
+/// The seed's table of phases, and what memory adds to it.
 #[rstest]
 #[case::stop(true, false, &[], &["reflect"])]
 #[case::stop_again(true, true, &[], &[])]
@@ -88,7 +89,7 @@ fn file(stage: &mut Stage, name: &str, text: &str) {
 #[case::continued_after_both(false, false, &["validate", "reflexion"], &[])]
 #[case::two_alone(false, false, &["reflexion"], &[])]
 #[case::once_a_session(true, false, &["reflect"], &[])]
-fn what_may_come(
+fn the_next_reminder_depends_on_what_was_told(
     #[case] is_main: bool,
     #[case] again: bool,
     #[case] told: &[&str],
@@ -100,7 +101,7 @@ fn what_may_come(
     assert_eq!(names, expected);
 }
 
-/// The seed's events: which of them remind, each in a session of which nothing is known.
+/// The seed's events, each in a fresh session, and whether they remind.
 #[rstest]
 #[case::setup(EventKind::Setup, Detail::Because { word: "init".to_owned() }, &[])]
 #[case::session_start(EventKind::SessionStart, Detail::Plain, &[])]
@@ -160,7 +161,7 @@ fn some_are_never_reminded(#[case] kind: &str) {
 }
 
 #[test]
-fn files_are_looked_for_only_where_somebody_is_reminded() {
+fn files_are_looked_for_only_at_a_reminder() {
     let keys = crate::keys();
     let settings = |toml: &str| {
         use substrate_core::settings::{Layer, Scope};

@@ -1,4 +1,4 @@
-//! Turns, sessions and subagents: each reminder once, and then the way is free.
+//! Turns, sessions and subagents: each reminder comes once, and then the agent may stop.
 
 use serde_json::json;
 use substrate_core::{Caller, StartSource};
@@ -45,7 +45,7 @@ fn the_main_thread_is_reminded_once_a_turn() {
 }
 
 #[test]
-fn or_once_a_session() {
+fn the_main_thread_can_be_reminded_once_a_session() {
     let mut stage = Stage::new("[reminders]\non = true\nstop = \"session\"\n");
     let event = stop(&stage, false);
     assert_eq!(held(&mut stage, &event), ["reflect"]);
@@ -58,8 +58,8 @@ fn or_once_a_session() {
     assert!(held(&mut stage, &event).is_empty());
     let other = Event { session: SafeId::new("s2"), ..stop(&stage, false) };
     assert_eq!(held(&mut stage, &other), ["reflect"]);
-    let nobody = Event { session: None, ..stop(&stage, false) };
-    assert!(held(&mut stage, &nobody).is_empty(), "nobody could remember it");
+    let unnamed = Event { session: None, ..stop(&stage, false) };
+    assert!(held(&mut stage, &unnamed).is_empty(), "it could not be remembered");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn background_tasks_are_waited_for() {
 }
 
 #[test]
-fn it_is_joined_with_what_else_holds_the_subagent_and_still_told_once() {
+fn a_reminder_joins_other_blocks_and_is_still_told_once() {
     let mut stage = Stage::new(ON);
     let event = Event {
         detail: Detail::SessionStart { source: StartSource::Startup, model: None },
@@ -106,7 +106,7 @@ fn it_is_joined_with_what_else_holds_the_subagent_and_still_told_once() {
 }
 
 #[test]
-fn what_was_not_printed_comes_again() {
+fn a_reminder_that_was_not_printed_comes_again() {
     let mut stage = Stage::new(ON);
     let event = sub_stop(&stage, "a1", "reviewer", false);
     works(&mut stage, &event);
@@ -118,7 +118,7 @@ fn what_was_not_printed_comes_again() {
 }
 
 #[test]
-fn who_can_not_be_remembered_is_not_held() {
+fn an_agent_that_cannot_be_remembered_is_not_held() {
     let mut stage = Stage::new(ON);
     for again in [false, true, true] {
         let event = sub_stop(&stage, "a1", "reviewer", again);

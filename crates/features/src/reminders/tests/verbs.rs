@@ -7,7 +7,7 @@ use substrate_core::{Caller, Facts, Local, VerbError};
 
 use super::*;
 use crate::reminders::face::ANSWER;
-use crate::reminders::words::{REFLECT, VALIDATE};
+use crate::reminders::source::{REFLECT, VALIDATE};
 
 /// A project with these files.
 struct Project(Vec<(&'static str, &'static str)>);

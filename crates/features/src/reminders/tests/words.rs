@@ -1,8 +1,8 @@
-//! What is said: a team's words, or our own.
+//! The words: a team's or our own.
 
 use super::*;
 use crate::reminders::face::ANSWER;
-use crate::reminders::words::{REFLECT, REFLEXION, VALIDATE};
+use crate::reminders::source::{REFLECT, REFLEXION, VALIDATE};
 
 fn said(stage: &mut Stage, event: &Event) -> String {
     works(stage, event);
@@ -28,9 +28,9 @@ fn our_own_words_are_short_and_have_the_seeds_points(
 }
 
 #[rstest]
-#[case::somebody_watches(Some(true), false)]
-#[case::nobody_says(None, false)]
-#[case::nobody_watches(Some(false), true)]
+#[case::attended(Some(true), false)]
+#[case::not_said(None, false)]
+#[case::unattended(Some(false), true)]
 fn the_final_answer_is_asked_for_where_the_last_message_is_all(
     #[case] attended: Option<bool>,
     #[case] expected: bool,

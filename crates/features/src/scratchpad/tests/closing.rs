@@ -7,7 +7,7 @@ use super::{ALL, HOUR, ON, Story, main, pad, sub};
 
 const REASON: &str = "Multi-agent delegation detected but no coordinator scratchpad for today. Write to .claude/scratchpad/coordinator/2026-02-08.md before ending session.";
 
-/// A session with a subagent of that type that has written its scratchpad.
+/// A session with a subagent of that type that wrote its scratchpad.
 fn delegated(kind: &str) -> Story {
     let mut story = Story::new(ON);
     story.start();
@@ -19,9 +19,9 @@ fn delegated(kind: &str) -> Story {
 
 #[rstest]
 #[case::missing(None, Some(""))]
-#[case::blank(Some("\n \n"), Some(" The file is there, but blank."))]
+#[case::blank(Some("\n \n"), Some(" The file is blank."))]
 #[case::written(Some("we shipped it"), None)]
-fn whoever_delegates_writes_the_coordinators_entry(
+fn a_session_that_delegates_writes_the_coordinators_entry(
     #[case] text: Option<&str>,
     #[case] expected: Option<&str>,
 ) {
@@ -33,7 +33,7 @@ fn whoever_delegates_writes_the_coordinators_entry(
 }
 
 #[test]
-fn whoever_does_not_delegate_is_not_held_though_others_delegate_here() {
+fn a_session_is_not_held_for_another_sessions_delegation() {
     let mut story = delegated("spec-writer");
     let other = |event: Event| Event { session: substrate_core::SafeId::new("s2"), ..event };
     let event = other(story.event(EventKind::SessionStart, main()));
@@ -46,7 +46,7 @@ fn whoever_does_not_delegate_is_not_held_though_others_delegate_here() {
 #[rstest]
 #[case::coordinator("coordinator")]
 #[case::ego("ego")]
-fn these_are_no_delegates_but_write_like_any_other(#[case] kind: &str) {
+fn coordinator_and_ego_are_not_delegates_but_write_scratchpads(#[case] kind: &str) {
     let mut story = Story::new(ON);
     story.start();
     story.spawn("a1", kind);
@@ -60,7 +60,7 @@ fn these_are_no_delegates_but_write_like_any_other(#[case] kind: &str) {
 
 #[rstest]
 #[case::watched(Some(true), false)]
-#[case::nobody_watches(Some(false), true)]
+#[case::unattended(Some(false), true)]
 #[case::who_knows(None, false)]
 fn its_answer_is_asked_for_again_where_only_the_last_message_counts(
     #[case] attended: Option<bool>,
@@ -73,7 +73,7 @@ fn its_answer_is_asked_for_again_where_only_the_last_message_counts(
     assert_eq!(reason.ends_with(crate::reminders::face::ANSWER), expected);
 }
 
-/// The reminder asks for it as well.
+/// The reminder asks for the answer too.
 #[test]
 fn the_answer_is_asked_for_once() {
     let mut story = Story::new("[scratchpad]\non = true\n[reminders]\non = true\n");
@@ -85,6 +85,7 @@ fn the_answer_is_asked_for_once() {
         files: Vec::new(),
         command: None,
         input: "{}".to_owned(),
+        ..ToolCall::default()
     };
     let event = story.event(EventKind::PreToolUse, sub("a1", "x"));
     story.happen(&Event { detail: Detail::ToolBefore { call }, ..event });
@@ -96,7 +97,7 @@ fn the_answer_is_asked_for_once() {
 }
 
 #[test]
-fn explorers_are_no_delegates() {
+fn exempt_types_are_not_delegates() {
     let mut story = Story::new(ON);
     story.start();
     story.spawn("a1", "Explore");
@@ -106,7 +107,7 @@ fn explorers_are_no_delegates() {
 }
 
 #[test]
-fn a_delegate_that_left_nothing_is_no_sign_and_one_that_was_killed_is() {
+fn only_a_delegate_that_wrote_is_a_sign_of_delegation() {
     let mut story = Story::new(ON);
     story.start();
     story.spawn("a1", "x");
@@ -186,7 +187,7 @@ fn a_session_of_a_certain_agent_is_a_session_like_others() {
 }
 
 #[test]
-fn what_cant_be_looked_at_holds_nobody() {
+fn an_unreadable_coordinator_entry_holds_no_one() {
     let mut story = delegated("x");
     story.dark.push("/repo/.claude/scratchpad/coordinator".to_owned());
     story.stage.facts = substrate_core::Facts::default();

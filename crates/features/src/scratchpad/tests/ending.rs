@@ -14,7 +14,7 @@ const REASON: &str = "Scratchpad missing or incomplete. Write to .claude/scratch
 #[case::missing(
     None,
     Some(
-        "There is no such file yet; the sections are \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\"."
+        "The file does not exist yet; the sections are \"## What I did\", \"## Cross-agent observations\", \"## Unresolved\"."
     )
 )]
 #[case::empty(
@@ -67,7 +67,7 @@ fn tries(story: &mut Story, n: usize) -> Event {
     Event { detail, block_cap: 8, ..story.event(EventKind::SubagentStop, sub("a1", "x")) }
 }
 
-/// As one that may read and not write: it calls a tool, and stops again.
+/// Like an agent that may read but not write: it calls a tool and stops again.
 #[test]
 fn one_that_cant_write_is_let_go_though_it_calls_tools() {
     let mut story = Story::new(ON);
@@ -103,9 +103,9 @@ fn where_nothing_can_be_written_down_it_is_held_once() {
 }
 
 #[test]
-fn who_only_plans_is_neither_asked_nor_held() {
+fn an_agent_in_plan_mode_is_neither_asked_nor_held() {
     let mut story = Story::new(ON);
-    let plan = |event: Event| Event { permission_mode: Some("plan".to_owned()), ..event };
+    let plan = |event: Event| Event { is_planning: true, ..event };
     let event = plan(story.event(EventKind::SubagentStart, sub("a1", "x")));
     assert_eq!(super::section(&story.happen(&event).verdict), None);
     let event = plan(story.event(EventKind::SubagentStop, sub("a1", "x")));
@@ -114,7 +114,7 @@ fn who_only_plans_is_neither_asked_nor_held() {
 }
 
 #[test]
-fn where_nobody_may_write_nobody_is_held_and_the_person_is_told_once() {
+fn an_unwritable_project_holds_no_one_and_is_reported_once() {
     let mut story = Story::new(ON);
     story.start();
     story.spawn("a1", "x");
@@ -123,7 +123,7 @@ fn where_nobody_may_write_nobody_is_held_and_the_person_is_told_once() {
     let event = story.event(EventKind::Stop, main());
     let told = story.happen(&event).verdict.notice.unwrap();
     assert!(
-        told.contains("subagent x: no scratchpad was asked for: .claude/scratchpad/x/"),
+        told.contains("subagent x: no scratchpad was required, because .claude/scratchpad/x/"),
         "{told}"
     );
     let event = story.event(EventKind::Stop, main());
@@ -131,7 +131,7 @@ fn where_nobody_may_write_nobody_is_held_and_the_person_is_told_once() {
 }
 
 #[test]
-fn a_template_that_nobody_filled_in_is_no_scratchpad() {
+fn an_untouched_template_is_not_a_scratchpad() {
     let mut story = Story::new(ON);
     story.spawn("a1", "x");
     story.write(&pad("x", "2026-02-08"), &template("x", "2026-02-08"));
@@ -148,7 +148,7 @@ fn a_file_of_the_day_in_another_zone_counts() {
         story.write(&pad("x", day), ALL);
         story.stage.pass(1_000);
         story.spawn("a1", "x");
-        assert!(story.end("a1", "x").is_some(), "it is somebody else's");
+        assert!(story.end("a1", "x").is_some(), "it is another agent's");
         story.write(&pad("x", day), ALL);
         assert_eq!(story.end("a1", "x"), None, "{day}");
     }
@@ -176,7 +176,7 @@ fn midnight_makes_no_difference() {
     story.spawn("a2", "x");
     let reason = story.end("a2", "x").unwrap();
     assert!(reason.contains("x/2026-02-09.md with"), "the other one started today: {reason}");
-    // One that nobody saw start has today alone.
+    // For an agent whose start was not seen, only today counts.
     assert!(story.end("a3", "x").is_some());
     story.write(&pad("x", "2026-02-09"), ALL);
     assert_eq!(story.end("a2", "x"), None);
@@ -199,7 +199,7 @@ fn an_unfinished_file_of_yesterday_is_the_one_to_finish() {
 #[case::in_its_tree("/repo/.claude/worktrees/w/.claude/scratchpad/x/2026-02-08.md", true)]
 #[case::elsewhere("/other/.claude/scratchpad/x/2026-02-08.md", false)]
 #[case::of_another_type("/repo/.claude/scratchpad/y/2026-02-08.md", false)]
-fn one_with_a_tree_of_its_own_may_write_here_or_there(#[case] path: &str, #[case] passes: bool) {
+fn a_subagent_with_its_own_tree_may_write_in_either(#[case] path: &str, #[case] passes: bool) {
     let mut story = Story::new(ON);
     let in_tree = |event: Event| Event { cwd: "/repo/.claude/worktrees/w".to_owned(), ..event };
     let event = in_tree(story.event(EventKind::SubagentStart, sub("a1", "x")));
@@ -214,7 +214,7 @@ fn one_with_a_tree_of_its_own_may_write_here_or_there(#[case] path: &str, #[case
 }
 
 #[test]
-fn what_cant_be_looked_at_holds_nobody_and_is_told() {
+fn an_unreadable_scratchpad_holds_no_one_and_is_reported() {
     let mut story = Story::new(ON);
     story.write(&pad("x", "2026-02-08"), "");
     story.locked.push("/repo/.claude/scratchpad/x/2026-02-08.md".to_owned());
@@ -229,7 +229,7 @@ fn what_cant_be_looked_at_holds_nobody_and_is_told() {
     }
 }
 
-/// As a hook is tried by hand: a type, and nothing else.
+/// Like a hook tried by hand: a type and nothing else.
 #[test]
 fn a_type_alone_is_enough() {
     let mut story = Story::new(ON);
@@ -252,11 +252,11 @@ fn a_new_day_needs_a_new_entry_and_old_workers_are_forgotten() {
     story.stage.pass(31 * 24 * HOUR);
     assert_eq!(story.end("a1", "x"), None, "it started then");
     assert!(!story.stage.with(|cx| super::policy::tick(cx).unwrap()));
-    assert!(story.end("a1", "x").is_some(), "nobody remembers");
+    assert!(story.end("a1", "x").is_some(), "it is forgotten");
 }
 
 #[test]
-fn a_database_that_is_held_by_another_is_no_way_out() {
+fn a_busy_database_is_not_a_way_out() {
     let mut story = Story::new(ON);
     story.spawn("a1", "x");
     let event = story.event(EventKind::SubagentStop, sub("a1", "x"));

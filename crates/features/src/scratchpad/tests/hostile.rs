@@ -1,4 +1,4 @@
-//! Names that want out.
+//! Names that try to escape their folder.
 
 use rstest::rstest;
 

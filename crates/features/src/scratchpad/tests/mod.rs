@@ -1,4 +1,4 @@
-//! Stories of subagents and coordinators, with files that are only words.
+//! Stories of subagents and coordinators, with simulated files.
 
 mod closing;
 mod ending;
@@ -26,16 +26,16 @@ const ALL: &str = "# today\n\n## What I did\nthings\n\n## Cross-agent observatio
 const NOON: i64 = 1_770_552_000_000;
 const HOUR: i64 = 3_600_000;
 
-/// A stage, and the files of its projects: `/repo` and `/repo/.claude/worktrees/w` are working trees.
+/// A stage with the files of its projects. `/repo` and `/repo/.claude/worktrees/w` are working trees.
 struct Story {
     stage: Stage,
     settings: Settings,
     files: BTreeMap<String, String>,
-    /// Folders that can't be looked into.
+    /// Folders that can't be listed.
     dark: Vec<String>,
     /// Files that can't be read.
     locked: Vec<String>,
-    /// Nobody may write anything.
+    /// Nothing can be written.
     sealed: bool,
 }
 
@@ -136,7 +136,7 @@ fn sub(id: &str, kind: &str) -> Actor {
     Actor::Subagent { id: SafeId::new(id).unwrap(), kind: kind.to_owned() }
 }
 
-/// Our own section of what is told.
+/// The text of this feature's section.
 fn section(verdict: &Verdict) -> Option<String> {
     let context = verdict.context.as_deref()?;
     let (_, ours) = context.split_once("[substrate scratchpad] ")?;

@@ -58,7 +58,7 @@ fn only_a_fresh_session_is_told(#[case] source: StartSource, #[case] expected: b
 }
 
 #[test]
-fn where_there_is_nothing_nothing_is_told() {
+fn without_scratchpads_nothing_is_told() {
     let mut story = Story::new(ON);
     assert_eq!(section(&story.start().verdict), None);
     story.write(&pad("coordinator", "2026-02-07"), " \n");
@@ -76,7 +76,7 @@ fn a_subagent_is_told_date_path_sections_and_how_the_latest_entries_end() {
     let told = section(&story.spawn("a1", "spec-writer")).unwrap();
     assert_eq!(
         told,
-        "Today is 2026-02-08. Your scratchpad is .claude/scratchpad/spec-writer/2026-02-08.md. Before you finish, write it, or add to it if it is there, with these three sections:\n## What I did\n## Cross-agent observations\n## Unresolved\nYou are held until they are there.\n\nFrom the latest scratchpad of ego (2026-02-07):\n> e 3\n> e 4\n> e 5\n\nFrom the latest scratchpad of coordinator (2026-02-08):\n> only"
+        "Today is 2026-02-08. Your scratchpad is .claude/scratchpad/spec-writer/2026-02-08.md. Before you finish, write it (or add to it, if it exists) with these three sections:\n## What I did\n## Cross-agent observations\n## Unresolved\nYou can't finish until they are there.\n\nFrom the latest scratchpad of ego (2026-02-07):\n> e 3\n> e 4\n> e 5\n\nFrom the latest scratchpad of coordinator (2026-02-08):\n> only"
     );
 }
 
@@ -125,7 +125,7 @@ fn a_type_is_asked_or_not(#[case] toml: &str, #[case] kind: &str, #[case] expect
 }
 
 #[test]
-fn what_is_dated_wrongly_or_cant_be_read_hides_nothing() {
+fn misdated_or_unreadable_files_hide_nothing() {
     let mut story = Story::new(ON);
     story.write(&pad("ego", "2026-02-07"), "the latest\n");
     for day in ["2026-02-08", "2099-01-01", "2099-01-02"] {
@@ -137,7 +137,7 @@ fn what_is_dated_wrongly_or_cant_be_read_hides_nothing() {
 }
 
 #[test]
-fn nothing_is_looked_up_where_nobody_asks() {
+fn nothing_is_looked_up_for_other_events() {
     let (on, off) = (Story::new(ON), Story::new(""));
     let event = |kind, actor| on.event(kind, actor);
     for (event, n) in [

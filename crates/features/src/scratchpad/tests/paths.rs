@@ -27,8 +27,8 @@ fn ask(story: &mut Story, caller: &Caller, agent: Option<&str>) -> Output {
 }
 
 #[rstest]
-#[case::nobody(None, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
-#[case::somebody(Some("spec-writer"), "/repo/.claude/scratchpad/spec-writer/2026-02-08.md\n")]
+#[case::no_type(None, "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
+#[case::a_type(Some("spec-writer"), "/repo/.claude/scratchpad/spec-writer/2026-02-08.md\n")]
 #[case::blank(Some("  "), "/repo/.claude/scratchpad/coordinator/2026-02-08.md\n")]
 fn a_person_is_told_where_it_is(#[case] agent: Option<&str>, #[case] expected: &str) {
     let mut story = Story::new("");
@@ -61,6 +61,7 @@ fn in_its_own_shell_a_subagent_has_its_own_type_and_its_days() {
         files: Vec::new(),
         command: Some("substrate scratchpad path".to_owned()),
         input: json!({"command": "substrate scratchpad path"}).to_string(),
+        ..ToolCall::default()
     };
     let event = Event {
         detail: Detail::ToolBefore { call },

@@ -1,4 +1,4 @@
-//! Stories of a queue that agents share, on a real database with all features and simulated time.
+//! The shared queue on a real database, with all features and simulated time.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use substrate_core::{
     Actor, Caller, Detail, Event, EventKind, Output, Param, SafeId, StartSource, VerbError,
 };
 
-use super::ops;
+use super::items;
 use crate::stage::Stage;
 
 const SECOND: i64 = 1_000;
@@ -67,11 +67,11 @@ fn claim(stage: &mut Stage, session: &str) -> Option<i64> {
     out.json["id"].as_i64()
 }
 
-/// What the caller is told when it fails.
+/// The message and hint of a failing command.
 fn error(stage: &mut Stage, who: &Caller, verb: &str, body: Value) -> (String, String) {
     match work(stage, who, verb, body) {
         Err(VerbError::User { message, hint }) => (message, hint),
-        other => panic!("no mistake of the caller: {other:?}"),
+        other => panic!("not a user error: {other:?}"),
     }
 }
 
@@ -81,14 +81,14 @@ fn line(stage: &mut Stage, id: i64) -> String {
 }
 
 #[test]
-fn work_goes_to_one_and_then_it_is_done() {
+fn an_item_goes_to_one_claimant_who_finishes_it() {
     let mut stage = two();
     let (a, b) = (add(&mut stage, "parser"), add(&mut stage, "printer"));
     let out = work(&mut stage, &inside("lion"), "claim", json!({})).unwrap();
     assert_eq!(
         out.text,
         format!(
-            "#{a} is yours: parser\n> how\nWhen it is done: `substrate work done {a} --result \"…\"`. To give it back: `substrate work release {a}`.\n"
+            "#{a} is yours: parser\n> how\nWhen you are done, run `substrate work done {a} --result \"…\"`. To give it back, run `substrate work release {a}`.\n"
         )
     );
     assert_eq!(
@@ -102,40 +102,42 @@ fn work_goes_to_one_and_then_it_is_done() {
     assert!(hint.contains(&format!("substrate work show {a}")), "{hint}");
     stage.pass(2 * MINUTE);
     let (words, hint) = error(&mut stage, &inside("otter"), "claim", json!({"id": a}));
-    assert_eq!(words, format!("#{a} is NobleLion's since 2m"));
-    assert!(hint.contains("not heard of for 8m"), "{hint}");
+    assert_eq!(words, format!("NobleLion claimed #{a} 2m ago"));
+    assert!(hint.contains("stays silent for 8m"), "{hint}");
     let again = work(&mut stage, &inside("lion"), "claim", json!({"id": a})).unwrap();
-    assert_eq!(again.json["id"], a, "it has it already");
+    assert_eq!(again.json["id"], a, "it already has it");
     let body = json!({"id": a, "result": "in parser.rs"});
     work(&mut stage, &inside("lion"), "done", body.clone()).unwrap();
     work(&mut stage, &inside("lion"), "done", body).unwrap();
     let (words, _) = error(&mut stage, &inside("otter"), "done", json!({"id": a}));
-    assert_eq!(words, format!("#{a} is done already, by NobleLion"));
+    assert_eq!(words, format!("#{a} is already done, by NobleLion"));
     let list = work(&mut stage, &person(), "list", json!({})).unwrap();
     assert_eq!(list.json["counts"], json!({"queued": 0, "claimed": 1, "done": 1}));
     assert_eq!(list.json["work"][0]["result"], "in parser.rs");
-    assert!(list.text.contains("CalmOtter has it since 2m"), "{}", list.text);
+    assert!(list.text.contains("claimed by CalmOtter 2m ago"), "{}", list.text);
 }
 
 #[rstest]
 #[case::its_process_died(|stage: &mut Stage| { stage.machine.processes.remove(&10); }, "gone")]
-#[case::its_number_is_anothers(|stage: &mut Stage| { stage.machine.processes.insert(10, 2); }, "gone")]
+#[case::its_pid_was_recycled(|stage: &mut Stage| { stage.machine.processes.insert(10, 2); }, "gone")]
 #[case::its_session_ended(|stage: &mut Stage| happens(stage, "lion", EventKind::SessionEnd), "gone")]
 #[case::it_fell_silent(|stage: &mut Stage| stage.pass(11 * MINUTE), "silent")]
-fn what_somebody_had_comes_back(#[case] ends: fn(&mut Stage), #[case] how: &str) {
+fn an_item_comes_back_when_its_claimant(#[case] ends: fn(&mut Stage), #[case] how: &str) {
     let mut stage = two();
     let id = add(&mut stage, "parser");
     assert_eq!(claim(&mut stage, "lion"), Some(id));
     ends(&mut stage);
     happens(&mut stage, "otter", EventKind::PreToolUse);
-    assert!(line(&mut stage, id).contains(&format!("NobleLion had it and is {how}")));
+    assert!(
+        line(&mut stage, id).contains(&format!("free again: NobleLion claimed it and is {how}"))
+    );
     let out = work(&mut stage, &inside("otter"), "claim", json!({})).unwrap();
     assert_eq!((out.json["id"].as_i64(), out.json["n_claims"].as_i64()), (Some(id), Some(2)));
     assert!(out.text.contains("It came back from NobleLion, who "), "{}", out.text);
     let refused = work(&mut stage, &inside("lion"), "done", json!({"id": id}));
     assert_eq!(refused.unwrap_err().to_string(), format!("#{id} is not yours: CalmOtter has it"));
     work(&mut stage, &inside("otter"), "done", json!({"id": id})).unwrap();
-    // Only who is there can be told.
+    // Only a claimant that is still there gets mail.
     let mail = stage.call(&inside("lion"), &["inbox"], json!({})).unwrap().text;
     assert_eq!(mail.contains(&format!("Work #{id} is no longer yours")), how == "silent", "{mail}");
 }
@@ -152,14 +154,14 @@ fn any_event_of_the_claimant_renews_its_claim() {
     assert_eq!(claim(&mut stage, "otter"), None);
     stage.pass(9 * MINUTE);
     stage.with(|cx| (super::FEATURE.tick.unwrap())(cx).unwrap());
-    assert!(line(&mut stage, id).contains("NobleLion has it since 54m"));
+    assert!(line(&mut stage, id).contains("claimed by NobleLion 54m ago"));
     stage.pass(2 * MINUTE);
     stage.with(|cx| (super::FEATURE.tick.unwrap())(cx).unwrap());
     assert!(line(&mut stage, id).contains("queued 56m ago; came back from NobleLion"));
 }
 
 #[test]
-fn whoever_is_late_is_still_done_if_nobody_took_it_and_nobody_is_from_the_grave() {
+fn a_late_claimant_may_finish_an_item_that_no_one_took_but_a_dead_one_may_not() {
     let mut stage = two();
     let (a, b) = (add(&mut stage, "parser"), add(&mut stage, "printer"));
     claim(&mut stage, "lion");
@@ -168,10 +170,10 @@ fn whoever_is_late_is_still_done_if_nobody_took_it_and_nobody_is_from_the_grave(
     work(&mut stage, &inside("lion"), "done", json!({"id": a})).unwrap();
     stage.machine.processes.remove(&20);
     let (words, _) = error(&mut stage, &inside("otter"), "done", json!({"id": b}));
-    assert_eq!(words, format!("your claim on #{b} has ended with the session that made it"));
+    assert_eq!(words, format!("your claim on #{b} ended with the session that made it"));
     let (words, _) = error(&mut stage, &inside("otter"), "claim", json!({}));
-    assert_eq!(words, "your session has ended, so that nothing can be yours");
-    // The same session in another process is somebody who may claim, but has nothing from before.
+    assert_eq!(words, "this session has ended and can no longer claim work");
+    // The same session in a new process may claim again, but has kept nothing.
     stage.machine.processes.insert(21, 5);
     start(&mut stage, "otter", "CalmOtter", 21);
     assert!(work(&mut stage, &inside("otter"), "done", json!({"id": b})).is_err());
@@ -197,7 +199,7 @@ fn a_subagents_claim_ends_with_the_subagent() {
     assert_eq!(
         words,
         format!("#{id} is not yours: NobleLion/coder-1 has it"),
-        "its agent is another"
+        "a subagent is not its agent"
     );
     let stop =
         Detail::Stop { again: false, last_message: None, n_background_tasks: 0, transcript: None };
@@ -207,7 +209,7 @@ fn a_subagents_claim_ends_with_the_subagent() {
 }
 
 #[test]
-fn a_request_that_is_repeated_does_nothing_twice() {
+fn a_repeated_request_does_nothing_twice() {
     let mut stage = two();
     let same = |who: Caller| Caller { request: "r1".to_owned(), ..who };
     for _ in 0..2 {
@@ -223,7 +225,7 @@ fn a_request_that_is_repeated_does_nothing_twice() {
 }
 
 #[test]
-fn what_is_given_back_says_why() {
+fn an_item_that_is_given_back_says_why() {
     let mut stage = two();
     let id = add(&mut stage, "parser");
     claim(&mut stage, "lion");
@@ -231,12 +233,12 @@ fn what_is_given_back_says_why() {
     work(&mut stage, &inside("lion"), "release", body).unwrap();
     assert!(line(&mut stage, id).contains("was given back by NobleLion: needs a key"));
     let (words, hint) = error(&mut stage, &inside("lion"), "done", json!({"id": id}));
-    assert!(words.contains("is not yours but queued"), "{words}");
-    assert_eq!(hint, format!("`substrate work claim {id}` takes it"));
+    assert!(words.contains("is queued, not yours"), "{words}");
+    assert_eq!(hint, format!("claim it first: `substrate work claim {id}`"));
 }
 
 #[test]
-fn who_waits_for_work_looks_again_every_second_and_not_for_ever() {
+fn a_claimant_that_waits_looks_again_every_second_until_its_time_is_up() {
     let mut stage = two();
     let me = Caller { request: "r7".to_owned(), ..inside("lion") };
     let out = work(&mut stage, &me, "claim", json!({"wait": "5s"})).unwrap();
@@ -254,7 +256,7 @@ fn who_waits_for_work_looks_again_every_second_and_not_for_ever() {
 }
 
 #[test]
-fn many_lines_are_many_items_and_a_bad_one_harms_no_other() {
+fn each_line_is_an_item_and_a_bad_one_harms_no_other() {
     let mut stage = two();
     let lines = json!({"lines": [{"title": "a"}, {"title": " \n"}, {"titel": "c"}, {"title": "d", "body": "x"}]});
     let out = work(&mut stage, &person(), "add", lines).unwrap();
@@ -270,7 +272,7 @@ fn many_lines_are_many_items_and_a_bad_one_harms_no_other() {
 }
 
 #[test]
-fn projects_have_queues_of_their_own_and_text_can_not_forge_lines() {
+fn each_project_has_its_own_queue_and_text_cannot_forge_lines() {
     let mut stage = two();
     let there = Caller { project: "/other".to_owned(), ..person() };
     work(&mut stage, &there, "add", json!({"title": "elsewhere"})).unwrap();
@@ -282,10 +284,10 @@ fn projects_have_queues_of_their_own_and_text_can_not_forge_lines() {
 }
 
 #[rstest]
-#[case::next(ops::NEXT, "work USING COVERING INDEX work_queued (project=?)")]
-#[case::claimed(ops::CLAIMED, "work USING INDEX work_claimed (claimed_ms>?)")]
+#[case::next(items::NEXT, "work USING COVERING INDEX work_queued (project=?)")]
+#[case::claimed(items::CLAIMED, "work USING INDEX work_claimed (claimed_ms>?)")]
 #[case::by_request(
-    ops::CLAIMED_BY_REQUEST,
+    items::CLAIMED_BY_REQUEST,
     "work USING INDEX work_claim_request (claim_request=?)"
 )]
 fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {

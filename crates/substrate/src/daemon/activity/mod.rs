@@ -1,8 +1,8 @@
-//! What clients show beside their events. A client sends none when a person presses Esc or refuses what it asks for; it
-//! shows that in a file of its own, which a thread per folder watches. What has lasted becomes an event, if it is news,
-//! and goes through the one writer like any other.
+//! What clients show beside their events. A client sends no event when a person presses Esc or declines a request. It
+//! shows that in a session file of its own instead, so one thread per folder watches those files. A state that lasts
+//! becomes an event if it is news, and goes through the one writer like any other.
 //!
-//! Nothing here is on the way of a hook but one comparison: whether the folder of its client is watched already.
+//! The only cost for a hook is one comparison: is its client's folder already watched?
 
 mod notify;
 mod settle;

@@ -1,4 +1,4 @@
-//! Changes in a folder, as the system tells them. Nothing is polled: while nothing changes, nothing runs.
+//! Changes in a folder, reported by inotify. Nothing is polled: while nothing changes, nothing runs.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Notify;
@@ -10,7 +10,7 @@ pub(super) use other::Notify;
 pub(super) enum Change {
     /// This file was written, or is gone.
     File(String),
-    /// Too much to name.
+    /// Too many changes to name.
     Anything,
     /// The folder itself is gone.
     Folder,
@@ -30,7 +30,7 @@ mod linux {
     pub(in super::super) struct Notify(OwnedFd);
 
     impl Notify {
-        /// `None`: there is no such folder, or the system watches no more.
+        /// `None`: the folder does not exist, or the system's limit on watches is reached.
         pub(in super::super) fn new(folder: &Path) -> Option<Self> {
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
             let what = WatchFlags::MODIFY
@@ -48,7 +48,7 @@ mod linux {
             Some(self.0.as_fd())
         }
 
-        /// What has changed since it was last asked. Never waits.
+        /// What has changed since the last call. Never blocks.
         pub(in super::super) fn changes(&self) -> Vec<Change> {
             let mut buffer = [MaybeUninit::uninit(); 4_096];
             let mut reader = Reader::new(&self.0, &mut buffer);
@@ -81,7 +81,7 @@ mod other {
 
     use super::Change;
 
-    /// Here the folder is looked at now and then while a turn runs.
+    /// Without inotify, the folder is listed now and then while a turn runs.
     pub(in super::super) struct Notify;
 
     impl Notify {

@@ -1,4 +1,4 @@
-//! The loop's side: which folders are watched, and what becomes of what was seen.
+//! The event loop's side: which folders are watched, and what happens with each observation.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -14,17 +14,17 @@ use super::super::group::Job;
 use super::super::state::State;
 use super::super::surround::surround;
 use super::transcripts::Turn;
-use super::watch::{Observed, Said, Task, Watched, watch};
+use super::watch::{Observed, Task, TurnChange, Watched, watch};
 use crate::clock;
 use crate::host::{Decoded, Prepared};
 
-/// Folders at the most: a person has one, or a few.
+/// The most folders that are watched. A person has one, or a few.
 const MAX_FOLDERS: usize = 32;
 
-/// The thread reads small files.
+/// The watching thread only reads small files.
 const STACK: usize = 512 << 10;
 
-/// The folders whose clients are watched.
+/// The folders that are watched.
 pub(in super::super) struct Activities {
     folders: RefCell<Vec<Folder>>,
     out: UnboundedSender<Observed>,
@@ -32,7 +32,7 @@ pub(in super::super) struct Activities {
 
 struct Folder {
     config_dir: Box<str>,
-    said: mpsc::Sender<Said>,
+    said: mpsc::Sender<TurnChange>,
     bell: UnixStream,
     watched: Watched,
 }
@@ -43,7 +43,7 @@ impl Activities {
         (Self { folders: RefCell::default(), out }, seen)
     }
 
-    /// An event came. Where its client's folder is watched already, that is all.
+    /// Called for each event. If the client's folder is watched already, there is nothing to do.
     pub(in super::super) fn heard(&self, decoded: &Decoded) {
         let event = &decoded.event;
         let Some(config_dir) = event.config_dir.as_deref() else { return };
@@ -81,7 +81,7 @@ impl Activities {
 }
 
 impl Folder {
-    /// Tells the thread of turns, where files don't.
+    /// Reports turns to the thread, for clients without session files.
     fn told_of(&self, event: &Event) {
         use EventKind as K;
         if !matches!(event.kind, K::UserPromptSubmit | K::Stop | K::StopFailure | K::SessionEnd) {
@@ -94,19 +94,19 @@ impl Folder {
         let said = match event.kind {
             K::UserPromptSubmit => {
                 let transcript = event.transcript.clone().unwrap_or_default();
-                Said::Began(Turn { session, pid, cwd: event.cwd.clone(), transcript })
+                TurnChange::Began(Turn { session, pid, cwd: event.cwd.clone(), transcript })
             }
-            _ => Said::Ended(session),
+            _ => TurnChange::Ended(session),
         };
         let _thread_ended = self.said.send(said);
         let _full_is_rung = (&self.bell).write(&[1]);
     }
 }
 
-/// Makes events of what was seen, until the daemon ends.
+/// Turns observations into events until the daemon ends.
 pub(in super::super) async fn tell_all(state: Rc<State>, mut seen: UnboundedReceiver<Observed>) {
     while let Some(observed) = seen.recv().await {
-        // A project whose settings can't be read holds up only its own.
+        // A project whose settings can't be read delays only its own events.
         drop(spawn_local(tell(Rc::clone(&state), observed)));
     }
 }
@@ -120,7 +120,7 @@ async fn tell(state: Rc<State>, observed: Observed) {
     let _we_end = state.jobs.send(Job::Shown { prepared });
 }
 
-/// Given back if it changes anything. Mostly an event has said it: then nothing is written, and nothing waits.
+/// Returns the event if it changes anything. Usually another event already said the same, so nothing is written.
 async fn news(state: &State, prepared: Box<Prepared>) -> Option<Box<Prepared>> {
     if state.storage.borrow().is_in_memory() {
         return Some(prepared);
@@ -133,7 +133,7 @@ async fn news(state: &State, prepared: Box<Prepared>) -> Option<Box<Prepared>> {
             let event = &prepared.decoded.event;
             engine::is_news(substrate_features::ALL, &mut cx, event)
         });
-        // What can't be read now is tried: the writer knows.
+        // If this can't be read now, go on: the writer checks again.
         is_news.unwrap_or(true).then_some(prepared)
     });
     asked.await.ok().flatten()
@@ -148,6 +148,7 @@ fn event(observed: Observed) -> Event {
         client_pid: Some(pid),
         config_dir: Some(config_dir.into()),
         detail: Detail::Activity { now, since },
+        dialect: client.dialect,
         ..Event::bare(client.name, EventKind::Activity, clock::now())
     }
 }

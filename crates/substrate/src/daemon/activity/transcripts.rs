@@ -1,4 +1,4 @@
-//! For clients that show their sessions nowhere: while a turn runs, the end of its transcript is looked at once a second.
+//! For clients without session files: while a turn runs, the end of its transcript is read once a second.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use substrate_core::SafeId;
 
 use crate::gather;
 
-/// How much of the end is looked at.
+/// How much of the end is read.
 const TAIL: u64 = 64 << 10;
 
-/// Turns at the most that are looked at.
+/// The most turns that are followed.
 const MAX_TURNS: usize = 200;
 
-/// A turn of a session, as its events tell.
+/// A turn of a session, as its events describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) session: SafeId,
@@ -21,14 +21,14 @@ pub(super) struct Turn {
     pub(super) transcript: String,
 }
 
-/// The turns that run.
+/// The turns that are running.
 #[derive(Debug, Default)]
 pub(super) struct Transcripts {
     open: HashMap<SafeId, (Turn, u64)>,
 }
 
 impl Transcripts {
-    /// A turn begins. What the transcript holds already says nothing about it.
+    /// A turn begins. Text that is already in the transcript says nothing about this turn.
     pub(super) fn begin(&mut self, turn: Turn) {
         if self.open.len() < MAX_TURNS || self.open.contains_key(&turn.session) {
             let len = length(&turn.transcript);
@@ -40,7 +40,7 @@ impl Transcripts {
         self.open.remove(session);
     }
 
-    /// Only the turns of processes that live go on.
+    /// Drops the turns of processes that are gone.
     pub(super) fn retain(&mut self, is_alive: impl Fn(u32) -> bool) {
         self.open.retain(|_, (turn, _)| is_alive(turn.pid));
     }
@@ -49,7 +49,7 @@ impl Transcripts {
         self.open.is_empty()
     }
 
-    /// The turns that a person has interrupted since.
+    /// The turns that a person has interrupted since the last call.
     pub(super) fn interrupted(&mut self, was_interrupted: fn(&[u8]) -> bool) -> Vec<Turn> {
         let mut out = Vec::new();
         self.open.retain(|_, (turn, from)| {
@@ -67,7 +67,7 @@ fn length(path: &str) -> u64 {
     gather::open(path).map_or(0, |(_, len)| len)
 }
 
-/// The end of what was written since then; nothing where nothing was.
+/// The end of what was written since then.
 fn since(path: &str, from: u64) -> Option<Vec<u8>> {
     let (mut file, len) = gather::open(path).ok()?;
     if len <= from {
@@ -90,7 +90,7 @@ mod tests {
         let session = SafeId::new("s1").unwrap();
         let transcript = path.display().to_string();
         let turn = Turn { session, pid: 1, cwd: "/repo".to_owned(), transcript };
-        let look = substrate_clients::claude_code::CLIENT.was_interrupted;
+        let look = substrate_clients::DEFAULT.was_interrupted;
         let mut all = Transcripts::default();
         write(LINE);
         all.begin(turn.clone());

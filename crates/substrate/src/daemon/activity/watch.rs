@@ -1,4 +1,4 @@
-//! The thread that watches one folder of session files. A folder that hangs costs this thread, and nobody else anything.
+//! The thread that watches one folder of session files. If the folder hangs, only this thread hangs.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -18,26 +18,26 @@ use super::transcripts::{Transcripts, Turn};
 use crate::machine::Machine;
 use crate::{clock, gather};
 
-/// The longest file that is read; they have about 1 KB.
+/// The longest file that is read. They have about 1 KB.
 const MAX_FILE: usize = 64 << 10;
 
-/// Files of one folder that are looked at.
+/// The most files of one folder that are read.
 const MAX_FILES: usize = 10_000;
 
-/// A file that does not parse was read while it was written: it is read again so soon, and so often.
+/// A file that does not parse was read half-written. It is read again this soon, and this often.
 const AGAIN_US: u64 = 50_000;
 const MAX_AGAIN: u8 = 20;
 
-/// How often transcripts, and folders that can't be watched, are looked at while a turn runs.
+/// How often transcripts, unwatched folders, and the busy one of two terminals on a session are read while a turn runs.
 const LOOK_US: u64 = 1_000_000;
 
-/// What the loop tells the thread, for clients without session files.
-pub(super) enum Said {
+/// What the event loop reports to the thread, for clients without session files.
+pub(super) enum TurnChange {
     Began(Turn),
     Ended(SafeId),
 }
 
-/// Something a client has shown for long enough.
+/// A state that a client has shown for long enough.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Observed {
     pub(super) client: &'static Client,
@@ -49,19 +49,19 @@ pub(in super::super) struct Observed {
     pub(super) since: Timestamp,
 }
 
-/// What the thread is given.
+/// What the thread is started with.
 pub(super) struct Task {
     pub(super) client: &'static Client,
     pub(super) config_dir: Box<str>,
-    pub(super) said: mpsc::Receiver<Said>,
-    /// A byte here: there is something in `said`. Its end: the daemon ends.
+    pub(super) said: mpsc::Receiver<TurnChange>,
+    /// One byte means that `said` has something. End of stream means that the daemon ends.
     pub(super) bell: UnixStream,
     pub(super) out: UnboundedSender<Observed>,
-    /// The processes whose files are watched.
+    /// The pids whose files are watched.
     pub(super) watched: Watched,
 }
 
-/// Processes of whose turns nothing has to be said: their files tell.
+/// Processes with session files. The loop does not report their turns.
 pub(super) type Watched = Arc<RwLock<HashSet<u32>>>;
 
 /// Watches until the daemon ends.
@@ -78,14 +78,14 @@ struct Watch {
     folder: PathBuf,
     notify: Option<Notify>,
     sessions: Sessions,
-    /// Files that did not parse: when they are read again, and how often they were.
+    /// Files that did not parse: when to read them again, and how many tries they had.
     again: HashMap<u32, (u64, u8)>,
     transcripts: Transcripts,
     machine: Machine,
 }
 
 impl Watch {
-    /// `None` for a client that has no such files.
+    /// `None` for a client without session files.
     fn new(task: Task) -> Option<Self> {
         let files = task.client.session_files?;
         Some(Self {
@@ -100,7 +100,7 @@ impl Watch {
         })
     }
 
-    /// Tells what has lasted, waits, and looks at what has changed. `false`: the daemon ends.
+    /// Reports what has lasted, waits, and reads what has changed. `false`: the daemon ends.
     fn round(&mut self) -> bool {
         if !self.tell() {
             return false;
@@ -126,19 +126,20 @@ impl Watch {
         let due = self.again.iter().filter(|(_, (at, _))| *at <= now);
         let due: Vec<u32> = due.map(|(pid, _)| *pid).collect();
         due.into_iter().for_each(|pid| self.read(pid));
+        self.sessions.to_look_after().into_iter().for_each(|pid| self.read(pid));
         if !self.transcripts.is_empty() {
             self.look();
         }
         true
     }
 
-    /// Watches the folder if it can be watched, and looks at what is there.
+    /// Starts watching the folder if possible, and reads what is there.
     fn begin(&mut self) {
         self.notify = Notify::new(&self.folder);
         self.scan();
     }
 
-    /// Says whose files are watched, where that changed.
+    /// Publishes whose files are watched, if that changed.
     fn note_watched(&self) {
         let is_watching = self.notify.is_some();
         let now: HashSet<u32> = self.sessions.pids().into_iter().filter(|_| is_watching).collect();
@@ -152,26 +153,26 @@ impl Watch {
         let found = std::fs::read_dir(&self.folder).into_iter().flatten().take(MAX_FILES);
         let names = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut pids: Vec<u32> = names.filter_map(|name| (self.files.pid)(&name)).collect();
-        // Those that are gone are read in vain.
+        // Reading those that are gone fails, which removes them.
         pids.extend(self.sessions.pids());
         pids.sort_unstable();
         pids.dedup();
         pids.into_iter().for_each(|pid| self.read(pid));
     }
 
-    /// Reads the file of a process. Files of processes that are gone count for nothing.
+    /// Reads the file of one process. A file whose process is gone is ignored.
     fn read(&mut self, pid: u32) {
         let now = clock::micros();
         let n_reads = self.again.remove(&pid).map_or(0, |(_, n)| n);
         let Some(text) = gather::beginning(self.folder.join(format!("{pid}.json")), MAX_FILE)
         else {
-            return self.sessions.lost(pid, now);
+            return self.sessions.lost(pid, now, clock::now());
         };
         match (self.files.read)(text.as_bytes()) {
             Some(file) if file.pid == pid && is_alive(&self.machine, pid, file.began) => {
                 self.sessions.saw(file, now);
             }
-            Some(_) => self.sessions.lost(pid, now),
+            Some(_) => self.sessions.lost(pid, now, clock::now()),
             None if n_reads < MAX_AGAIN => {
                 self.again.insert(pid, (now + AGAIN_US, n_reads + 1));
             }
@@ -179,7 +180,7 @@ impl Watch {
         }
     }
 
-    /// Hears what the loop says. A folder that was not there may be there by now.
+    /// Takes the loop's reports. A folder that did not exist may exist by now.
     fn listen(&mut self) {
         let mut rung = [0; 256];
         while matches!(self.task.bell.read(&mut rung), Ok(n) if n == rung.len()) {}
@@ -187,8 +188,8 @@ impl Watch {
         while let Ok(said) = self.task.said.try_recv() {
             heard = true;
             match said {
-                Said::Began(turn) => self.transcripts.begin(turn),
-                Said::Ended(session) => self.transcripts.end(&session),
+                TurnChange::Began(turn) => self.transcripts.begin(turn),
+                TurnChange::Ended(session) => self.transcripts.end(&session),
             }
         }
         if heard && self.notify.is_none() {
@@ -196,12 +197,13 @@ impl Watch {
         }
     }
 
-    /// What the system does not tell: a folder that is there by now, or can't be watched; and the transcripts of clients without files.
+    /// Checks what the system does not report: a folder that now exists or can't be watched, and transcripts of clients
+    /// without files.
     fn look(&mut self) {
         if self.notify.is_none() {
             self.begin();
         }
-        // Where there is a file, and it is watched, that is all.
+        // A file that is watched needs no polling.
         let Self { transcripts, sessions, machine, notify, .. } = self;
         let is_told = |pid: u32| notify.is_some() && sessions.has(pid);
         transcripts.retain(|pid| machine.process_began(pid).is_some() && !is_told(pid));
@@ -211,11 +213,11 @@ impl Watch {
         }
     }
 
-    /// Tells what has lasted. `false`: nobody listens any more.
+    /// Reports what has lasted. `false`: the receiver is gone.
     fn tell(&mut self) -> bool {
         let Self { sessions, machine, .. } = self;
         let is_alive = |pid: u32, began: Option<i64>| is_alive(machine, pid, began);
-        let settled = sessions.settled(clock::micros(), is_alive);
+        let settled = sessions.settled(clock::micros(), clock::now(), is_alive);
         for Shown { session, pid, cwd, now, since, .. } in settled {
             self.send(session, pid, cwd, now, since);
         }
@@ -229,14 +231,15 @@ impl Watch {
         let _the_daemon_ends = self.task.out.send(observed);
     }
 
-    /// When something has to be looked at although nothing has changed; `None`: it sleeps until something has.
+    /// When to look although nothing has changed. `None`: sleep until something does.
     fn next_us(&self, now: u64) -> Option<u64> {
         let again = self.again.values().map(|(at, _)| *at).min();
-        let look = (!self.transcripts.is_empty()).then_some(now + LOOK_US);
+        let looks = !self.transcripts.is_empty() || !self.sessions.to_look_after().is_empty();
+        let look = looks.then_some(now + LOOK_US);
         [self.sessions.next_us(), again, look].into_iter().flatten().min()
     }
 
-    /// Waits for a change, for what has lasted by then, or for the loop. `false`: the daemon ends.
+    /// Waits for a change, a deadline or the loop. `false`: the daemon ends.
     fn wait(&self) -> bool {
         let now = clock::micros();
         let pause = self.next_us(now).map(|at| {
@@ -254,7 +257,7 @@ impl Watch {
     }
 }
 
-/// Whether it is that very process, and not another that was given its number.
+/// Whether this is the same process, and not another one that got its pid.
 fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
     let found = machine.process_began(pid);
     found.is_some() && (began.is_none() || cfg!(not(target_os = "linux")) || found == began)
@@ -265,17 +268,17 @@ fn is_alive(machine: &Machine, pid: u32, began: Option<i64>) -> bool {
 mod tests {
     use std::io::Write as _;
 
-    use substrate_clients::claude_code::CLIENT;
+    use substrate_clients::DEFAULT as CLIENT;
     use substrate_testkit::write_file;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
 
-    /// A watch of a folder of its own, how the loop speaks to it, and what the loop hears.
+    /// A watch of a folder of its own, with both ends of the loop's channels.
     struct Rig {
         folder: tempfile::TempDir,
         watch: Watch,
-        said: mpsc::Sender<Said>,
+        said: mpsc::Sender<TurnChange>,
         bell: UnixStream,
         heard: UnboundedReceiver<Observed>,
     }
@@ -289,13 +292,13 @@ mod tests {
         let (out, heard) = unbounded_channel();
         let config_dir = folder.path().to_str().unwrap().into();
         let watched = Watched::default();
-        let task = Task { client: &CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
+        let task = Task { client: CLIENT, config_dir, said: to_hear, bell: rung, out, watched };
         let watch = Watch::new(task).unwrap();
         Rig { folder, watch, said, bell, heard }
     }
 
     impl Rig {
-        /// This process shows that as a client's session.
+        /// Makes this process look like a client's session in that state.
         fn shows(&self, status: &str) {
             let pid = std::process::id();
             let began = Machine::default().process_began(pid).unwrap().to_string();
@@ -307,17 +310,17 @@ mod tests {
             write_file(&path, file.to_string());
         }
 
-        /// The loop says that a turn has begun.
+        /// The loop reports that a turn has begun.
         fn turn_begins(&mut self) {
             let transcript = self.folder.path().join("t.jsonl").display().to_string();
             let session = SafeId::new("s1").unwrap();
             let turn =
                 Turn { session, pid: std::process::id(), cwd: "/repo".to_owned(), transcript };
-            self.said.send(Said::Began(turn)).unwrap();
+            self.said.send(TurnChange::Began(turn)).unwrap();
             self.bell.write_all(b"!").unwrap();
         }
 
-        /// Goes on until it would sleep until something changes, but not for ever.
+        /// Steps until the thread would sleep without a deadline, with a limit.
         fn is_quiet_soon(&mut self) -> bool {
             (0..20).any(|_| {
                 self.watch.tell();

@@ -20,9 +20,9 @@ fn health(facts: &mut Facts) -> &mut Health {
     }
 }
 
-fn other(version: &str) -> Option<Found> {
+fn other(version: &str) -> Option<OnPath> {
     let state = Works::Version(version.to_owned());
-    Some(Found { path: PathBuf::from("/usr/bin/x"), is_ours: false, state })
+    Some(OnPath { path: PathBuf::from("/usr/bin/x"), is_ours: false, state })
 }
 
 fn answers(change: impl Fn(&mut Status), program: Program) -> State {
@@ -189,7 +189,7 @@ fn hooks_and_features() {
         ("hooks-fast", Ok, |f| (health(f).n_events, health(f).n_late) = (10, 4)),
         ("feature-failed", Warning, |f| {
             let failed =
-                FailedFeature { feature: "probe".to_owned(), n: 2, ..FailedFeature::default() };
+                FailedFeature { feature: "mail".to_owned(), n: 2, ..FailedFeature::default() };
             health(f).failures = vec![failed];
         }),
         ("malformed", Info, |f| health(f).n_malformed = 9),
@@ -217,10 +217,11 @@ fn remnants() {
         }),
         ("left-in-git", Warning, |f| {
             let guards = vec![PathBuf::from("/repo/.git/hooks")];
-            f.remnants = Some(Remnants { guards, ..Remnants::default() });
+            f.remnants = Some(Remnants { commit_hooks: guards, ..Remnants::default() });
         }),
         ("left-status-line", Warning, |f| {
-            let status_lines = vec![PathBuf::from("/home/dev/settings.json")];
+            let status_lines =
+                vec![(substrate_clients::DEFAULT, PathBuf::from("/home/dev/settings.json"))];
             f.remnants = Some(Remnants { status_lines, ..Remnants::default() });
         }),
         ("left-files", Warning, |f| {
@@ -232,7 +233,7 @@ fn remnants() {
     assert!(none.iter().all(|finding| !finding.id.starts_with("left-")));
 }
 
-/// The slowest of a hundred, of a day and of the last minutes, beside what the machine needs to start a program.
+/// The 99th percentile of a day and of the last minutes, beside the time the machine takes to start a program.
 #[rstest]
 #[case::fast(4_000, (100, 4_000), Some(1_000), ("hooks-fast", Ok))]
 #[case::too_few(SLOW + 1, (99, SLOW + 1), Some(1_000), ("hooks-slow", Info))]
@@ -241,7 +242,7 @@ fn remnants() {
 #[case::slow_even_for_a_busy_machine(SLOW + 1, (100, 200_001), Some(10_000), ("hooks-slow", Warning))]
 #[case::the_machine_was_busy(400_000, (100, 4_000), Some(1_000), ("hooks-slow", Info))]
 #[case::the_machine_was_busy_when_it_was_used(400_000, (0, 0), Some(1_000), ("hooks-slow", Info))]
-#[case::nobody_knows_the_machine(SLOW + 1, (100, SLOW + 1), None, ("hooks-slow", Warning))]
+#[case::the_machine_is_unknown(SLOW + 1, (100, SLOW + 1), None, ("hooks-slow", Warning))]
 fn slow_hooks_are_judged_beside_the_machine(
     #[case] p99_us: i64,
     #[case] (n_events, recent_us): (usize, i64),

@@ -1,4 +1,4 @@
-//! Every finding, from facts that are made up.
+//! Every finding, from made-up facts.
 
 mod areas;
 mod settings;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use substrate_core::Timestamp;
 use substrate_features::journal::{Health, Recent, Seen, SessionHealth};
 
-use super::access::{Access, What};
+use super::access::{Access, StateFile};
 use super::client::{Client, Installed};
 use super::daemon::{self, Daemon};
 use super::database::{self, Database};
 use super::facts::{Facts, judge};
 use super::finding::{Finding, Severity};
 use super::hooks::Journal;
-use super::programs::{Found, Program, Programs, Works};
+use super::programs::{OnPath, Program, Programs, Works};
 use super::sessions::Session;
 use super::settings::{Content, Hook, Read, Runs, Scope, Scopes};
 use crate::daemon::Status;
@@ -25,11 +25,11 @@ const NOW: Timestamp = Timestamp(1_000_000_000_000);
 const MINUTE: i64 = 60_000;
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
-/// Facts in which nothing is wrong.
+/// Facts of a healthy installation.
 fn healthy() -> Facts {
     let found = |path: &str| {
         let state = Works::Version(OURS.to_owned());
-        Some(Found { path: PathBuf::from(path), is_ours: true, state })
+        Some(OnPath { path: PathBuf::from(path), is_ours: true, state })
     };
     let access =
         |what, mode| Access { what, path: PathBuf::from("/home/dev/x"), mode, is_mine: true };
@@ -46,9 +46,9 @@ fn healthy() -> Facts {
             substrate_on_path: found("/opt/substrate"),
         },
         access: vec![
-            access(What::Home, 0o700),
-            access(What::Socket, 0o600),
-            access(What::Database, 0o600),
+            access(StateFile::Home, 0o700),
+            access(StateFile::Socket, 0o600),
+            access(StateFile::Database, 0o600),
         ],
         daemon: Daemon {
             state: daemon::State::Answers { status: status(), program: daemon::Program::Ours },
@@ -69,11 +69,13 @@ fn healthy() -> Facts {
         unread_rules: vec![],
         unwritten: None,
         client: Client {
+            kind: substrate_clients::DEFAULT,
             installed: Installed::Version("2.1.325 (Claude Code)".to_owned()),
             is_here: true,
             cap: None,
         },
         scopes: Scopes {
+            client: substrate_clients::DEFAULT,
             plan: vec!["Stop", "Stop", "PreToolUse"],
             all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
         },
@@ -130,17 +132,17 @@ fn session(events: &[(&str, usize)]) -> Session {
     Session { seen, is_installed: true }
 }
 
-/// What is found after a change of the healthy facts.
+/// The findings after a change of the healthy facts.
 fn found(change: impl Fn(&mut Facts)) -> Vec<Finding> {
     let mut facts = healthy();
     change(&mut facts);
     judge(&facts)
 }
 
-/// A change of the healthy facts, and the one finding that it must bring.
+/// A change of the healthy facts, and the one finding that it must cause.
 type Case = (&'static str, Severity, fn(&mut Facts));
 
-/// Each case brings its finding; a warning or failure has a next step, and nothing else is wrong.
+/// Each case causes its finding. A warning or failure has a next step, and nothing else is wrong.
 fn assert_each(cases: &[Case]) {
     for (id, severity, change) in cases {
         let findings = found(change);

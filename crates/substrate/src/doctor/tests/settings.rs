@@ -1,4 +1,4 @@
-//! The client's settings, with a small format in the place of the client's own.
+//! The client's settings, in a small test format.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::Severity::{Error, Info, Warning};
 use super::*;
 use crate::config::Env;
 
-/// `EVENT COMMAND` a line; a line with `!` drops the file, one with `?` itself.
+/// One `EVENT COMMAND` per line. A line with `!` drops the file, one with `?` drops itself.
 const LINES: SettingsFormat = SettingsFormat {
     add: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
     remove: |text, _| Ok(Edited { text: text.to_owned(), is_empty: false }),
@@ -40,9 +40,11 @@ const LINES: SettingsFormat = SettingsFormat {
         });
         each.collect()
     },
+    rules: |_| Vec::new(),
+    hooks_off: |_| None,
 };
 
-/// A user's settings file of that text.
+/// A user's settings file with that text.
 fn user(text: &str) -> Vec<Scope> {
     let mut scope = scope("user", &[]);
     let env = Env::default();
@@ -50,7 +52,7 @@ fn user(text: &str) -> Vec<Scope> {
     vec![scope]
 }
 
-/// A healthy file's lines, with another program.
+/// The lines of a healthy file, with another program.
 fn all_run(program: &str) -> Vec<Scope> {
     user(&["Stop", "Stop", "PreToolUse"].map(|event| format!("{event} {program}\n")).concat())
 }
@@ -83,7 +85,7 @@ fn registration() {
         }),
         ("hooks-disabled", Error, |f| {
             let Content::Read(read) = &mut f.scopes.all[0].content else { return };
-            read.disables_hooks = true;
+            read.hooks_off = Some("disableAllHooks");
         }),
     ]);
 }

@@ -1,4 +1,4 @@
-//! Many writers, hostile projects, and what a rotation takes.
+//! Many writers, hostile projects, and what a rotation removes.
 
 use std::fs::{FileTimes, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ fn put(path: &Path) {
     crate::fsx::replace(path, b"{}\n", 0o644).unwrap();
 }
 
-/// Everything below a folder was last changed at that second.
+/// Sets the modification time of everything below a folder.
 fn age(path: &Path, seconds: u64) {
     if path.is_dir() {
         for entry in path.read_dir().unwrap() {
@@ -148,7 +148,7 @@ fn the_last_line_is_a_whole_one() {
     OpenOptions::new().append(true).open(file).unwrap().write_all(b"torn").unwrap();
     assert_eq!(last_line(&at, "s/a/agent-start.jsonl").as_deref(), Some("two"));
     assert_eq!(n_agents(&at, "s"), 1);
-    assert_eq!(n_agents(&at, "nobody"), 0);
+    assert_eq!(n_agents(&at, "unknown"), 0);
 }
 
 #[test]

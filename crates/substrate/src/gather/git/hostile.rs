@@ -1,4 +1,4 @@
-//! Repositories that name programs, in every way there is. None of them runs one through a question of ours.
+//! Repositories that name programs, in every way we know. None of our questions runs one.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use super::tests::{git, soon};
 use super::*;
 use crate::{fsx, proc};
 
-/// A repository with two commits and a file that git has to look at again.
+/// A repository with two commits and a file that git has to check again.
 struct Repo {
     _folder: tempfile::TempDir,
     dir: PathBuf,
     /// Where the questions are asked.
     asked: PathBuf,
-    /// What a hostile setting names, and the trace that it leaves.
+    /// The program that a hostile setting names, and the trace that it leaves.
     program: PathBuf,
     ran: PathBuf,
 }
@@ -57,14 +57,14 @@ impl Repo {
         git(dir, &["config", key, &value.replace("PROGRAM", &self.name())]);
     }
 
-    /// `PROGRAM` in a value is the program.
+    /// Replaces `PROGRAM` in a value with the program.
     fn config(&self, settings: &[(&str, &str)]) {
         for (key, value) in settings {
             self.config_in(&self.dir, key, value);
         }
     }
 
-    /// The same content at another time: git reads the file again, through its filter.
+    /// The same content with another time: git reads the file again, through its filter.
     fn touch(dir: &Path) {
         Self::put_in(dir, "a.rs", "two");
     }
@@ -75,7 +75,7 @@ impl Repo {
         Self::touch(&self.dir);
     }
 
-    /// A clone that lacks an object that a status needs, and says from where to get it.
+    /// A clone that lacks an object a status needs, and names a remote to fetch it from.
     fn lacking(&self, dir: &Path, url: &str, settings: &[(&str, &str)]) {
         for (key, value) in [
             ("core.repositoryformatversion", "1"),
@@ -96,7 +96,7 @@ impl Repo {
         std::fs::remove_file(git_dir.join("objects").join(first).join(rest)).unwrap();
     }
 
-    /// A folder of the tree that is a repository without a `.git`, as a clone may bring one along.
+    /// A folder of the tree that is a bare repository, as a clone may bring one along.
     fn with_bare_inside(&mut self) -> PathBuf {
         let (made, bare) = (self.dir.join("made"), self.dir.join("docs"));
         Self::begin(&made);
@@ -106,7 +106,7 @@ impl Repo {
         bare
     }
 
-    /// A submodule that is a repository of its own.
+    /// A submodule with a repository of its own.
     fn with_submodule(&self) -> PathBuf {
         let source = self.dir.parent().unwrap().join("source");
         Self::begin(&source);
@@ -132,7 +132,7 @@ impl Repo {
         self.ran.exists()
     }
 
-    /// What git itself does, with nothing turned off.
+    /// Plain git, with nothing turned off.
     fn asked_plainly(&self) {
         let plain = |words: &[&str]| {
             let mut command = proc::command("git", &Env::of_this_process());
@@ -156,7 +156,7 @@ fn out(dir: &Path, args: &[&str]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plainly {
     Runs,
-    /// Only other commands would. It is here in case a later git asks for it.
+    /// Only other commands would. The row is here in case a later git runs it.
     RunsNot,
 }
 use Plainly::{Runs, RunsNot};
@@ -371,7 +371,7 @@ const ROWS: &[Row] = &[
     }),
 ];
 
-/// In parts: each row makes a repository, and that takes its time on a busy machine.
+/// In parts: each row creates a repository, which takes time on a busy machine.
 #[rstest::rstest]
 fn no_hostile_repository_runs_a_program(#[values(0, 1, 2, 3, 4, 5)] part: usize) {
     assert!(ROWS.len() >= 40, "{}", ROWS.len());
@@ -383,8 +383,8 @@ fn no_hostile_repository_runs_a_program(#[values(0, 1, 2, 3, 4, 5)] part: usize)
         let status = answer("git", &dir, GitQuestion::Status, soon());
         let log = answer("git", &dir, GitQuestion::Log { n: 3 }, soon());
         assert!(!repo.has_run(), "{name}: {status:?} {log:?}");
-        let guard = crate::cli::guard::asks(&repo.asked);
-        assert!(!repo.has_run(), "{name}: the guard of commits: {guard:?}");
+        let asked = crate::cli::commit_hook::asks(&repo.asked);
+        assert!(!repo.has_run(), "{name}: the commit hook: {asked:?}");
         repo.asked_plainly();
         assert_eq!(repo.has_run(), *plainly == Runs, "{name}: a plain git");
     }
@@ -409,7 +409,7 @@ fn most_of_them_are_answered_all_the_same() {
     }
 }
 
-/// `core.worktree` would have the names of the user's own files told to a model.
+/// `core.worktree` would tell a model the names of the user's own files.
 #[test]
 fn a_repository_does_not_choose_its_tree() {
     let repo = Repo::new();

@@ -18,9 +18,9 @@ use jsonc_parser::common::Ranged;
 
 use super::SETTINGS;
 use super::document::{is_blank, member, parse, split_bom};
-use super::plan::{self, Form};
+use super::plan;
 use super::remove::position;
-use crate::install::{Drops, Entry, Wanted, What};
+use crate::install::{Drops, Entry, Form, Wanted, What};
 
 const RULE: &str = "Bash(substrate *)";
 

@@ -37,7 +37,7 @@ read_agent_start() { _substrate_fields agent-started; }
 ensure_session_dir() { _substrate_log ensure-session; }
 ensure_agent_dir() { _substrate_log ensure-agent; }
 
-# One line of JSON each; a line is whole, whoever else writes.
+# One line of JSON each; a line is whole even with other writers.
 write_session_start_jsonl() { _substrate_log session-start; }
 write_agent_start_jsonl() { _substrate_log agent-start; }
 write_agent_stop_jsonl() { _substrate_log agent-stop; }

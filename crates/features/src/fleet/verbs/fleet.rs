@@ -1,0 +1,177 @@
+//! `substrate fleet`, `substrate fleet check`
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use substrate_core::ids::checksum;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
+
+use crate::fleet::{ops, paint, render, view};
+use crate::identity::book::{self, Address, Lookup};
+
+/// Clears the screen and begins at its top.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(in crate::fleet) struct List {
+    /// Include agents whose session has ended, and how to resume them
+    #[arg(long)]
+    all: bool,
+    /// Redraw whenever something changes, in a terminal; Ctrl+C ends it
+    #[arg(long, short)]
+    watch: bool,
+    /// What was shown last.
+    #[arg(skip)]
+    shown: Option<String>,
+    /// The rows and columns available.
+    #[arg(skip)]
+    screen: Option<(u16, u16)>,
+}
+
+impl VerbArgs for List {
+    const PATH: &'static [&'static str] = &["fleet", "list"];
+    const ABOUT: &'static str = "Show who needs you, who works, and who is done";
+    const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
+    const DEFAULT: bool = true;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        // Redrawing makes sense only in a terminal.
+        self.watch &= local.is_terminal();
+        self.screen = local.screen();
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let view = view::view(cx, self.all)?;
+        let (text, json) = (render::text(&view, cx.now), render::json(&view));
+        if !self.watch {
+            return Ok(Output::new(text, json));
+        }
+        let text = match self.screen {
+            Some((rows, columns)) => render::fitted(&text, rows.into(), columns.into()),
+            None => text,
+        };
+        let shown = checksum(&text);
+        let is_same = self.shown.as_ref() == Some(&shown);
+        let mut out = if is_same {
+            Output::new(String::new(), json!([]))
+        } else {
+            Output::new(format!("{CLEAR}{text}"), json!([json]))
+        };
+        out.follow = Some(json!(Self { shown: Some(shown), ..self }));
+        Ok(out)
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(in crate::fleet) struct Check {
+    /// Whose work you have looked at, e.g. `NobleLion` or `NobleLion/reviewer-1`
+    #[arg(required_unless_present = "pane")]
+    names: Vec<String>,
+    /// The agents in this tmux pane, such as `%3`
+    #[arg(long, requires = "socket")]
+    pane: Option<String>,
+    /// The tmux server of the pane
+    #[arg(long)]
+    socket: Option<String>,
+}
+
+impl VerbArgs for Check {
+    const PATH: &'static [&'static str] = &["fleet", "check"];
+    const ABOUT: &'static str = "Mark agents as checked until something changes";
+    const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let seats = match (&self.pane, &self.socket) {
+            (Some(pane), Some(socket)) => in_pane(cx, socket, pane)?,
+            _ => Vec::new(),
+        };
+        let named = named(cx, &self.names)?;
+        let (mut n_checked, mut panes) = (0, Vec::new());
+        for (session, actor) in seats.into_iter().chain(named) {
+            if ops::check(cx.db, &session, &actor, cx.now)? {
+                n_checked += 1;
+                let kept = ops::one(cx.db, &session, &actor)?;
+                if let Some(pane) = kept.and_then(|kept| kept.pane)
+                    && !panes.contains(&pane)
+                {
+                    panes.push(pane);
+                }
+            }
+        }
+        for pane in panes {
+            paint::pane(cx, &pane)?;
+        }
+        let text = match n_checked {
+            0 => "Nothing there was waiting to be looked at.\n".to_owned(),
+            n => format!("{n} checked.\n"),
+        };
+        Ok(Output::new(text, json!({ "checked": n_checked })))
+    }
+}
+
+fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, String)>, VerbError> {
+    let pane = Pane::of(socket, id).ok_or_else(|| {
+        VerbError::user(
+            "that is not a tmux pane",
+            "e.g. `--pane %3 --socket /tmp/tmux-1000/default`",
+        )
+    })?;
+    let found = ops::in_pane(cx.db, &pane)?;
+    Ok(found.into_iter().map(|kept| (kept.session, kept.actor)).collect())
+}
+
+/// The seats of these names. An unknown name is an error, and then nothing is checked.
+fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
+    let mut out = Vec::new();
+    for name in names {
+        let Address { agent, name, sub } = match book::find(cx.db, name)? {
+            Lookup::Found(address) | Lookup::Ended(address) => address,
+            Lookup::Unknown { nearest } => {
+                let near = if nearest.is_empty() {
+                    "`substrate fleet` shows who is there".to_owned()
+                } else {
+                    format!("did you mean {}?", nearest.join(", "))
+                };
+                let name = substrate_core::text::one_line(name, 60);
+                return Err(VerbError::user(format!("no agent is called `{name}`"), near));
+            }
+        };
+        let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;
+        let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
+        let before = out.len();
+        out.extend(seats.map(|line| (line.seat.session, line.seat.actor)));
+        if out.len() == before {
+            let address = Address { agent, name, sub }.text();
+            return Err(VerbError::user(
+                format!("{address} is not there"),
+                "`substrate fleet` shows who is",
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// A line of the fleet by its pane, for `substrate tmux status`.
+pub(in crate::fleet) fn panes(
+    cx: &mut Cx<'_>,
+    socket: &str,
+) -> Result<(String, Vec<Value>), VerbError> {
+    let view = view::view(cx, false)?;
+    let there =
+        |line: &&view::FleetRow| line.pane.as_ref().is_some_and(|pane| pane.socket == socket);
+    let (mut text, mut list) = (String::new(), Vec::new());
+    for line in view.lines.iter().filter(there) {
+        let id = line.pane.as_ref().map_or("", |pane| &pane.id);
+        let _infallible = writeln!(text, "  {id:<5} {:<9}  {}", line.word(), line.address());
+        list.push(render::one_json(line));
+    }
+    Ok((text, list))
+}

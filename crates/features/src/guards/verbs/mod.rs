@@ -1,0 +1,4 @@
+//! The commands: `substrate guard …`.
+
+pub(super) mod inspect;
+pub(super) mod trial;

@@ -1,0 +1,146 @@
+//! The hook itself, and how it is installed and removed.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{AppError, Kind, Result};
+use crate::fsx;
+
+/// The hook's name, and where an earlier hook is kept meanwhile.
+pub(super) const NAME: &str = "pre-commit";
+const BEFORE: &str = "pre-commit.before-substrate";
+
+/// The line that marks our hook.
+const MARK: &str = "# substrate-guard";
+
+/// Only exit code 1, our own refusal, stops a commit. A broken or older Substrate does not.
+const SCRIPT: &str = r#"#!/bin/sh
+# substrate-guard: refuses to commit files that others hold. `substrate locks guard uninstall` takes it away.
+before="${0%/*}/pre-commit.before-substrate"
+if [ -x "$before" ]; then
+  "$before" "$@" || exit $?
+fi
+command -v substrate >/dev/null 2>&1 || exit 0
+substrate locks guard run
+[ $? -ne 1 ]
+"#;
+
+/// The same as one line for another hook. It passes where Substrate is not installed.
+const LINE: &str = "if command -v substrate >/dev/null 2>&1; then substrate locks guard run; fi";
+
+/// What is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HookState {
+    Nothing,
+    /// A hook that is not ours.
+    Another,
+    Ours,
+    /// Ours, and the one that it runs first.
+    OursWithAnother,
+}
+
+impl HookState {
+    pub(super) fn of(hooks: &Path) -> Self {
+        let hook = hooks.join(NAME);
+        match std::fs::read(&hook) {
+            Ok(bytes) if is_ours(&bytes) && is_there(&hooks.join(BEFORE)) => Self::OursWithAnother,
+            Ok(bytes) if is_ours(&bytes) => Self::Ours,
+            _ if is_there(&hook) => Self::Another,
+            _ => Self::Nothing,
+        }
+    }
+
+    pub(super) const fn is_ours(self) -> bool {
+        matches!(self, Self::Ours | Self::OursWithAnother)
+    }
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "not installed, and there is no other hook",
+            Self::Another => "not installed; there is a hook that is not ours",
+            Self::Ours => "installed",
+            Self::OursWithAnother => "installed; the earlier hook runs first",
+        }
+    }
+}
+
+/// Adds the hook. An earlier one is kept beside it.
+pub(super) fn install(hooks: &Path) -> Result<&'static str> {
+    let (hook, before) = (hooks.join(NAME), hooks.join(BEFORE));
+    let fail = |error: std::io::Error| could_not("install", &hook, &error);
+    match HookState::of(hooks) {
+        HookState::Ours | HookState::OursWithAnother => {
+            if std::fs::read(&hook).is_ok_and(|bytes| bytes == SCRIPT.as_bytes()) {
+                return Ok("already installed");
+            }
+            fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
+            Ok("brought up to date")
+        }
+        HookState::Nothing => {
+            if is_there(&before) {
+                return Err(in_the_way(&before));
+            }
+            fsx::create_folders(hooks).map_err(fail)?;
+            fsx::replace(&hook, SCRIPT.as_bytes(), 0o755).map_err(fail)?;
+            Ok("installed")
+        }
+        HookState::Another => {
+            if is_there(&before) {
+                return Err(in_the_way(&before));
+            }
+            if let Some(manager) = manager(hooks) {
+                return Err(manager);
+            }
+            // A rename keeps its bytes and mode, or its target if it is a link.
+            std::fs::rename(&hook, &before).map_err(fail)?;
+            if let Err(error) = fsx::replace(&hook, SCRIPT.as_bytes(), 0o755) {
+                let _as_it_was = std::fs::rename(&before, &hook);
+                return Err(fail(error));
+            }
+            Ok("installed; the earlier hook runs first")
+        }
+    }
+}
+
+/// Removes the hook and puts back the earlier one.
+pub(super) fn uninstall(hooks: &Path) -> Result<&'static str> {
+    let hook = hooks.join(NAME);
+    let fail = |error: std::io::Error| could_not("uninstall", &hook, &error);
+    match HookState::of(hooks) {
+        HookState::Nothing | HookState::Another => Ok("not installed"),
+        HookState::Ours => {
+            std::fs::remove_file(&hook).map_err(fail)?;
+            Ok("uninstalled")
+        }
+        HookState::OursWithAnother => {
+            std::fs::rename(hooks.join(BEFORE), &hook).map_err(fail)?;
+            Ok("uninstalled; the earlier hook is back")
+        }
+    }
+}
+
+fn is_ours(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).lines().any(|line| line.starts_with(MARK))
+}
+
+/// A dangling link counts too.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Husky's hooks look at their own file name, so under another they would silently do nothing.
+fn manager(hooks: &Path) -> Option<AppError> {
+    let of_husky = |file: &PathBuf| file.is_file();
+    [hooks.join("h"), hooks.join("husky.sh")].iter().any(of_husky).then(|| {
+        AppError::new(Kind::User, format!("husky keeps the hooks in `{}`", hooks.display()))
+            .hint(format!("add this line to `.husky/pre-commit` instead: `{LINE}`"))
+    })
+}
+
+fn in_the_way(before: &Path) -> AppError {
+    AppError::new(Kind::User, format!("`{}` is in the way", before.display()))
+        .hint("it was kept by an earlier installation: move it back to `pre-commit`, or away")
+}
+
+fn could_not(what: &str, hook: &Path, error: &std::io::Error) -> AppError {
+    AppError::new(Kind::User, format!("could not {what} `{}`: {error}", hook.display()))
+}

@@ -1,0 +1,191 @@
+//! Where commands are typed: under which heading and in which group help shows them, and which older spellings still work.
+
+use std::sync::LazyLock;
+
+use super::table::{self, Definition};
+
+/// What `substrate --help` shows, by heading. Any other first word is hidden: plumbing, or an older spelling.
+pub(super) const HEADINGS: &[(&str, &[&str])] = &[
+    ("Setup", &["up", "down", "uninstall", "hooks", "config", "demo"]),
+    ("Mail", &["send", "inbox", "read", "reply", "mail"]),
+    ("Fleet", &["fleet", "agent", "work", "run", "tmux"]),
+    ("Safety", &["locks", "guard"]),
+    ("Memory", &["effort", "scratchpad", "reminders"]),
+    ("Inspect", &["doctor", "journal", "daemon", "db"]),
+];
+
+/// What groups are about.
+const GROUPS: &[(&[&str], &str)] = &[
+    (&["hooks"], "Register Substrate's hooks with a client, inspect them, remove them"),
+    (&["config"], "Show, check and change settings"),
+    (&["mail"], "Send, read, search and file messages"),
+    (&["mail", "topic"], "Create and list topics"),
+    (&["fleet"], "See which agents are working, waiting or done"),
+    (&["agent"], "List agents, see who you are, rename or delete an agent"),
+    (&["work"], "Share a queue of work between agents"),
+    (&["tmux"], "Colour tmux panes by what their agents are doing"),
+    (&["locks"], "See, take and release leases on files"),
+    (&["locks", "guard"], "Refuse commits of files that other agents hold"),
+    (&["guard"], "Inspect and test the rules that refuse or question tool calls"),
+    (&["effort"], "Follow a skill's phases with a log that outlives the context window"),
+    (&["effort", "task"], "List and describe tasks, the folders that efforts write to"),
+    (&["effort", "session"], "Show the context windows of sessions and their subagents"),
+    (&["scratchpad"], "Show, check and start agents' daily scratchpads"),
+    (&["reminders"], "Show the reminders that agents get, and their wording"),
+    (&["journal"], "Query the record of every event"),
+    (&["daemon"], "Control the local daemon, which starts by itself when needed"),
+    (&["db"], "Check, back up and restore the database"),
+    (&["identity"], "Show and change which agent a session is"),
+    (&["topic"], "Create and list topics"),
+    (&["task"], "List and describe tasks"),
+    (&["session"], "Show the context windows of sessions"),
+    (&["supervise"], "What `substrate run` tells the daemon"),
+];
+
+/// Verbs that help shows elsewhere. Their own name can be typed as well.
+const MOVED: &[(&[&str], &[&str])] = &[
+    (&["send"], &["mail", "send"]),
+    (&["inbox"], &["mail", "inbox"]),
+    (&["read"], &["mail", "read"]),
+    (&["reply"], &["mail", "reply"]),
+    (&["thread"], &["mail", "thread"]),
+    (&["search"], &["mail", "search"]),
+    (&["status"], &["mail", "status"]),
+    (&["ack"], &["mail", "ack"]),
+    (&["star"], &["mail", "star"]),
+    (&["snooze"], &["mail", "snooze"]),
+    (&["archive"], &["mail", "archive"]),
+    (&["trash"], &["mail", "trash"]),
+    (&["broadcast"], &["mail", "broadcast"]),
+    (&["publish"], &["mail", "publish"]),
+    (&["subscribe"], &["mail", "subscribe"]),
+    (&["unsubscribe"], &["mail", "unsubscribe"]),
+    (&["topic", "create"], &["mail", "topic", "create"]),
+    (&["topic", "list"], &["mail", "topic", "list"]),
+    (&["poll"], &["mail", "poll"]),
+    (&["watch"], &["mail", "watch"]),
+    (&["identity", "list"], &["agent", "sessions"]),
+    (&["identity", "rename"], &["agent", "rename"]),
+    (&["identity", "ensure"], &["agent", "ensure"]),
+    (&["identity", "save"], &["agent", "save"]),
+    (&["identity", "restore"], &["agent", "restore"]),
+    (&["task", "list"], &["effort", "task", "list"]),
+    (&["task", "show"], &["effort", "task", "show"]),
+    (&["task", "set"], &["effort", "task", "set"]),
+    (&["session", "list"], &["effort", "session", "list"]),
+    (&["session", "show"], &["effort", "session", "show"]),
+];
+
+/// Other programs run these: git, tmux and `substrate run`.
+const PLUMBING: &[&[&str]] = &[&["locks", "guard", "run"]];
+
+/// One way to type a command.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: &'static [&'static str],
+    pub(super) definition: &'static Definition,
+    /// Where help shows the command, if it is not here.
+    pub(super) elsewhere: Option<&'static [&'static str]>,
+}
+
+impl Place {
+    /// The place that help shows; an older spelling shares its examples.
+    pub(super) fn shown(&self) -> &'static [&'static str] {
+        self.elsewhere.unwrap_or(self.path)
+    }
+}
+
+static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
+    let mut out = Vec::new();
+    for (from, to) in MOVED {
+        if let Some(definition) = table::all().iter().find(|known| known.path == *from) {
+            out.push(Place { path: to, definition, elsewhere: None });
+        }
+    }
+    for definition in table::all() {
+        let moved = MOVED.iter().find(|(from, _)| *from == definition.path).map(|(_, to)| *to);
+        out.push(Place { path: definition.path, definition, elsewhere: moved });
+    }
+    out
+});
+
+/// Every way to type every command.
+pub(super) fn places() -> &'static [Place] {
+    &PLACES
+}
+
+/// What a group is about.
+pub(super) fn about(group: &[&str]) -> &'static str {
+    GROUPS.iter().find(|(path, _)| *path == group).map_or("", |(_, about)| about)
+}
+
+/// Whether help leaves these words out.
+pub(super) fn is_hidden(path: &[&str]) -> bool {
+    let is_top = |name: &str| HEADINGS.iter().any(|(_, names)| names.contains(&name));
+    match path {
+        [name] => !is_top(name),
+        path => PLUMBING.contains(&path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_25_commands_are_shown_and_each_of_them_exists_once() {
+        let shown: Vec<&str> = HEADINGS.iter().flat_map(|(_, names)| *names).copied().collect();
+        assert!(shown.len() <= 25, "{}", shown.len());
+        for name in &shown {
+            assert_eq!(shown.iter().filter(|other| *other == name).count(), 1, "{name}");
+            assert!(places().iter().any(|place| place.path[0] == *name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_moved_or_hidden_exists_and_no_two_commands_share_a_place() {
+        for path in MOVED.iter().map(|(from, _)| from).chain(PLUMBING) {
+            assert!(table::all().iter().any(|known| known.path == *path), "{path:?}");
+        }
+        for place in places() {
+            let n = places().iter().filter(|other| other.path == place.path).count();
+            assert_eq!(n, 1, "{:?}", place.path);
+        }
+    }
+
+    #[test]
+    fn every_group_says_what_it_is_about() {
+        for place in places() {
+            for n in 1..place.path.len() {
+                let group = &place.path[..n];
+                assert!(!about(group).is_empty(), "{group:?}");
+            }
+        }
+        for (group, _) in GROUPS {
+            let is_group =
+                |place: &Place| place.path.len() > group.len() && place.path.starts_with(group);
+            assert!(places().iter().any(is_group), "{group:?}");
+        }
+    }
+
+    /// Names of groups lead to their default, older names to the same command.
+    #[test]
+    fn every_spelling_leads_to_its_command() {
+        for (words, expected) in [
+            ("star", "star"),
+            ("mail star", "star"),
+            ("journal", "journal list"),
+            ("identity", "identity current"),
+            ("agent rename", "identity rename"),
+            ("effort task list", "task list"),
+            ("scratchpad", "scratchpad"),
+            ("tmux on", "tmux on"),
+        ] {
+            let words: Vec<&str> = words.split(' ').collect();
+            let found = table::typed(&words).map(|definition| definition.path.join(" "));
+            assert_eq!(found.as_deref(), Some(expected), "{words:?}");
+        }
+        assert!(table::typed(&["mail"]).is_none());
+        assert!(table::typed(&["no-such"]).is_none());
+    }
+}

@@ -1,0 +1,274 @@
+//! What one event costs the daemon: instructions, statements and allocations, counted by callgrind in the release
+//! build.
+//!
+//! The counts are averages over events of one kind, sent one after the other. They don't depend on the machine's load.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::dump::Dump;
+use crate::frames::Caller;
+use crate::sandbox::{Autostart, Sandbox, put_file};
+use crate::say::{Judgement, Table, say};
+use crate::{dist::Dist, payload, proc};
+
+/// How many events of each kind are counted, and how many come first to fill caches.
+const N_COUNTED: u64 = 60;
+const N_BEFORE: u64 = 12;
+
+/// How long the daemon may take to start. Under callgrind everything takes fifty times as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One kind of event, with its bars. A figure without a bar is only printed.
+struct Kind {
+    name: &'static str,
+    sample: &'static str,
+    /// Changes the sample: the number of the event, the project's folder.
+    payload: fn(&mut Value, u64, &str),
+    max_instructions: Option<u64>,
+    max_statements: Option<u64>,
+    max_allocations: Option<u64>,
+}
+
+macro_rules! sample {
+    ($name:literal) => {
+        include_str!(concat!("../../../crates/clients/src/claude_code/samples/", $name, ".json"))
+    };
+}
+
+/// In this order: the kinds after a tool close what the calls opened.
+const KINDS: [Kind; 8] = [
+    Kind {
+        name: "read",
+        sample: sample!("PreToolUse-Read"),
+        payload: |payload, n, project| {
+            payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
+            payload["tool_use_id"] = json!(format!("toolu_read_{n}"));
+        },
+        max_instructions: Some(90_000),
+        max_statements: Some(5),
+        max_allocations: Some(60),
+    },
+    Kind {
+        name: "after a tool, 2 KB",
+        sample: sample!("PostToolUse-Read"),
+        payload: |payload, n, project| after_read(payload, n, project, 2 << 10),
+        max_instructions: Some(110_000),
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "after a tool, 80 KB",
+        sample: sample!("PostToolUse-Read"),
+        payload: |payload, n, project| after_read(payload, n + 1_000, project, 80 << 10),
+        max_instructions: None,
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "shell",
+        sample: sample!("PreToolUse-Bash"),
+        payload: |payload, n, _| {
+            payload["tool_input"]["command"] =
+                json!("cd src && cargo test --workspace 2>&1 | tail -n 20");
+            payload["tool_use_id"] = json!(format!("toolu_shell_{n}"));
+        },
+        max_instructions: Some(130_000),
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "edit",
+        sample: sample!("PreToolUse-Edit"),
+        payload: |payload, n, project| {
+            payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
+            payload["tool_use_id"] = json!(format!("toolu_edit_{n}"));
+        },
+        max_instructions: Some(130_000),
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "write",
+        sample: sample!("PreToolUse-Write"),
+        payload: |payload, n, project| {
+            payload["tool_input"]["file_path"] = json!(format!("{project}/src/main.rs"));
+            payload["tool_input"]["content"] = json!(text_of(2 << 10));
+            payload["tool_use_id"] = json!(format!("toolu_write_{n}"));
+        },
+        max_instructions: None,
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "prompt",
+        sample: sample!("UserPromptSubmit"),
+        payload: |payload, n, _| payload["prompt"] = json!(format!("Please look at item {n}.")),
+        max_instructions: None,
+        max_statements: None,
+        max_allocations: None,
+    },
+    Kind {
+        name: "stop",
+        sample: sample!("Stop-stop_hook_active-false"),
+        payload: |payload, n, _| payload["last_assistant_message"] = json!(format!("Done: {n}.")),
+        max_instructions: None,
+        max_statements: None,
+        max_allocations: None,
+    },
+];
+
+fn after_read(payload: &mut Value, n: u64, project: &str, size: usize) {
+    let file = json!(format!("{project}/src/lib.rs"));
+    payload["tool_input"]["file_path"] = file.clone();
+    payload["tool_response"]["file"]["filePath"] = file;
+    payload["tool_response"]["file"]["content"] = json!(text_of(size));
+    payload["tool_use_id"] = json!(format!("toolu_read_{n}"));
+}
+
+fn text_of(size: usize) -> String {
+    "    let total = items.iter().map(|item| item.price).sum::<u64>();\n".repeat(size / 66)
+}
+
+/// Counts all kinds and judges them. With `top`, prints where the instructions of each go.
+pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
+    let sandbox = Sandbox::new(dist, Autostart::Off)?;
+    let project = sandbox.path("project");
+    for file in ["src/lib.rs", "src/main.rs"] {
+        std::fs::create_dir_all(project.join("src"))?;
+        put_file(&project.join(file), b"fn main() {}\n")?;
+    }
+    proc::output(sandbox.command("git").args(["init", "-q"]).arg(&project))?;
+    let daemon = Counted::start(&sandbox)?;
+    let mut table = Table::default();
+    for kind in &KINDS {
+        let dump = daemon.count(&sandbox, kind)?;
+        judge(&mut table, kind, &dump);
+        if top {
+            say!("{}: instructions, callees included", kind.name);
+            for (n, name) in dump.most_expensive(10) {
+                say!("  {:>9}  {name}", n / N_COUNTED);
+            }
+        }
+    }
+    say!("the daemon, per event ({N_COUNTED} of a kind; the commit included):");
+    Ok(table.print())
+}
+
+fn judge(table: &mut Table, kind: &Kind, dump: &Dump) {
+    let mut row = |what: &str, counted: u64, bar: Option<u64>| {
+        let what = format!("{}: {what}", kind.name);
+        match bar {
+            Some(bar) => {
+                table.row(what, counted, format!("≤ {bar}"), Judgement::of(counted <= bar));
+            }
+            None => table.figure(what, counted),
+        }
+    };
+    row("instructions", dump.total / N_COUNTED, kind.max_instructions);
+    // `begin` and `commit` belong to the group, however many events it has.
+    let statements = (dump.calls("sqlite3VdbeHalt") / N_COUNTED).saturating_sub(2);
+    row("statements", statements, kind.max_statements);
+    let allocations: u64 =
+        ["malloc", "calloc", "realloc", "posix_memalign"].map(|name| dump.calls(name)).iter().sum();
+    row("allocations", allocations / N_COUNTED, kind.max_allocations);
+}
+
+/// A daemon under callgrind.
+struct Counted {
+    child: Child,
+    out: PathBuf,
+    project: String,
+    caller: Caller,
+}
+
+impl Counted {
+    fn start(sandbox: &Sandbox) -> Result<Self> {
+        let (out, project) = (sandbox.path("daemon.callgrind"), sandbox.path("project"));
+        let mut command = sandbox.command("valgrind");
+        command
+            .args(["--tool=callgrind", "-q"])
+            .arg(format!("--callgrind-out-file={}", out.display()))
+            .arg(sandbox.program("substrate"))
+            .args(["daemon", "run"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn().context("`valgrind`")?;
+        let caller = Caller::new(&payload::environment(&project)?);
+        let counted = Self { child, out, project: project.to_string_lossy().into_owned(), caller };
+        let first = counted.payload(&KINDS[0], 0);
+        if !proc::wait_until(PATIENCE, || counted.ask(sandbox, &first).is_ok()) {
+            bail!("the daemon did not start under callgrind");
+        }
+        Ok(counted)
+    }
+
+    fn count(&self, sandbox: &Sandbox, kind: &Kind) -> Result<Dump> {
+        let send = |from: u64, n: u64| -> Result<()> {
+            for n in from..from + n {
+                self.ask(sandbox, &self.payload(kind, n))?;
+            }
+            Ok(())
+        };
+        send(1, N_BEFORE)?;
+        self.control(sandbox, &["--zero"])?;
+        send(1 + N_BEFORE, N_COUNTED)?;
+        let before = self.dumps()?;
+        self.control(sandbox, &["--dump=counted"])?;
+        let mut dump = None;
+        proc::wait_until(PATIENCE, || {
+            let new = self.dumps().unwrap_or_default().into_iter().find(|at| !before.contains(at));
+            dump = new.and_then(|path| Dump::read(&path).ok());
+            dump.is_some()
+        });
+        dump.context("callgrind wrote no dump")
+    }
+
+    fn payload(&self, kind: &Kind, n: u64) -> (String, Vec<u8>) {
+        let mut payload: Value = serde_json::from_str(kind.sample).unwrap_or_default();
+        payload["cwd"] = json!(self.project);
+        (kind.payload)(&mut payload, n, &self.project);
+        let name = payload["hook_event_name"].as_str().unwrap_or_default().to_owned();
+        (name, payload.to_string().into_bytes())
+    }
+
+    fn ask(&self, sandbox: &Sandbox, (event, payload): &(String, Vec<u8>)) -> Result<()> {
+        let args = format!("claude-code\0{event}\0");
+        let asked = self.caller.ask_as(&sandbox.state(), args.as_bytes(), payload);
+        asked.map_err(|error| anyhow::anyhow!("no answer to {event}: {}", error.name()))?;
+        Ok(())
+    }
+
+    fn control(&self, sandbox: &Sandbox, args: &[&str]) -> Result<()> {
+        let mut command = sandbox.command("callgrind_control");
+        proc::output(command.args(args).arg(self.child.id().to_string()))?;
+        Ok(())
+    }
+
+    /// The dumps so far, by name: `daemon.callgrind.1`, `.2`, …
+    fn dumps(&self) -> Result<Vec<PathBuf>> {
+        let folder = self.out.parent().unwrap_or(Path::new("/"));
+        let mut out = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.to_string_lossy().starts_with(&*self.out.to_string_lossy()) {
+                out.push(path);
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.child.id()).unwrap_or(0);
+        proc::signal(pid, Signal::KILL);
+        let _ended = self.child.wait();
+    }
+}
