@@ -69,11 +69,14 @@ fn reads_the_answer(name: &str, text: &str) -> Option<String> {
     is_feature.then(|| format!("{name}: reads `{reads}`; `Outcome::told` says what is in it"))
 }
 
-/// A feature's documentation is the header of its `mod.rs`: what it is for, and an example under a heading of its own.
+/// A feature's documentation is the header of its `mod.rs`: what it is for, and an example, in a fenced block or under a
+/// heading of its own.
 fn header_problem(name: &str, text: &str) -> Option<String> {
-    let mut header = text.lines().map_while(|line| line.strip_prefix("//!"));
-    let has_example = header.any(|line| line.trim() == "# Example")
-        && header.any(|line| !line.trim().is_empty());
+    let header: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
+    let n_fences = header.iter().filter(|line| line.trim_start().starts_with("```")).count();
+    let mut lines = header.iter().map(|line| line.trim());
+    let has_example = n_fences >= 2
+        || (lines.any(|line| line == "# Example") && lines.any(|line| !line.is_empty()));
     (!has_example).then(|| format!("{name}: its header (`//!`) has no example"))
 }
 
