@@ -27,7 +27,7 @@ pub(super) enum Admission {
     /// Once another one has ended.
     Wait,
     /// It would hang as well.
-    Not,
+    Refuse,
 }
 
 impl Hangs {

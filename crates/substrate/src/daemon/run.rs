@@ -154,7 +154,7 @@ fn serve_all(
         activities,
         threads: Threads::default(),
         carrier: Carrier::default(),
-        known: RefCell::default(),
+        paths: RefCell::default(),
         parked: Notify::new(),
         working: Notify::new(),
         counts: Counts::default(),
