@@ -36,7 +36,8 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
             }
             Some(_) => {}
             None => {
-                out.extend(found.iter().map(|(line, word)| format!("{name}:{line}: says `{word}`")))
+                let line = |(at, word): &(usize, String)| format!("{name}:{at}: says `{word}`");
+                out.extend(found.iter().map(line));
             }
         }
     }

@@ -150,7 +150,7 @@ impl State {
         match start::bind(&self.home).and_then(|listener| self.listen_on(listener)) {
             Ok(()) => tracing::warn!("the socket was gone; a new one is in its place"),
             Err(error) => {
-                tracing::error!(%error, "the socket is gone, and creating a new one failed")
+                tracing::error!(%error, "the socket is gone, and creating a new one failed");
             }
         }
     }
