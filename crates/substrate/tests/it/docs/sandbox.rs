@@ -198,7 +198,8 @@ impl Sandbox {
         let ours = rest.iter().take_while(|word| **word != "--");
         let flags = ours.filter(|word| word.starts_with("--"));
         for flag in flags.map(|flag| flag.split('=').next().unwrap_or(flag)) {
-            if !help.stdout.contains(flag) {
+            let mut words = help.stdout.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            if !words.any(|word| word == flag) {
                 return Err(format!("`{line}`: there is no {flag}"));
             }
         }
