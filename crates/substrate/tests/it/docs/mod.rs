@@ -36,23 +36,27 @@ fn every_command_works_and_prints_what_is_shown(#[case] name: &str) {
     let lines: Vec<&str> = page.lines().collect();
     let mut sandbox = Sandbox::new();
     let mut problems = Vec::new();
-    let mut updated: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    // Replaced from the end, so that line numbers stay true.
     let mut outdated = Vec::new();
     for step in page::steps(&page) {
         match take(&mut sandbox, &step) {
             Err(problem) => problems.push(format!("{name}:{}: {problem}", step.at + 1)),
             Ok(printed) => {
                 let Some(range) = step.shown else { continue };
-                if !compare::is_shown(&lines[range.clone()], &printed) {
+                if compare::is_shown(&lines[range.clone()], &printed) {
+                    continue;
+                }
+                if is_update() {
+                    outdated.push((range, printed));
+                } else {
                     let line = lines[step.at];
                     problems.push(format!("{name}:{}: {line}\nprints\n{printed}", step.at + 1));
-                    outdated.push((range, printed));
                 }
             }
         }
     }
-    if is_update() {
+    if !outdated.is_empty() {
+        let mut updated: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        // From the end, so that line numbers stay true.
         for (range, printed) in outdated.into_iter().rev() {
             updated.splice(range, printed.lines().map(|line| line.trim_end().to_owned()));
         }

@@ -9,6 +9,9 @@ use substrate_testkit::{Run, Running, TestEnv, bin, write_file};
 
 use crate::house::SOON;
 
+/// Commands that change settings.
+const SET: [&str; 2] = ["substrate hooks install", "substrate config set"];
+
 /// Programs of others. What is typed after their names is theirs.
 const OTHERS: [&str; 3] = ["claude", "git", "cp"];
 
@@ -49,7 +52,16 @@ impl Sandbox {
         if let Some(agent) = by {
             shell.envs([("CLAUDECODE", "1"), ("CLAUDE_SESSION_ID", &agent.to_lowercase())]);
         }
-        Running::start(shell, Vec::new()).finish(SOON)
+        let run = Running::start(shell, Vec::new()).finish(SOON);
+        if SET.iter().any(|words| line.contains(words)) {
+            self.renew();
+        }
+        run
+    }
+
+    /// The daemon notices new settings within a moment. A new one has read them.
+    fn renew(&self) {
+        self.env.substrate(["daemon", "restart"]).success();
     }
 
     pub(super) fn session(&mut self, agent: &str) {
@@ -134,6 +146,7 @@ impl Sandbox {
         write_file(&full, text.as_bytes());
         if path.ends_with(".toml") {
             self.run("substrate config check", None).success();
+            self.renew();
         }
     }
 
@@ -185,7 +198,8 @@ impl Sandbox {
         let ours = rest.iter().take_while(|word| **word != "--");
         let flags = ours.filter(|word| word.starts_with("--"));
         for flag in flags.map(|flag| flag.split('=').next().unwrap_or(flag)) {
-            if !help.stdout.contains(flag) {
+            let mut words = help.stdout.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            if !words.any(|word| word == flag) {
                 return Err(format!("`{line}`: there is no {flag}"));
             }
         }
