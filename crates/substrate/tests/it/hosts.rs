@@ -52,6 +52,8 @@ impl Host {
 #[test]
 fn a_daemon_and_a_one_request_host_give_the_same_answers() {
     let mut samples = samples();
+    // This event starts no daemon: a client reports an uninstall like this, too.
+    samples.retain(|(event, _)| event != "ConfigChange");
     // A session starts before anything else happens in it. The sort is stable.
     samples.sort_by_key(|(event, _)| event != "SessionStart");
     let (daemon, brief) = (Host::new(true), Host::new(false));

@@ -252,7 +252,7 @@ fn the_last_word_of_a_client_that_runs_starts_no_daemon() {
     env.hook("ConfigChange", changed.clone()).success();
     env.substrate(["daemon", "status"]).code(3);
     let doctor = env.substrate(["doctor"]);
-    assert!(doctor.stdout.contains("no hook had to leave a trace"), "{doctor}");
+    assert!(doctor.stdout.contains("no hook left a trace of a failure"), "{doctor}");
     env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
     env.hook("ConfigChange", changed.clone()).success();
     assert!(!env.state().exists());

@@ -66,7 +66,7 @@ fn the_next_session_begins_with_what_the_last_one_left_once() {
     assert!(second.contains("> Doors before windows."), "{second}");
     let third = first_request();
     assert!(!third.contains("Goal: mend"), "{third}");
-    assert!(third.contains("read `tasks/door/1_FIX_LOG.md`"), "{third}");
+    assert!(third.contains("Read `tasks/door/1_FIX_LOG.md`"), "{third}");
     let log = std::fs::read_to_string(env.project().join("tasks/door/1_FIX_LOG.md")).unwrap();
     assert!(log.contains("the door is on the left"), "{log}");
     let all = windows(&env);
@@ -263,7 +263,7 @@ fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compact
         .find(|request| request.texts().contains("create a detailed summary"))
         .unwrap();
     assert!(
-        summary.texts().contains("the agent works on effort 1 (skill fix)"),
+        summary.texts().contains("the agent is working on effort 1 (skill fix)"),
         "the summariser knows"
     );
     let all = windows(&env);
