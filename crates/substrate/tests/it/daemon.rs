@@ -91,7 +91,7 @@ fn a_program_that_does_not_work_takes_nothing_over() {
     std::fs::rename(&broken, &program).unwrap();
     let log = || crate::house::bytes(&env.state().join("logs").join(log_name(&env)));
     wait_until(SOON, "it was tried", || {
-        String::from_utf8_lossy(&log()).contains("did not come up; going on")
+        String::from_utf8_lossy(&log()).contains("did not start; going on")
     });
     assert_eq!(daemon_pid(&env), old);
 }
