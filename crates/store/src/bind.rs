@@ -96,7 +96,10 @@ fn bind(statement: &mut Statement<'_>, sql: &str, params: &[Param<'_>]) -> Resul
         }
         (place, highest) = (place + 1, highest.max(number));
         let Some(param) = params.get(number - 1) else { return Err(missing(number)) };
-        statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
+        // A statement that comes out of the cache has no values, so nothing has to be bound to null.
+        if *param != Param::Null {
+            statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
+        }
     }
     if place != statement.parameter_count() {
         return Err(missing(place + 1));

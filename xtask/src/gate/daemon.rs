@@ -151,7 +151,7 @@ pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
         judge(&mut table, kind, &dump);
         if top {
             say!("{}: instructions, callees included", kind.name);
-            for (n, name) in dump.most_expensive(10) {
+            for (n, name) in dump.most_expensive(40) {
                 say!("  {:>9}  {name}", n / N_COUNTED);
             }
         }

@@ -59,7 +59,7 @@ pub(super) fn record(
                 .map(|failure| json!({"feature": failure.feature, "panicked": failure.panicked, "message": clean(&failure.message)}))
                 .collect(),
         ),
-        costs: some_json(outcome.costs.iter().map(|(feature, us)| json!([feature, us])).collect()),
+        costs: costs(&outcome.costs),
         spent_us: i64::try_from(outcome.spent_us).unwrap_or(i64::MAX),
         host: "daemon",
         why: outcome.is_late.then_some(LATE),
@@ -68,6 +68,34 @@ pub(super) fn record(
     };
     ops::append(cx.db, &entry)?;
     project_logs::record(cx, event, outcome)
+}
+
+/// `[["identity",12],["mail",3]]`: what each feature cost, in microseconds. Written by hand because every event has it: a tree
+/// of values would cost more than the features that it describes.
+fn costs(costs: &[(&'static str, u64)]) -> Option<String> {
+    let mut out = String::with_capacity(costs.len() * 20 + 2);
+    for (feature, us) in costs.iter().filter(|(_, us)| *us > 0) {
+        out.push_str(if out.is_empty() { "[[\"" } else { ",[\"" });
+        out.push_str(feature);
+        out.push_str("\",");
+        push_number(&mut out, *us);
+        out.push(']');
+    }
+    (!out.is_empty()).then(|| out + "]")
+}
+
+fn push_number(out: &mut String, mut number: u64) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend(digits[at..].iter().map(|digit| char::from(*digit)));
 }
 
 /// The event's input and output texts.
@@ -139,4 +167,17 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     }
     project_logs::forget(cx.db, oldest_kept)?;
     Ok(removed > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_json_without_what_cost_nothing() {
+        assert_eq!(costs(&[("identity", 0), ("mail", 0)]), None);
+        let text = costs(&[("identity", 12), ("mail", 0), ("locks", u64::MAX), ("work", 100)]);
+        let expected = json!([["identity", 12], ["locks", u64::MAX], ["work", 100]]);
+        assert_eq!(serde_json::from_str::<Value>(&text.unwrap()).unwrap(), expected);
+    }
 }

@@ -176,7 +176,9 @@ fn serve_all(
             "daemon began"
         );
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
-        let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state)));
+        // In the foreground a supervisor, a debugger or a profiler means this very process.
+        let follows_program = options != RunOptions::Foreground;
+        let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state), follows_program));
         let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
         let telling = spawn_local(tell_all(Rc::clone(&state), seen));
         let awake = spawn_local(stay_awake(Rc::clone(&state)));

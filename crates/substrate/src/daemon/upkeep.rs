@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: u32 = 30;
 
 /// Maintains the daemon until it ends.
-pub(super) async fn keep_up(state: Rc<State>) {
+pub(super) async fn keep_up(state: Rc<State>, follows_program: bool) {
     // The file that really runs: another may have taken its path before we got here.
     let program_at_start = running_program().or_else(|| lock::identity(&state.program));
     let mut tried = program_at_start;
@@ -47,7 +47,7 @@ pub(super) async fn keep_up(state: Rc<State>) {
                 tracing::warn!(%error, "could not truncate the write-ahead log");
             }
         }
-        let program = lock::identity(&state.program);
+        let program = lock::identity(&state.program).filter(|_| follows_program);
         if program.is_some() && program != program_at_start && program != tried {
             tried = program;
             tracing::info!(program = %state.program.display(), "a newer program is installed");
