@@ -138,7 +138,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("daemon run", "it stays in the foreground, and prints nothing"),
     ("run", "its output is the client's own"),
     ("journal tail", "it goes on; an object a line is shown elsewhere"),
-    ("supervise wait", "it waits for a client to be started anew"),
     ("tmux on", "a tmux server is needed"),
     ("tmux off", "a tmux server is needed"),
     ("tmux status", "a tmux server is needed"),
