@@ -46,7 +46,7 @@ pub(crate) fn split(text: &str) -> Option<Vec<String>> {
                         '\\' => match chars.next()? {
                             '\n' => {}
                             c @ ('"' | '\\' | '$' | '`') => {
-                                push(&mut is_in_word, c.encode_utf8(&mut [0; 4]))
+                                push(&mut is_in_word, c.encode_utf8(&mut [0; 4]));
                             }
                             c => push(&mut is_in_word, &format!("\\{c}")),
                         },

@@ -179,7 +179,7 @@ impl VerbArgs for Publish {
             }
         }
         let none = format!("No other agent follows `{topic}`, so nothing was sent.\n");
-        to_many(cx, caller, self.announcement, Some(topic), &to, none)
+        to_many(cx, caller, &self.announcement, Some(topic), &to, none)
     }
 }
 
@@ -212,14 +212,14 @@ impl VerbArgs for Broadcast {
         let to: Vec<Recipient> =
             found.into_iter().map(|to| Recipient { to, was_for: None }).collect();
         let none = "No other agent is live in this project, so nothing was sent.\n".to_owned();
-        to_many(cx, caller, self.announcement, None, &to, none)
+        to_many(cx, caller, &self.announcement, None, &to, none)
     }
 }
 
 fn to_many(
     cx: &mut Cx<'_>,
     caller: &Caller,
-    announcement: Announcement,
+    announcement: &Announcement,
     topic: Option<String>,
     to: &[Recipient],
     none: String,
