@@ -150,7 +150,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     tmux.shows(
         "%0",
         "checked",
-        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=#10263a0"],
+        ["fg=colour99,bg=#262626", "default,bg=#262626", "fg=colour200,bg=#262626"],
     );
 
     // Of two panes in one window the stronger one colours the tab.
@@ -159,7 +159,7 @@ fn each_status_has_its_colours_and_everything_is_given_back() {
     otter.event("UserPromptSubmit", json!({"prompt": "go"}));
     tmux.shows("%1", "working beside", ["", "", "fg=colour200,bg=#10263a"]);
     otter.event("SessionEnd", json!({"reason": "other"}));
-    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=#10263a0"]);
+    tmux.shows("%1", "checked again", ["", "", "fg=colour200,bg=#262626"]);
     lion.event("SessionEnd", json!({"reason": "other"}));
     tmux.shows("%0", "ended", OWN);
 
