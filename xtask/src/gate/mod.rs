@@ -16,9 +16,9 @@ use crate::payload;
 use crate::sandbox::{Autostart, Sandbox};
 use crate::say::{Judgement, Table, say};
 
-const MAX_INSTRUCTIONS: u64 = 12_000;
+const MAX_INSTRUCTIONS: u64 = 9_500;
 const MAX_CPUIDS: u64 = 0;
-const MAX_SYSTEM_CALLS: u64 = 45;
+const MAX_SYSTEM_CALLS: u64 = 30;
 const MAX_KB: u64 = 512;
 
 /// Each program and the Debian package that has it.
