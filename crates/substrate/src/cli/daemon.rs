@@ -106,7 +106,7 @@ pub(super) fn start(context: &Context) -> Result<Value> {
 
 /// Stops the daemon. Reports whether one ran.
 pub(super) fn stop(home: &Home) -> Result<Value> {
-    end(home, "; an agent is reached at its next event")
+    end(home, "; their agents see it at their next event")
 }
 
 /// The same where no hook is left that could start it again.
@@ -122,7 +122,9 @@ fn end(home: &Home, waiters: &str) -> Result<Value> {
             ui::talk("the daemon has stopped\n");
             if status.n_waiting > 0 {
                 let n = status.n_waiting;
-                ui::talk(&format!("{n} waited for mail and no longer do{waiters}\n"));
+                ui::talk(&format!(
+                    "{n} sessions were waiting for mail and no longer are{waiters}\n"
+                ));
             }
             stopped(true)
         }

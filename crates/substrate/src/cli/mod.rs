@@ -15,6 +15,7 @@ mod help;
 mod hook;
 mod hooks;
 mod layout;
+mod let_go;
 mod lines;
 mod local;
 mod print;

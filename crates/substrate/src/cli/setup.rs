@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use substrate_core::Audience;
 
 use super::table::Definition;
-use super::{Context, call, commit_hook, daemon, doctor, hooks as hooks_command, print, tmux};
+use super::{
+    Context, call, commit_hook, daemon, doctor, hooks as hooks_command, let_go, print, tmux,
+};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Manifest, Request, Scope};
-use crate::{remnants, ui};
+use crate::{clock, remnants, ui};
 
 /// What a new user can try right away.
 const TRY_FIRST: &str = "in two terminals, then in a third one
@@ -104,7 +106,7 @@ fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
 
 fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
     let mut failed = None;
-    let mut undone = Vec::new();
+    let (begun, mut undone) = (clock::now(), Vec::new());
     // A failure does not stop the rest.
     let mut note = |done: Result<()>| {
         if let Err(error) = done {
@@ -140,6 +142,9 @@ fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {
             ui::talk(&format!("{}: our status line is gone\n", file.display()));
         }
         note(done);
+    }
+    if !undone.is_empty() {
+        let_go::wait(context, begun);
     }
     daemon::stop_for_good(&context.home)?;
     let question =

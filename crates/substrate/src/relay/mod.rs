@@ -5,9 +5,12 @@
 
 mod last_resort;
 
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,7 @@ use crate::clock;
 use crate::config::{Env, Home, SettingsFiles};
 use crate::daemon::{Answer, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
+use crate::hooks::Scope;
 use last_resort::Failure;
 
 /// Says that the hook has printed its answer and could not confirm that.
@@ -66,6 +70,9 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
         // The home was removed while we waited. Don't create it again.
         return 0;
     }
+    if !home.root().exists() && was_uninstalled(env, request) {
+        return 0;
+    }
     let deadline = Duration::from_millis(u64::from(request.deadline_ms));
     let left = if is_waiting { deadline } else { deadline.saturating_sub(spent) };
     let stay = (!tells_of_settings(request)).then(|| stay(&home));
@@ -82,6 +89,26 @@ fn answer(env: &Env, request: &HookRequest<'_>, spent: Duration) -> u8 {
 /// the daemon and perhaps deleted its home. So this event starts no daemon. No feature answers it.
 fn tells_of_settings(request: &HookRequest<'_>) -> bool {
     last_resort::decode(&request.bytes()).event.kind == EventKind::ConfigChange
+}
+
+/// Whether the client's settings have no hooks of ours any more. A running client calls the hooks that it knows until it
+/// notices that, and must not bring back a state home that was deleted. Without any settings the hook was run by hand.
+fn was_uninstalled(env: &Env, request: &HookRequest<'_>) -> bool {
+    let name = request.each_arg().next().unwrap_or_default();
+    let Some(client) = substrate_clients::ALL.iter().find(|client| client.name.as_bytes() == name)
+    else {
+        return false;
+    };
+    let dir = Path::new(OsStr::from_bytes(request.cwd));
+    let files = [Scope::User, Scope::Project, Scope::Local]
+        .into_iter()
+        .filter_map(|scope| scope.settings(client, env, dir).ok());
+    let texts: Vec<String> = files.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+    let is_registered = |text: &String| {
+        // What can't be read may have them.
+        (client.install.format.registered)(text).map_or(true, |entries| !entries.is_empty())
+    };
+    !texts.is_empty() && !texts.iter().any(is_registered)
 }
 
 /// Whether a daemon that we start stays. The user's own settings decide, so no project is read.

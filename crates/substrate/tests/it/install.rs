@@ -253,9 +253,13 @@ fn the_last_word_of_a_client_that_runs_starts_no_daemon() {
     env.substrate(["daemon", "status"]).code(3);
     let doctor = env.substrate(["doctor"]);
     assert!(doctor.stdout.contains("no hook left a trace of a failure"), "{doctor}");
+    // A client with settings of its own goes on calling our hooks until it notices.
+    write_file(&env.config().join("settings.json"), "{\"model\": \"opus\"}\n");
     env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
-    env.hook("ConfigChange", changed.clone()).success();
-    assert!(!env.state().exists());
+    for event in ["PreToolUse", "Stop", "ConfigChange"] {
+        assert_eq!(env.hook(event, plain("s1", event)).success(), "");
+        assert!(!env.state().exists(), "{event}");
+    }
     // A daemon that runs hears of it.
     env.substrate(["daemon", "start"]).success();
     env.hook("ConfigChange", changed).success();

@@ -1,5 +1,6 @@
 //! The real client after an installation, and after an uninstall.
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use std::time::Duration;
 use substrate_testkit::{
@@ -87,9 +88,11 @@ fn the_scripts_work_for_the_client_too() {
     assert!(told(&journal(&env)).contains(&"PreToolUse Bash".to_owned()));
 }
 
-/// The client tells its hooks that its settings have changed, ours included, and takes them out.
-#[test]
-fn an_uninstall_beside_an_open_session_is_final() {
+/// The client tells its hooks that its settings have changed, ours included, and calls them until it drops them.
+#[rstest]
+#[case::an_idle_one(0)]
+#[case::one_that_works(20)]
+fn an_uninstall_beside_an_open_session_is_final(#[case] n_calls: usize) {
     let env = TestEnv::new();
     let seen = env.root().join("seen");
     let own = json!({"type": "command", "command": format!("touch {}", seen.display())});
@@ -97,15 +100,18 @@ fn an_uninstall_beside_an_open_session_is_final() {
     write_file(&env.config().join("settings.json"), settings.to_string());
     env.substrate(["hooks", "install"]).success();
     env.substrate(["daemon", "start"]).success();
+    let call = || Turn::tool("Bash", json!({"command": "sleep 0.2", "description": "a step"}));
+    let turns = (0..n_calls).map(|_| call()).chain([Turn::text("it is done")]);
     let model =
-        ModelServer::start(Script::new([Turn::text("first answer"), Turn::text("the second")]));
+        ModelServer::start(Script::new(turns).on_prompt("and now", [Turn::text("the second")]));
     let client = Client::new(&env, &model);
     let tui = client.interactive(&[]);
     tui.type_line("begin");
-    tui.wait_for("first answer", SOON);
+    let event = if n_calls == 0 { "Stop" } else { "PreToolUse Bash" };
+    wait_until(SOON, event, || told(&journal(&env)).iter().any(|told| told == event));
     env.substrate(["uninstall", "--yes", "--delete-data"]).code(0);
-    assert!(!env.state().exists());
     wait_until(SOON, "the change is told", || seen.exists());
+    tui.wait_for("it is done", SOON);
     tui.type_line("and now");
     tui.wait_for("the second", SOON);
     tui.exit();
