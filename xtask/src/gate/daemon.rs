@@ -17,8 +17,10 @@ use crate::sandbox::{Autostart, Sandbox, put_file};
 use crate::say::{Judgement, Table, say};
 use crate::{dist::Dist, payload, proc};
 
-/// How many events of each kind are counted, and how many come first to fill caches.
-const N_COUNTED: u64 = 60;
+/// Events that are counted together, how often, and how many go before them so that caches are filled. The cheapest round
+/// counts: the daemon's housekeeping may fall into another one.
+const N_COUNTED: u64 = 24;
+const N_ROUNDS: u64 = 3;
 const N_BEFORE: u64 = 12;
 
 /// How long the daemon may take to start. Under callgrind everything takes fifty times as long.
@@ -165,7 +167,9 @@ pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
             }
         }
     }
-    say!("the daemon, per event ({N_COUNTED} of a kind; the commit included):");
+    say!(
+        "the daemon, per event (the cheapest of {N_ROUNDS} rounds of {N_COUNTED}; the commit included):"
+    );
     Ok(table.print())
 }
 
@@ -224,8 +228,20 @@ impl Counted {
             Ok(())
         };
         send(1, N_BEFORE)?;
-        self.control(sandbox, &["--zero"])?;
-        send(1 + N_BEFORE, N_COUNTED)?;
+        let mut cheapest: Option<Dump> = None;
+        for round in 0..N_ROUNDS {
+            self.control(sandbox, &["--zero"])?;
+            send(1 + N_BEFORE + round * N_COUNTED, N_COUNTED)?;
+            let dump = self.dump(sandbox)?;
+            if cheapest.as_ref().is_none_or(|other| dump.total < other.total) {
+                cheapest = Some(dump);
+            }
+        }
+        cheapest.context("nothing was counted")
+    }
+
+    /// What was counted since the last zero.
+    fn dump(&self, sandbox: &Sandbox) -> Result<Dump> {
         let before = self.dumps()?;
         self.control(sandbox, &["--dump=counted"])?;
         let mut dump = None;
