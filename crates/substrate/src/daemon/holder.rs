@@ -81,8 +81,7 @@ impl Watch {
 }
 
 impl Process {
-    pub(super) fn this() -> Option<Self> {
-        let pid = std::process::id();
+    pub(super) fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, began: stat(pid)?.1 })
     }
 
@@ -173,7 +172,7 @@ mod tests {
 
     #[test]
     fn this_process_is_there_and_another_beginning_is_not() {
-        let this = Process::this().unwrap();
+        let this = Process::of(std::process::id()).unwrap();
         assert!(this.is_there() && !this.is_stopped());
         assert!(!Process { began: this.began + 1, ..this }.is_there());
     }

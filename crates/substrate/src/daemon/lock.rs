@@ -2,9 +2,8 @@
 //! never stale. The file names that process, so a frozen one can be replaced.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use super::holder::Process;
@@ -53,13 +52,8 @@ impl Lock {
 
     /// Records that this process is the daemon. If that fails, a frozen daemon can't be replaced, but nothing else is
     /// lost.
-    pub(super) fn sign(&mut self) {
-        let Some(process) = Process::this() else { return };
-        let text = format!("{} {}\n", process.pid, process.began);
-        let _unsigned = self.0.set_len(0).and_then(|()| {
-            self.0.seek(SeekFrom::Start(0))?;
-            self.0.write_all(text.as_bytes())
-        });
+    pub(super) fn sign(&self) {
+        sign_for(&self.0, std::process::id());
     }
 
     /// The file's device and inode.
@@ -75,6 +69,15 @@ impl Lock {
     pub(super) fn into_file(self) -> File {
         self.0
     }
+}
+
+/// Records that this process is the daemon. A parent does so for its child: a daemon that is stopped before it can sign
+/// must be found, too. Both write the same, and at the same place, because the two handles share their position.
+pub(super) fn sign_for(lock: &File, pid: u32) {
+    let Some(process) = Process::of(pid) else { return };
+    let text = format!("{} {}\n", process.pid, process.began);
+    let _unsigned =
+        lock.write_all_at(text.as_bytes(), 0).and_then(|()| lock.set_len(text.len() as u64));
 }
 
 /// The process that signed the lock, if it still runs.

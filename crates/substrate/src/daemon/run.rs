@@ -61,7 +61,7 @@ pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
     home.ensure()?;
     let runtime = runtime().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
     outlive_limits(&runtime);
-    let mut lock = match options {
+    let lock = match options {
         RunOptions::Foreground => Lock::try_take(home)?.ok_or_else(|| {
             AppError::new(Kind::User, "a daemon is running already")
                 .hint("see it with `substrate daemon status`, or replace it with `substrate daemon restart`")

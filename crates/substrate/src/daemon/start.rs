@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::lock::Lock;
+use super::lock::{Lock, sign_for};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
@@ -44,13 +44,16 @@ pub(crate) fn start(env: &Env, home: &Home, stay: Stay) -> Result<bool> {
     if stay == Stay::Brief {
         command.arg("--brief");
     }
+    let fail = |error: std::io::Error| {
+        AppError::from_error(Kind::Daemon, &error).hint("is `substrate` still installed?")
+    };
+    let ours = lock.to_hand_over().map_err(fail)?;
     command
         .stdin(Stdio::from(OwnedFd::from(listener)))
         .stdout(Stdio::from(lock.into_file()))
         .stderr(Stdio::null());
-    command.spawn().map_err(|error| {
-        AppError::from_error(Kind::Daemon, &error).hint("is `substrate` still installed?")
-    })?;
+    let child = command.spawn().map_err(fail)?;
+    sign_for(&ours, child.id());
     Ok(true)
 }
 
