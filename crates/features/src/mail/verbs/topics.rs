@@ -72,7 +72,8 @@ impl VerbArgs for TopicList {
             list.push(json);
         }
         if topics.is_empty() {
-            "There are no topics; `substrate topic create NAME` opens one.\n".clone_into(&mut text);
+            "There are no topics; `substrate mail topic create NAME` opens one.\n"
+                .clone_into(&mut text);
         }
         Ok(Output::new(text, Value::Array(list)))
     }
@@ -264,6 +265,6 @@ fn existing(cx: &mut Cx<'_>, text: &str) -> Result<String, VerbError> {
     }
     Err(VerbError::user(
         format!("there is no topic `{name}`"),
-        "`substrate topic list` shows them; `substrate topic create NAME` opens one",
+        "`substrate mail topic list` shows them; `substrate mail topic create NAME` opens one",
     ))
 }
