@@ -81,6 +81,7 @@ impl VerbArgs for TopicList {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Subscribe {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
 }
 
@@ -97,6 +98,7 @@ impl VerbArgs for Subscribe {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Unsubscribe {
+    /// The topic's name
     topic: String,
 }
 
@@ -149,6 +151,7 @@ struct Announcement {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Publish {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
     #[command(flatten)]
     #[serde(flatten)]
