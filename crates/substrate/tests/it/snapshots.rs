@@ -1,6 +1,6 @@
 //! Wording, as files: what help says, what a wrong command is told, and what a model reads. A change of a text shows in a diff.
 //!
-//! After a change on purpose: `INSTA_UPDATE=always cargo nextest run -p substrate -E 'test(snapshots)'`, and read the diff.
+//! After a change on purpose: `INSTA_UPDATE=always cargo nextest run -p substrate snapshots`, and read the diff.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -24,6 +24,9 @@ fn of_mail() {
     story.part("with a prompt");
     story.runs("Lion", "substrate send Otter 'One more thing.'");
     story.asked("Otter", "go on");
+    story.part("of the user");
+    story.types("substrate send Otter 'Please hurry.' --priority urgent");
+    story.bash("Otter", "ls");
     story.part("a long message and several at once");
     story.runs("Lion", "substrate send Otter \"$(seq -s ' ' 1 900)\" --subject Numbers");
     story.runs("Lion", "substrate send Otter 'Second.' --deadline 2h");
@@ -209,6 +212,18 @@ fn of_efforts_and_directives() {
     story.begins("Lion");
     story.runs("Otter", "substrate effort finish");
     story.ends("texts_efforts");
+}
+
+#[test]
+fn of_an_effort_that_is_taken_at_once() {
+    let mut story =
+        Story::new(&format!("profile = \"engine\"\n{ENDS}[efforts]\nadopt = \"auto\"\n"));
+    story.begins("Lion");
+    story.runs("Lion", "substrate effort start fix --task tasks/door");
+    story.event("Lion", "SessionEnd", &json!({"reason": "other"}));
+    story.vanishes("Lion");
+    story.begins(STRANGER);
+    story.ends("texts_efforts_auto");
 }
 
 #[test]
