@@ -6,6 +6,8 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use ipc::place;
+
 use super::holder::Process;
 use crate::config::Home;
 use crate::error::{AppError, Kind, Result};
@@ -76,6 +78,10 @@ impl Lock {
 pub(super) fn sign_for(lock: &File, pid: u32) {
     let Some(process) = Process::of(pid) else { return };
     let text = format!("{} {}\n", process.pid, process.began);
+    // A write past the limit would end this process.
+    if place::max_file_size() < text.len() as u64 {
+        return;
+    }
     let _unsigned =
         lock.write_all_at(text.as_bytes(), 0).and_then(|()| lock.set_len(text.len() as u64));
 }
