@@ -93,7 +93,7 @@ impl Layer {
         for error in errors {
             let line = error.span().map_or(1, |span| lines.at(span.start));
             layer.problem(line, || {
-                let hint = "fix the syntax; the other lines still apply";
+                let hint = "mend the syntax; the other lines still hold";
                 (error.message().to_owned(), hint.to_owned())
             });
         }

@@ -67,10 +67,10 @@ impl VerbArgs for Thread {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Search {
-    /// Find messages with all of these words; `buil*` matches `build`
+    /// What to look for: all of these words; `buil*` finds what begins so
     #[arg(required = true)]
     words: Vec<String>,
-    /// Include the trash
+    /// Also what was thrown away
     #[arg(long)]
     #[serde(default)]
     all: bool,
