@@ -98,7 +98,9 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     assert_ne!(windows[1]["ended_why"], "compact", "it was not compacted");
     assert_eq!(windows[0]["heartbeat"], 1, "the counting starts over");
 
-    let told = told(&journal(&env));
+    let mut told = told(&journal(&env));
+    // A client that is ended may still report the end of its turn.
+    told.retain(|event| event != "Stop");
     let compact = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[compact..compact + 3], ["PreCompact", "SessionEnd", "SessionStart"]);
     tui.exit();
