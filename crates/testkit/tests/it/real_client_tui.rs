@@ -52,6 +52,11 @@ fn compaction_and_clear_keep_the_script_in_step() {
     tui.type_line("go on");
     tui.wait_for("answer two", SOON);
     tui.type_line("/clear");
+    // The next line must not be typed into the command that still runs: a cleared screen has an empty prompt below it.
+    wait_until(SOON, "the screen is cleared", || {
+        let screen = tui.screen();
+        !screen.contains("answer two") && screen.lines().any(|line| line.trim() == "❯")
+    });
     tui.type_line("fresh");
     tui.wait_for("answer fresh", SOON);
     tui.stop();
