@@ -83,6 +83,11 @@ pub(crate) fn told(entries: &[Value]) -> Vec<String> {
         .collect()
 }
 
+/// The same without turns that ended. A client that is being ended may still report that, or not.
+pub(crate) fn told_but_stops(entries: &[Value]) -> Vec<String> {
+    told(entries).into_iter().filter(|event| event != "Stop").collect()
+}
+
 /// The daemon's process id.
 pub(crate) fn daemon_pid(env: &TestEnv) -> u32 {
     let out = env.substrate(["daemon", "status", "--format", "json"]).success();

@@ -9,7 +9,7 @@ use substrate_testkit::{
     Client, ModelServer, PrintRun, Recorded, Script, TestEnv, Turn, Usage, bin,
 };
 
-use crate::house::{SOON, configure, journal, told};
+use crate::house::{SOON, configure, journal, told, told_but_stops};
 
 const RESTART: &str = "[context]\non_auto_compact = \"restart\"\n[efforts]\non = true\n";
 
@@ -98,7 +98,7 @@ fn a_client_whose_context_is_full_goes_on_with_a_fresh_one(
 
     let agents = env.substrate(["agent", "list", "--all"]).success();
     assert_eq!(agents.matches("NobleLion").count(), 1, "{agents}");
-    let told = told(&journal(&env));
+    let told = told_but_stops(&journal(&env));
     let at = told.iter().position(|event| event == "PreCompact").unwrap();
     assert_eq!(told[at..at + 3], ["PreCompact", "SessionEnd", "SessionStart"], "in good order");
     assert!(n_restarts(&env, 1));
