@@ -156,6 +156,8 @@ impl Writer {
 
     /// Writes what a database in memory took over, and what changed in it since, to this one.
     pub fn take_back(&mut self, memory: &Self, taken: &TakenOver) -> Result<(), DbError> {
+        // The rows are copied past what this connection remembers.
+        self.memo.clear();
         memory::give_back(memory, self, taken)
     }
 

@@ -85,10 +85,13 @@ pub(super) fn open_main(
 
 /// The open window of the event's actor. It begins here if there is none.
 pub(super) fn ensured(cx: &mut Cx<'_>, event: &Event) -> Result<Option<OpenWindow>, DbError> {
-    let (Some(session), Some(who)) = (&event.session, cx.who.clone()) else { return Ok(None) };
+    let Some(session) = event.session.as_ref().filter(|_| cx.who.is_some()) else {
+        return Ok(None);
+    };
     if let Some(found) = windows::open(cx.db, session.as_str(), event.actor.key())? {
         return Ok(Some(found));
     }
+    let Some(who) = cx.who.clone() else { return Ok(None) };
     let main = match windows::open(cx.db, session.as_str(), MAIN)? {
         Some(found) => Some(found),
         None => {

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use substrate_core::{Cx, Db, DbError, Event, Param, Row, Timestamp, VerbError, Who, World};
+use substrate_core::{
+    Cx, Db, DbError, Event, Memorable, Param, Row, Timestamp, VerbError, Who, World,
+};
 
 use super::book::{self, Address, MAIN};
 use super::presence::{self, Process, Status};
@@ -270,10 +272,15 @@ pub(crate) const PROCESS: &str =
 
 /// The process that a session's client runs in.
 fn process(db: &mut dyn Db, session: &str) -> Result<Process, DbError> {
-    let found = db.first(PROCESS, &[session.into()], |row| {
-        Ok(Process { pid: row.opt_int(0)?, began: row.opt_int(1)? })
-    })?;
-    Ok(found.filter(|process| process.is_known()).unwrap_or(Process::UNKNOWN))
+    const OF_SESSION: Memorable =
+        Memorable { name: "process of a session", tables: &["agent_sessions"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        let found = db.first(PROCESS, &[session.into()], |row| {
+            Ok(Process { pid: row.opt_int(0)?, began: row.opt_int(1)? })
+        })?;
+        Ok(found.filter(|process| process.is_known()).unwrap_or(Process::UNKNOWN))
+    };
+    Ok(*db.remembered(OF_SESSION, [session, ""], read)?)
 }
 
 /// The session and actor that `who` acts as. If only the agent is known, this is its newest open session.

@@ -4,8 +4,10 @@
 //! reused). So a hard link, or the same file in a renamed folder, is refused to others too. The file is noted again
 //! after each edit: a new file has no inode before it, and editors that replace a file create a new one.
 
+use std::rc::Rc;
+
 use substrate_core::facts::Place;
-use substrate_core::{Cx, Db, DbError, Row, Timestamp};
+use substrate_core::{Cx, Db, DbError, Memorable, Row, Timestamp};
 
 use super::status::Hold;
 use super::{history, words};
@@ -79,12 +81,18 @@ pub(super) fn one(db: &mut dyn Db, path: &str) -> Result<Option<Lease>, DbError>
     db.first(ONE, &[path.into()], lease)
 }
 
-/// The leases on a file, under this name or another.
-pub(super) fn same(db: &mut dyn Db, path: &str, file: Option<&str>) -> Result<Vec<Lease>, DbError> {
-    match file {
+/// The leases on a file, under this name or another. An edit asks before it is answered and when it is recorded.
+pub(super) fn same(
+    db: &mut dyn Db,
+    path: &str,
+    file: Option<&str>,
+) -> Result<Rc<Vec<Lease>>, DbError> {
+    const ON_FILE: Memorable = Memorable { name: "leases on a file", tables: &["leases"] };
+    let read = |db: &mut (dyn Db + '_)| match file {
         Some(file) => db.rows(SAME, &[path.into(), file.into()], lease),
         None => Ok(one(db, path)?.into_iter().collect()),
-    }
+    };
+    db.remembered(ON_FILE, [path, file.unwrap_or_default()], read)
 }
 
 /// Leases of others below a folder.
@@ -105,8 +113,12 @@ pub(super) fn others_below(
 
 /// Whether another actor holds any file at all.
 pub(super) fn others_hold(db: &mut dyn Db, me: &Holder) -> Result<bool, DbError> {
-    let params = [me.session.as_str().into(), me.actor.as_str().into()];
-    Ok(db.first(OTHERS_HOLD, &params, |row| row.int(0))?.is_some())
+    const OTHERS: Memorable = Memorable { name: "leases of others", tables: &["leases"] };
+    let key = [me.session.as_str(), me.actor.as_str()];
+    let read = |db: &mut (dyn Db + '_)| {
+        Ok(db.first(OTHERS_HOLD, &key.map(Into::into), |row| row.int(0))?.is_some())
+    };
+    Ok(*db.remembered(OTHERS, key, read)?)
 }
 
 /// A lease, and the time stamp its file had when last looked at; `None` if the file was missing.

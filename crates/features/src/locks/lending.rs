@@ -3,9 +3,12 @@
 //! While a call that starts a subagent is open, its caller does nothing else. So subagents that began since then may
 //! edit the caller's files. Siblings still exclude each other.
 
+use std::rc::Rc;
+
 use substrate_core::verdict::Permission;
 use substrate_core::{
-    Actor, Cx, Db, DbError, Detail, Event, EventKind, Outcome, StartSource, Timestamp, ToolClass,
+    Actor, Cx, Db, DbError, Detail, Event, EventKind, Memorable, Outcome, StartSource, Timestamp,
+    ToolClass,
 };
 
 use super::policy::is_interrupted;
@@ -70,12 +73,20 @@ pub(super) fn waits_for(cx: &mut Cx<'_>, parent: &Holder, me: &Holder) -> Result
 }
 
 /// The ids of an actor's open calls.
-pub(super) fn open(db: &mut dyn Db, session: &str, actor: &str) -> Result<Vec<String>, DbError> {
-    db.rows(
-        "select use_id from lease_agent_calls where session = $1 and actor = $2",
-        &[session.into(), actor.into()],
-        |row| row.text(0),
-    )
+pub(super) fn open(
+    db: &mut dyn Db,
+    session: &str,
+    actor: &str,
+) -> Result<Rc<Vec<String>>, DbError> {
+    const CALLS: Memorable = Memorable { name: "calls that lend", tables: &["lease_agent_calls"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        db.rows(
+            "select use_id from lease_agent_calls where session = $1 and actor = $2",
+            &[session.into(), actor.into()],
+            |row| row.text(0),
+        )
+    };
+    db.remembered(CALLS, [session, actor], read)
 }
 
 /// Forgets at most `limit` calls that never ended, and counts them.

@@ -1,6 +1,8 @@
 //! Reserved globs: their SQL, and which of them overlap. There are few, so all of a working tree are read.
 
-use substrate_core::{Cx, Db, DbError, Row, Timestamp};
+use std::rc::Rc;
+
+use substrate_core::{Cx, Db, DbError, Memorable, Row, Timestamp};
 
 use super::globs;
 use super::leases::{self, Lease};
@@ -41,12 +43,18 @@ pub(super) const OTHERS_RESERVE: &str = "select 1 from lease_globs where session
 
 /// Whether another actor has reserved any glob at all.
 pub(super) fn others_reserve(db: &mut dyn Db, me: &Holder) -> Result<bool, DbError> {
-    let params = [me.session.as_str().into(), me.actor.as_str().into()];
-    Ok(db.first(OTHERS_RESERVE, &params, |row| row.int(0))?.is_some())
+    const OTHERS: Memorable = Memorable { name: "globs of others", tables: &["lease_globs"] };
+    let key = [me.session.as_str(), me.actor.as_str()];
+    let read = |db: &mut (dyn Db + '_)| {
+        Ok(db.first(OTHERS_RESERVE, &key.map(Into::into), |row| row.int(0))?.is_some())
+    };
+    Ok(*db.remembered(OTHERS, key, read)?)
 }
 
-pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Vec<Reservation>, DbError> {
-    db.rows(IN_ROOT, &[root.into()], reservation)
+pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Rc<Vec<Reservation>>, DbError> {
+    const RESERVED: Memorable = Memorable { name: "globs of a tree", tables: &["lease_globs"] };
+    let read = |db: &mut (dyn Db + '_)| db.rows(IN_ROOT, &[root.into()], reservation);
+    db.remembered(RESERVED, [root, ""], read)
 }
 
 /// Whether that actor reserved it.
@@ -150,7 +158,7 @@ pub(super) fn overlapping(
 ) -> Result<(Vec<Lease>, Vec<Reservation>), DbError> {
     let mut leases = leases::in_root(cx.db, &target.root, MAX_LOOKED_AT)?;
     leases.retain(|lease| globs::matches(&target.relative, &lease.relative));
-    let mut reserved = in_root(cx.db, &target.root)?;
+    let mut reserved = (*in_root(cx.db, &target.root)?).clone();
     reserved.retain(|one| globs::may_overlap(&one.glob, &target.relative));
     Ok((leases, reserved))
 }

@@ -76,10 +76,8 @@ impl Blocker {
 /// folder) only keeps others off.
 pub(super) fn of(cx: &mut Cx<'_>, me: &Holder, place: &Place) -> Result<FileStatus, DbError> {
     let found = leases::same(cx.db, &place.path, place.file.as_deref())?;
-    let (mut named, elsewhere): (Vec<Lease>, Vec<Lease>) =
-        found.into_iter().partition(|lease| lease.path == place.path);
-    let lease = named.pop();
-    if let Some(lease) = &lease {
+    let lease = found.iter().find(|lease| lease.path == place.path);
+    if let Some(lease) = lease {
         let hold = &lease.hold;
         if hold.holder.is_same(me) {
             let is_late = hold.is_provisional && hold.expires <= cx.now;
@@ -91,17 +89,17 @@ pub(super) fn of(cx: &mut Cx<'_>, me: &Holder, place: &Place) -> Result<FileStat
             return Ok(FileStatus::Taken(Blocker { hold, glob: None, other_name: None, until }));
         }
     }
-    for Lease { hold, path, relative, .. } in elsewhere {
+    for Lease { hold, path, relative, .. } in found.iter().filter(|one| one.path != place.path) {
         if !hold.holder.is_same(me)
-            && let Some(until) = kept_until(cx, me, &hold)?
+            && let Some(until) = kept_until(cx, me, hold)?
         {
-            let other_name = Some((path, relative));
+            let (hold, other_name) = (hold.clone(), Some((path.clone(), relative.clone())));
             return Ok(FileStatus::Taken(Blocker { hold, glob: None, other_name, until }));
         }
     }
     Ok(match reserved_by_other(cx, me, place)? {
         Some(blocker) => FileStatus::Taken(blocker),
-        None => FileStatus::Free { before: lease },
+        None => FileStatus::Free { before: lease.cloned() },
     })
 }
 
@@ -125,7 +123,7 @@ fn reserved_by_other(
     }
     let mut pulses = Pulses::default();
     let (mut shares, mut shared, mut exclusive) = (false, None, None);
-    for one in found.into_iter().filter(|one| globs::matches(&one.glob, &place.relative)) {
+    for one in found.iter().filter(|one| globs::matches(&one.glob, &place.relative)) {
         let Some(until) = one.hold.until(cx, &mut pulses)? else { continue };
         let Reservation { id, glob, is_shared, hold, .. } = one;
         if hold.holder.is_same(me) {
@@ -135,8 +133,9 @@ fn reserved_by_other(
         if lending::waits_for(cx, &hold.holder, me)? {
             continue;
         }
-        let blocker = Blocker { hold, glob: Some((id, glob)), other_name: None, until };
-        if is_shared {
+        let glob = Some((*id, glob.clone()));
+        let blocker = Blocker { hold: hold.clone(), glob, other_name: None, until };
+        if *is_shared {
             shared.get_or_insert(blocker)
         } else {
             exclusive.get_or_insert(blocker)

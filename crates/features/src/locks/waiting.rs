@@ -3,7 +3,11 @@
 //! The note rides on the holder's next tool result and is dropped with the lease. It never blocks the Stop that would
 //! free the file.
 
-use substrate_core::{Cx, Db, DbError, Event, EventKind, Outcome, Part, Timestamp, Wish};
+use std::rc::Rc;
+
+use substrate_core::{
+    Cx, Db, DbError, Event, EventKind, Memorable, Outcome, Part, Timestamp, Wish,
+};
 
 use super::history::{self, LeaseChange};
 use super::status::Blocker;
@@ -18,6 +22,7 @@ pub(super) const OF: &str =
     "select path, glob, said from lease_notes where session = $1 and actor = $2 limit $3";
 
 /// A note about a file, or about a file in a reserved glob.
+#[derive(Debug, PartialEq, Eq)]
 struct WaitNote {
     path: String,
     glob: Option<i64>,
@@ -117,14 +122,15 @@ pub(super) fn riding(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbErro
     }
     let Some(me) = Holder::of_event(cx, event) else { return Ok(Vec::new()) };
     let mut out = Vec::new();
-    for WaitNote { path, glob, said } in of(cx.db, &me)? {
+    for WaitNote { path, glob, said } in of(cx.db, &me)?.iter() {
         let is_held = match glob {
-            Some(id) => reservations::is_of(cx.db, id, &me.session, &me.actor)?,
-            None => leases::one(cx.db, &path)?.is_some_and(|lease| lease.hold.holder.is_same(&me)),
+            Some(id) => reservations::is_of(cx.db, *id, &me.session, &me.actor)?,
+            None => leases::one(cx.db, path)?.is_some_and(|lease| lease.hold.holder.is_same(&me)),
         };
         if is_held {
-            let parts = vec![Part { what: path.into(), id: 0, end: said.len() }];
-            out.push(Wish::Context { text: said, more: Some("substrate locks".to_owned()), parts });
+            let parts = vec![Part { what: path.clone().into(), id: 0, end: said.len() }];
+            let (text, more) = (said.clone(), Some("substrate locks".to_owned()));
+            out.push(Wish::Context { text, more, parts });
         }
     }
     Ok(out)
@@ -140,11 +146,15 @@ pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Resul
     Ok(())
 }
 
-fn of(db: &mut dyn Db, holder: &Holder) -> Result<Vec<WaitNote>, DbError> {
-    let params = [holder.session.as_str().into(), holder.actor.as_str().into(), MAX_TOLD.into()];
-    db.rows(OF, &params, |row| {
-        Ok(WaitNote { path: row.text(0)?, glob: row.opt_int(1)?, said: row.text(2)? })
-    })
+fn of(db: &mut dyn Db, holder: &Holder) -> Result<Rc<Vec<WaitNote>>, DbError> {
+    const NOTES: Memorable = Memorable { name: "notes to a holder", tables: &["lease_notes"] };
+    let key = [holder.session.as_str(), holder.actor.as_str()];
+    let read = |db: &mut (dyn Db + '_)| {
+        db.rows(OF, &[key[0].into(), key[1].into(), MAX_TOLD.into()], |row| {
+            Ok(WaitNote { path: row.text(0)?, glob: row.opt_int(1)?, said: row.text(2)? })
+        })
+    };
+    db.remembered(NOTES, key, read)
 }
 
 /// Drops the note about a lease that is gone, or a note that was delivered.

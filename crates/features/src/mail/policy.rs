@@ -115,10 +115,10 @@ pub(super) fn printed(cx: &mut Cx<'_>, receipt: Receipt) -> Result<(), FeatureEr
 fn settle(cx: &mut Cx<'_>, event: &Event) -> Result<(), FeatureError> {
     // A parked event that is considered again proves nothing new.
     let (Some(session), None) = (&event.session, event.waiting_since) else { return Ok(()) };
-    for row in ledger::flying(cx.db, session.as_str(), event.actor.key())? {
+    for row in ledger::flying(cx.db, session.as_str(), event.actor.key())?.iter() {
         match settled(&row.channel, event) {
-            Settled::Seen => ledger::seen(cx.db, &row, cx.now)?,
-            Settled::Lost => ledger::lost(cx.db, &row)?,
+            Settled::Seen => ledger::seen(cx.db, row, cx.now)?,
+            Settled::Lost => ledger::lost(cx.db, row)?,
             Settled::InFlight => {}
         }
     }

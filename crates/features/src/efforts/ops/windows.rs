@@ -1,6 +1,6 @@
 //! The SQL of context windows, and of the files that each has read or changed.
 
-use substrate_core::{Db, DbError, Row, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Row, Timestamp};
 
 use crate::identity::book::MAIN;
 use crate::retention::Expiring;
@@ -83,11 +83,19 @@ pub(crate) const OPEN: &str =
      left join efforts e on e.id = m.effort and e.agent = m.agent and e.finished_ms is null
      where w.session = $1 and w.actor = $2 and w.ended_ms is null";
 
+/// Several features ask for it at every tool call.
+const OPEN_WINDOW: Memorable = Memorable { name: "open window", tables: &["windows", "efforts"] };
+
 pub(crate) fn open(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
 ) -> Result<Option<OpenWindow>, DbError> {
+    let read = |db: &mut (dyn Db + '_)| read_open(db, session, actor);
+    Ok((*db.remembered(OPEN_WINDOW, [session, actor], read)?).clone())
+}
+
+fn read_open(db: &mut dyn Db, session: &str, actor: &str) -> Result<Option<OpenWindow>, DbError> {
     db.first(OPEN, &[session.into(), actor.into()], |row| {
         let effort = match row.opt_int(5)? {
             None => None,

@@ -244,10 +244,10 @@ fn held_in_scope(
     let mut found = Vec::new();
     // A renamed file is still the same file. Removing one of several names keeps it.
     let file = place.file.as_deref().filter(|_| path == place.path && !place.has_other_names);
-    for lease in leases::same(cx.db, &path, file)? {
+    for lease in leases::same(cx.db, &path, file)?.iter() {
         // A subagent may remove the files that its parent lends it.
         if lease.hold.is_provisional || !lending::waits_for(cx, &lease.hold.holder, me)? {
-            found.push(lease);
+            found.push(lease.clone());
         }
     }
     if scope.extent == Extent::Below {

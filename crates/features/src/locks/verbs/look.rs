@@ -90,9 +90,10 @@ impl VerbArgs for Show {
         let (leases, globs) = if target.is_glob {
             reservations::overlapping(cx, &target)?
         } else {
-            let mut globs = reservations::in_root(cx.db, &target.root)?;
+            let mut globs = (*reservations::in_root(cx.db, &target.root)?).clone();
             globs.retain(|glob| globs::matches(&glob.glob, &target.relative));
-            (leases::same(cx.db, &target.path, target.file.as_deref())?, globs)
+            let leases = leases::same(cx.db, &target.path, target.file.as_deref())?;
+            ((*leases).clone(), globs)
         };
         for lease in &leases {
             shown.extend(lease_row(cx, &mut pulses, lease)?);

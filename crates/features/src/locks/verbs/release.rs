@@ -101,17 +101,17 @@ impl Release {
         let plain = format!("./{}", globset::escape(&target.relative));
         let mut other: Option<Hold> = None;
         let (n_leases, n_reserved) = (leases.len(), reserved.len());
-        for lease in leases::same(cx.db, &target.path, target.file.as_deref())? {
+        for lease in leases::same(cx.db, &target.path, target.file.as_deref())?.iter() {
             match is_mine(&lease.hold) {
-                true => leases.push(lease),
-                false => other = Some(lease.hold),
+                true => leases.push(lease.clone()),
+                false => other = Some(lease.hold.clone()),
             }
         }
-        for one in reservations::in_root(cx.db, &target.root)? {
+        for one in reservations::in_root(cx.db, &target.root)?.iter() {
             if one.glob == target.relative || one.glob == plain {
                 match is_mine(&one.hold) {
-                    true => reserved.push(one),
-                    false => other = Some(one.hold),
+                    true => reserved.push(one.clone()),
+                    false => other = Some(one.hold.clone()),
                 }
             }
         }

@@ -1,7 +1,9 @@
 //! The ledger of a delivery: queued, claimed by an answer, injected when the answer was printed, seen when the model
 //! was asked since; or lost, and then queued again. Snoozes, deadlines and old trash change here too.
 
-use substrate_core::{Db, DbError, RequestId, Timestamp};
+use std::rc::Rc;
+
+use substrate_core::{Db, DbError, Memorable, RequestId, Timestamp};
 
 use super::Mailbox;
 
@@ -16,7 +18,7 @@ pub(in crate::mail) struct MailClaim<'a> {
 }
 
 /// Something that was printed, but may not have been seen by the model yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::mail) struct InFlight {
     pub(in crate::mail) message: i64,
     pub(in crate::mail) agent: i64,
@@ -116,20 +118,24 @@ pub(in crate::mail) fn release(db: &mut dyn Db, request: RequestId) -> Result<Ve
     Ok(agents)
 }
 
-/// What this actor was sent and may have seen.
+/// What this actor was sent and may have seen. Every event asks for it.
 pub(in crate::mail) fn flying(
     db: &mut dyn Db,
     session: &str,
     actor: &str,
-) -> Result<Vec<InFlight>, DbError> {
-    db.rows(FLYING, &[session.into(), actor.into()], |row| {
-        Ok(InFlight {
-            message: row.int(0)?,
-            agent: row.int(1)?,
-            sub: row.text(2)?,
-            channel: row.opt_text(3)?.unwrap_or_default(),
+) -> Result<Rc<Vec<InFlight>>, DbError> {
+    const IN_FLIGHT: Memorable = Memorable { name: "mail in flight", tables: &["deliveries"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        db.rows(FLYING, &[session.into(), actor.into()], |row| {
+            Ok(InFlight {
+                message: row.int(0)?,
+                agent: row.int(1)?,
+                sub: row.text(2)?,
+                channel: row.opt_text(3)?.unwrap_or_default(),
+            })
         })
-    })
+    };
+    db.remembered(IN_FLIGHT, [session, actor], read)
 }
 
 /// The model was asked since. If it had the whole body, the message counts as read too.
@@ -202,8 +208,12 @@ pub(in crate::mail) fn next_snooze(
     db: &mut dyn Db,
     agent: i64,
 ) -> Result<Option<Timestamp>, DbError> {
-    let first = db.first(NEXT_SNOOZE, &[agent.into()], |row| row.opt_int(0))?;
-    Ok(first.flatten().map(Timestamp))
+    const SNOOZED: Memorable = Memorable { name: "snoozed mail", tables: &["deliveries"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        let first = db.first(NEXT_SNOOZE, &[agent.into()], |row| row.opt_int(0))?;
+        Ok(first.flatten().map(Timestamp))
+    };
+    Ok(*db.remembered(SNOOZED, [&agent.to_string(), ""], read)?)
 }
 
 /// Agents whose snoozes have ended.

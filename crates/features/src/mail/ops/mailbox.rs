@@ -3,7 +3,7 @@
 //! Every list has a limit and every count ends, so that a full mailbox costs no more than a small one.
 
 use serde::Serialize;
-use substrate_core::{Db, DbError, Param, Row, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Param, Row, Timestamp};
 
 use super::Mailbox;
 use crate::mail::message::Priority;
@@ -135,6 +135,24 @@ pub(in crate::mail) const KEPT: &str = concat!(
      order by d.message desc limit $4"
 );
 
+/// Whether anything is new at all, and whether anything is unread. Mostly nothing is, and only memory is asked.
+pub(in crate::mail) const ANY_NEW: &str =
+    "select 1 from deliveries d where d.agent = $1 and d.sub = $2 and d.seen_ms is null
+       and d.injected_ms is null and d.replaced_by is null and d.box = 'inbox' and d.snooze_ms is null limit 1";
+pub(in crate::mail) const ANY_UNREAD: &str =
+    "select 1 from deliveries d where d.agent = $1 and d.sub = $2 and d.read_ms is null
+       and d.replaced_by is null and d.box = 'inbox' and d.snooze_ms is null limit 1";
+
+const HAS_NEW: Memorable = Memorable { name: "new mail", tables: &["deliveries"] };
+const HAS_UNREAD: Memorable = Memorable { name: "unread mail", tables: &["deliveries"] };
+
+fn has(db: &mut dyn Db, what: Memorable, sql: &str, of: Mailbox<'_>) -> Result<bool, DbError> {
+    let read = |db: &mut (dyn Db + '_)| {
+        Ok(db.first(sql, &[of.agent.into(), of.sub.into()], |row| row.int(0))?.is_some())
+    };
+    Ok(*db.remembered(what, [&of.agent.to_string(), of.sub], read)?)
+}
+
 /// What is new: urgent first, then oldest first.
 pub(in crate::mail) fn pending(
     db: &mut dyn Db,
@@ -164,6 +182,9 @@ fn new_ones(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<MailboxRow>, DbError> {
+    if !has(db, HAS_NEW, ANY_NEW, of)? {
+        return Ok(Vec::new());
+    }
     let free = now.plus_ms(-CLAIM_MS).0;
     let params =
         [of.agent.into(), of.sub.into(), free.into(), at_least.number().into(), limit.into()];
@@ -197,6 +218,9 @@ fn not_read(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<MailboxRow>, DbError> {
+    if !has(db, HAS_UNREAD, ANY_UNREAD, of)? {
+        return Ok(Vec::new());
+    }
     let free = now.plus_ms(-CLAIM_MS).0;
     db.rows(sql, &[of.agent.into(), of.sub.into(), free.into(), limit.into()], open)
 }

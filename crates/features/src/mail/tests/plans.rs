@@ -20,6 +20,8 @@ fn plan(stage: &mut Stage, sql: &str) -> String {
     mailbox::PENDING_FOR_SUBS,
     "deliveries_pending (agent=? AND sub=? AND priority>?)"
 )]
+#[case::any_new(mailbox::ANY_NEW, "deliveries_pending (agent=? AND sub=?)")]
+#[case::any_unread(mailbox::ANY_UNREAD, "deliveries_unread (agent=? AND sub=?)")]
 #[case::unread(mailbox::UNREAD, "deliveries_unread (agent=? AND sub=?)")]
 #[case::n_unread(mailbox::N_UNREAD, "deliveries_unread (agent=? AND sub=?)")]
 #[case::kept(mailbox::KEPT, "deliveries_kept (agent=? AND sub=? AND message<?)")]
