@@ -80,8 +80,9 @@ const KINDS: [Kind; 8] = [
         name: "shell",
         sample: sample!("PreToolUse-Bash"),
         payload: |payload, n, _| {
-            payload["tool_input"]["command"] =
-                json!("cd src && cargo test --workspace 2>&1 | tail -n 20");
+            // No two lines are the same, since the daemon remembers the last one.
+            let line = format!("cd src && cargo test --workspace 2>&1 | tail -n {}", 20 + n);
+            payload["tool_input"]["command"] = json!(line);
             payload["tool_use_id"] = json!(format!("toolu_shell_{n}"));
         },
         max_instructions: 237_000,

@@ -1,5 +1,7 @@
 //! One key: its type, its default, who may set it.
 
+use std::sync::Arc;
+
 use super::layer::Scope;
 use crate::size::{parse_size, written_size};
 use crate::time::{parse_span, written_span};
@@ -65,7 +67,8 @@ pub enum Value {
     Word(String),
     Text(String),
     Texts(Vec<String>),
-    Tables(Vec<Table>),
+    /// Shared, so that the same tables are known by their address.
+    Tables(Arc<[Table]>),
 }
 
 /// One table of a list of tables, and where it was written.

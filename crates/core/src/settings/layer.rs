@@ -1,6 +1,7 @@
 //! One settings file: its values, and what is wrong with it, by line.
 
 use std::fmt;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -202,7 +203,8 @@ impl Layer {
 
     fn read_value(&mut self, lines: &Lines, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
         let fitting = match key.kind {
-            Kind::Tables => tables::read(self.scope, &self.file, lines, value).map(Value::Tables),
+            Kind::Tables => tables::read(self.scope, &self.file, lines, value)
+                .map(|all| Value::Tables(all.into())),
             Kind::Profiles(names) if value.get_ref().is_array() => {
                 self.read_profiles(key, names, value.get_ref(), line)
             }
@@ -283,7 +285,7 @@ pub(super) fn fits(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
             texts.map(Value::Texts)
         }
         (Kind::Tables, DeValue::Array(items)) if items.is_empty() => {
-            Some(Value::Tables(Vec::new()))
+            Some(Value::Tables(Arc::default()))
         }
         (_, DeValue::String(text)) => kind.read_text(text),
         _ => None,

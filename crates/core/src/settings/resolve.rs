@@ -1,6 +1,7 @@
 //! The layers over each other: default, profile, user, project, local.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use toml::de::DeValue;
 
@@ -81,10 +82,10 @@ impl Settings {
         }
     }
 
-    pub fn tables(&self, name: &str) -> &[Table] {
+    pub fn tables(&self, name: &str) -> Arc<[Table]> {
         match self.value(name) {
-            Some(Value::Tables(tables)) => tables,
-            _ => &[],
+            Some(Value::Tables(tables)) => Arc::clone(tables),
+            _ => Arc::default(),
         }
     }
 
@@ -176,7 +177,7 @@ fn over(before: &Value, value: &Value, key: &Key, scope: Scope) -> Option<Value>
             Some(Value::Texts(before.iter().chain(more).cloned().collect()))
         }
         (Value::Tables(before), Value::Tables(more)) if adds => {
-            Some(Value::Tables(before.iter().chain(more).cloned().collect()))
+            Some(Value::Tables(before.iter().chain(&**more).cloned().collect()))
         }
         _ => Some(value.clone()),
     }

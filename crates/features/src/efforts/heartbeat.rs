@@ -168,12 +168,12 @@ pub(super) fn is_ours(call: &ToolCall) -> bool {
         return false;
     }
     let mut n_ours = 0;
-    for simple in read.commands {
+    for simple in &read.commands {
         if simple.writes.iter().any(|file| !NOWHERE.contains(&file.text.as_str())) {
             return false;
         }
         match simple.name() {
-            "substrate" if runs_another(&simple) => return false,
+            "substrate" if runs_another(simple) => return false,
             "substrate" => n_ours += 1,
             name if HARMLESS.contains(&name) => {}
             _ => return false,

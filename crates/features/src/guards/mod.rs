@@ -20,7 +20,8 @@
 //! * A rule that can't be judged is reported and lets the agent go on, unless it fails closed.
 //! * A denial names its rule, its reason and a next step that itself passes.
 //!
-//! Layout: `rule` is one rule as written, `rule_set` the compiled rules in force, `cel` their conditions, `dangers` what
+//! Layout: `rule` is one rule as written, `rule_set` the compiled rules in force, `rule_table` which of
+//! them can match, `cel` their conditions, `dangers` what
 //! makes a command dangerous, `policy` the wishes, `prove` the checks behind `substrate guard …` (`verbs`).
 
 mod cel;
@@ -30,6 +31,7 @@ mod policy;
 mod prove;
 mod rule;
 mod rule_set;
+mod rule_table;
 mod verbs;
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use serde::Deserialize;
 use substrate_core::text::one_line;
-use substrate_core::{Actor, Event, EventKind, ToolClass};
-
-use crate::shell::Line;
+use substrate_core::{Actor, EventKind, ToolClass};
 
 /// The most characters of a condition.
 const MAX_WHEN: usize = 2_000;
@@ -183,40 +181,7 @@ impl Rule {
         None
     }
 
-    /// Whether it looks at this event, before its condition is judged.
-    pub(super) fn looks_at(&self, event: &Event) -> bool {
-        self.fits_tool(event) && self.fits_actor(&event.actor)
-    }
-
-    /// Whether the line runs a program that it is about, and has what it needs. `called`: the names of its programs.
-    pub(super) fn fits_line(
-        &self,
-        line: &Line,
-        called: &[&str],
-        names_own: impl FnOnce() -> bool,
-    ) -> bool {
-        let has = match self.needs {
-            None => true,
-            Some(Needs::Writes) => line.commands.iter().any(|made| !made.writes.is_empty()),
-            Some(Needs::Functions) => !line.functions.is_empty(),
-            Some(Needs::Unread) => line.is_unread,
-            Some(Needs::Own) => names_own(),
-        };
-        let is_about = |name: &String| match name.strip_suffix('*') {
-            None => called.contains(&name.as_str()),
-            Some(start) => called.iter().any(|called| called.starts_with(start)),
-        };
-        has && (self.programs.is_empty() || self.programs.iter().any(is_about))
-    }
-
-    fn fits_tool(&self, event: &Event) -> bool {
-        self.tool.is_empty()
-            || event
-                .tool()
-                .is_some_and(|call| call.name == self.tool || class_name(call.class) == self.tool)
-    }
-
-    fn fits_actor(&self, actor: &Actor) -> bool {
+    pub(super) fn fits_actor(&self, actor: &Actor) -> bool {
         match (self.actor.as_str(), actor) {
             ("", _) | ("main", Actor::Main { .. }) | ("subagent", Actor::Subagent { .. }) => true,
             (kind, actor) => actor.kind() == Some(kind),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use substrate_core::settings::{Scope, Table};
@@ -15,8 +15,9 @@ use super::cel::scene::SceneParts;
 use super::cel::values::CONTEXT_PERCENT;
 use super::dangers::own_files::OwnFiles;
 use super::rule::Rule;
+use super::rule_table::{RuleTable, Sight};
 use crate::efforts::face::Effort;
-use crate::shell::{self, Line, Simple};
+use crate::shell::{self, Line};
 
 /// The built-in rules, in packs that can be switched on and off.
 const PACKS: &[(&str, &str)] = &[
@@ -27,8 +28,11 @@ const PACKS: &[(&str, &str)] = &[
     ("containers", include_str!("packs/containers.toml")),
 ];
 
-/// At most this many rules outside the packs are read.
-const MAX_RULES: usize = 200;
+/// At most this many rules outside the packs are read. A project's file may have fewer.
+const MAX_RULES: usize = 1_000;
+
+/// At most this many rules of a skill are read.
+const MAX_OF_SKILL: usize = 200;
 
 /// How many rule sets are kept, one per project with rules of its own.
 const MAX_SETS: usize = 16;
@@ -38,7 +42,7 @@ const MAX_SETS: usize = 16;
 pub(super) struct LoadedRule {
     pub(super) rule: Rule,
     /// The kind of events that it looks at.
-    kind: EventKind,
+    pub(super) kind: EventKind,
     /// `pack`, `user`, `project`, `local` or `skill`.
     pub(super) scope: &'static str,
     /// Where it was written.
@@ -59,8 +63,10 @@ pub(super) struct RuleSet {
     pub(super) entries: Vec<LoadedRule>,
     /// Tables that are not rules: where, and why.
     pub(super) problems: Vec<(String, String)>,
-    /// Whether any of them may ask how full the context is.
-    reads_usage: bool,
+    /// The kinds of events at which one of them may ask how full the context is.
+    reads_usage: Vec<EventKind>,
+    /// Made at the first event.
+    table: OnceCell<RuleTable>,
 }
 
 /// What a set was made from.
@@ -69,7 +75,7 @@ struct Source {
     has_pack: bool,
     packs: Vec<String>,
     allowed: Vec<String>,
-    tables: Vec<Table>,
+    tables: Arc<[Table]>,
 }
 
 thread_local! {
@@ -92,15 +98,12 @@ pub(super) fn of(settings: &Settings) -> Rc<RuleSet> {
                 && source.allowed == allowed
                 && source.tables == tables
         };
-        if let Some((_, set)) = sets.iter().find(|(source, _)| is_same(source)) {
+        if let Some((source, set)) = sets.iter_mut().find(|(source, _)| is_same(source)) {
+            // Next time they are known by their address.
+            source.tables = tables;
             return Rc::clone(set);
         }
-        let source = Source {
-            has_pack,
-            packs: packs.to_vec(),
-            allowed: allowed.to_vec(),
-            tables: tables.to_vec(),
-        };
+        let source = Source { has_pack, packs: packs.to_vec(), allowed: allowed.to_vec(), tables };
         let set = Rc::new(RuleSet::new(&source));
         if sets.len() >= MAX_SETS {
             sets.clear();
@@ -136,22 +139,19 @@ pub(super) fn looking_at<'s>(
     sets: &[&'s RuleSet],
     event: &Event,
     own: OwnFiles<'_>,
-) -> (Vec<&'s LoadedRule>, SceneParts, Option<Line>) {
-    let all = sets.iter().flat_map(|set| &set.entries);
-    let mut looking: Vec<&LoadedRule> =
-        all.filter(|entry| !entry.is_off && entry.looks_at(event)).collect();
+) -> (Vec<&'s LoadedRule>, SceneParts, Option<Arc<Line>>) {
+    let is_looked_at = sets.iter().any(|set| set.table().looks_at(event));
+    let command = event.tool().and_then(|call| call.command.as_deref());
+    let line = command.filter(|_| is_looked_at).map(shell::read);
+    let none = Line::default();
+    let sight = Sight { event, line: line.as_deref().unwrap_or(&none), own };
+    let mut looking: Vec<&LoadedRule> = Vec::new();
+    for set in sets.iter().filter(|_| is_looked_at) {
+        looking.extend(sight.rules(set.table(), &set.entries));
+    }
     if sets.len() > 1 {
         looking.sort_by_key(|entry| std::cmp::Reverse(entry.rule.priority));
     }
-    let command = event.tool().and_then(|call| call.command.as_deref());
-    let line = command.filter(|_| !looking.is_empty()).map(shell::read);
-    let none = Line::default();
-    let read = line.as_ref().unwrap_or(&none);
-    let called: Vec<&str> =
-        read.commands.iter().map(Simple::name).filter(|name| !name.is_empty()).collect();
-    let names_own =
-        || own.is_named_in(event) || OwnFiles::may_be_meant_by(read, command.unwrap_or_default());
-    looking.retain(|entry| entry.rule.fits_line(read, &called, names_own));
     let mut wanted = SceneParts::default();
     for condition in looking.iter().filter_map(|entry| entry.condition().ok()) {
         wanted.input |= condition.wanted.input;
@@ -169,7 +169,7 @@ impl RuleSet {
         let origin = format!("skill `{skill}`");
         match serde_json::from_str::<Vec<serde_json::Value>>(guards) {
             Ok(tables) => {
-                for table in tables.into_iter().take(MAX_RULES) {
+                for table in tables.into_iter().take(MAX_OF_SKILL) {
                     match serde_json::from_value::<Rule>(table) {
                         Ok(rule) => out.add(rule, SKILL, origin.clone(), None, false),
                         Err(error) => out.problems.push((origin.clone(), without_place(&error))),
@@ -182,10 +182,9 @@ impl RuleSet {
         out
     }
 
-    /// Whether a rule that looks at this event may ask how full the context is.
+    /// Whether a rule for this kind of event may ask how full the context is.
     pub(super) fn reads_usage(&self, event: &Event) -> bool {
-        let asks = |entry: &LoadedRule| !entry.is_off && entry.rule.when.contains(CONTEXT_PERCENT);
-        self.reads_usage && self.entries.iter().any(|entry| asks(entry) && entry.looks_at(event))
+        self.reads_usage.contains(&event.kind)
     }
 
     fn new(source: &Source) -> Self {
@@ -226,6 +225,10 @@ impl RuleSet {
         out
     }
 
+    fn table(&self) -> &RuleTable {
+        self.table.get_or_init(|| RuleTable::of(&self.entries))
+    }
+
     fn add(
         &mut self,
         rule: Rule,
@@ -238,7 +241,10 @@ impl RuleSet {
         let problem = rule
             .problem()
             .or_else(|| is_known.then(|| format!("there is another rule `{}`", rule.name)));
-        self.reads_usage |= rule.when.contains(CONTEXT_PERCENT);
+        let reads_usage = !is_off && rule.when.contains(CONTEXT_PERCENT);
+        if reads_usage && !self.reads_usage.contains(&rule.kind()) {
+            self.reads_usage.push(rule.kind());
+        }
         self.entries.push(LoadedRule {
             kind: rule.kind(),
             rule,
@@ -251,15 +257,22 @@ impl RuleSet {
         });
     }
 
-    pub(super) fn looking_at(&self, event: &Event) -> (Vec<&LoadedRule>, SceneParts, Option<Line>) {
+    pub(super) fn looking_at(
+        &self,
+        event: &Event,
+    ) -> (Vec<&LoadedRule>, SceneParts, Option<Arc<Line>>) {
         looking_at(&[self], event, OwnFiles::of(event, None))
     }
 }
 
 impl LoadedRule {
-    /// Whether it looks at this event, before its condition is judged.
-    fn looks_at(&self, event: &Event) -> bool {
-        self.kind == event.kind && self.rule.looks_at(event)
+    /// Only lines that run one of these can be meant: those that it names, or else those that its condition asks for. Our own
+    /// rules name them, and are compiled when one of them is run.
+    pub(super) fn programs(&self) -> &[String] {
+        if !self.rule.programs.is_empty() || self.is_ours() {
+            return &self.rule.programs;
+        }
+        self.condition().map_or(&[], |condition| &condition.programs)
     }
 
     pub(super) fn condition(&self) -> Result<&Condition, &String> {

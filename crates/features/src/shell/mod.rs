@@ -35,9 +35,10 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
@@ -129,9 +130,24 @@ pub(crate) struct Word {
     pub(crate) runs: Vec<usize>,
 }
 
-/// The simple commands of a line, in the order in which they begin to run.
-pub(crate) fn read(line: &str) -> Line {
-    read_counted(line).0
+/// A longer line is read again by each feature that asks, so that nothing large is kept.
+const MAX_KEPT: usize = 16 << 10;
+
+thread_local! {
+    static LAST: RefCell<(String, Arc<Line>)> = RefCell::default();
+}
+
+/// The simple commands of a line, in the order in which they begin to run. All features look at the same line of an event, so
+/// the last one is kept.
+pub(crate) fn read(line: &str) -> Arc<Line> {
+    if let Some(kept) = LAST.with_borrow(|(text, kept)| (text == line).then(|| Arc::clone(kept))) {
+        return kept;
+    }
+    let read = Arc::new(read_counted(line).0);
+    if line.len() <= MAX_KEPT {
+        LAST.set((line.to_owned(), Arc::clone(&read)));
+    }
+    read
 }
 
 /// The same, with the number of bytes that were looked at.

@@ -6,6 +6,7 @@ use substrate_core::text::one_line;
 
 use crate::guards::cel::budget::{self, Budget};
 use crate::guards::cel::functions::{self, FUNCTIONS};
+use crate::guards::cel::programs;
 use crate::guards::cel::scene::SceneParts;
 use crate::guards::cel::values::{CONTEXT_PERCENT, NAMES, SceneHandle};
 
@@ -22,6 +23,8 @@ pub(in crate::guards) struct Condition {
     expr: IdedExpr,
     n_nodes: u64,
     pub(in crate::guards) wanted: SceneParts,
+    /// A line that runs none of these can't fulfil it. Empty: any line may.
+    pub(in crate::guards) programs: Vec<String>,
 }
 
 impl Condition {
@@ -50,9 +53,10 @@ impl Condition {
         if let Some(problem) = seen.problem {
             return Err(problem);
         }
+        let programs = programs::of(program.expression()).unwrap_or_default();
         let mut expr = program.expression().clone();
         let n_nodes = budget::charge_loops(&mut expr);
-        Ok(Self { expr, n_nodes, wanted: seen.wanted })
+        Ok(Self { expr, n_nodes, wanted: seen.wanted, programs })
     }
 
     /// Whether it holds, or why that can't be said.

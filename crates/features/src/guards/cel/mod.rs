@@ -3,5 +3,6 @@
 pub(super) mod budget;
 pub(super) mod condition;
 pub(super) mod functions;
+mod programs;
 pub(super) mod scene;
 pub(super) mod values;

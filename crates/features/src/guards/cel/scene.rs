@@ -44,7 +44,7 @@ pub(in crate::guards) struct Scene {
     pub(in crate::guards) tool: String,
     pub(in crate::guards) input: Json,
     pub(in crate::guards) command: String,
-    pub(in crate::guards) line: Line,
+    pub(in crate::guards) line: Arc<Line>,
     pub(in crate::guards) files: Vec<String>,
     pub(in crate::guards) is_edit: bool,
     /// Our own files and the client's settings, as `own_files` compares them; empty where nothing names them.
@@ -67,7 +67,7 @@ impl Scene {
         event: &Event,
         around: ActorWork,
         wanted: SceneParts,
-        line: Option<Line>,
+        line: Option<Arc<Line>>,
     ) -> Arc<Self> {
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
         let own = OwnFiles::of(event, cx.world.state_home());
@@ -80,7 +80,7 @@ impl Scene {
         agent: String,
         around: ActorWork,
         wanted: SceneParts,
-        line: Option<Line>,
+        line: Option<Arc<Line>>,
     ) -> Self {
         let call = event.tool();
         let command = call.and_then(|call| call.command.as_deref()).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Scene {
             line: match line {
                 Some(line) => line,
                 None if wanted.line && !command.is_empty() => shell::read(command),
-                None => Line::default(),
+                None => Arc::default(),
             },
             command: cut(command, MAX_TEXT).to_owned(),
             is_edit: call.is_some_and(|call| call.class == ToolClass::Edit),
