@@ -3,10 +3,10 @@
 //! The socket does not block. Connecting to a daemon whose backlog is full, writing to one that does not read, and
 //! reading from one that is silent all end in `ConnError::TooSlow`.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::IoSlice;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl Conn {
     }
 
     /// Connects to the socket at that path, which must not be too long.
-    pub fn open_at(socket: &[u8], patience: Duration) -> Result<Self, ConnError> {
+    pub fn open_at(socket: &CStr, patience: Duration) -> Result<Self, ConnError> {
         Self::connect(&SocketAddrUnix::new(socket).map_err(|_| ConnError::Absent)?, patience)
     }
 
@@ -97,6 +97,11 @@ impl Conn {
     /// A connection that another process opened, and on which nothing was read yet.
     pub fn inherited(fd: OwnedFd) -> Self {
         Self { fd, pending: Vec::new() }
+    }
+
+    /// Whether it has the number of a standard stream, because the caller closed that one.
+    pub fn is_in_place_of_a_stream(&self) -> bool {
+        self.fd.as_raw_fd() <= 2
     }
 
     /// The connection for another process. `None`: part of the answer was read already, and would be missing there.
@@ -135,6 +140,20 @@ impl Conn {
         Ok(())
     }
 
+    /// Sends a frame that is complete with its header.
+    pub fn send_frame(&self, frame: &[u8], patience: Duration) -> Result<(), ConnError> {
+        let mut rest = frame;
+        while !rest.is_empty() {
+            match send(&self.fd, rest) {
+                Ok(n) => rest = &rest[n..],
+                Err(Errno::AGAIN) => wait(&self.fd, PollFlags::OUT, patience)?,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(ConnError::Broken),
+            }
+        }
+        Ok(())
+    }
+
     /// The next frame's kind and body.
     pub fn receive(&mut self, patience: Duration) -> Result<(Kind, Vec<u8>), ConnError> {
         loop {
@@ -156,13 +175,16 @@ impl Conn {
     /// The next frame, if it arrives whole and alone in one read into `space`. Anything else is kept for `receive`.
     pub fn receive_in<'a>(
         &mut self,
-        space: &'a mut [MaybeUninit<u8>],
+        space: &'a mut [u8],
         patience: Duration,
     ) -> Result<Option<(Kind, &'a [u8])>, ConnError> {
+        if space.len() < HEADER_LEN {
+            return Ok(None);
+        }
         wait(&self.fd, PollFlags::IN, patience)?;
-        let bytes: &'a [u8] = match read(&self.fd, space) {
-            Ok(([], _)) => return Err(ConnError::Broken),
-            Ok((bytes, _)) => bytes,
+        let bytes: &'a [u8] = match read(&self.fd, &mut *space) {
+            Ok(0) => return Err(ConnError::Broken),
+            Ok(n) => &space[..n],
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(_) => return Err(ConnError::Broken),
         };
@@ -180,12 +202,24 @@ impl Conn {
 
 /// Sends without the signal that a closed connection would raise.
 #[cfg(target_os = "linux")]
+fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    rustix::net::send(fd, bytes, rustix::net::SendFlags::NOSIGNAL)
+}
+
+/// On this system std ignores the signal.
+#[cfg(not(target_os = "linux"))]
+fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    rustix::io::write(fd, bytes)
+}
+
+/// Sends all parts, without that signal.
+#[cfg(target_os = "linux")]
 fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
     use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
     sendmsg(fd, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
 }
 
-/// On this system std ignores the signal.
+/// As above.
 #[cfg(not(target_os = "linux"))]
 fn gather_send(fd: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
     rustix::io::writev(fd, parts)
@@ -208,7 +242,6 @@ fn skipped<'a>(part: &'a [u8], skip: &mut usize) -> &'a [u8] {
 
 /// A short path to the socket in an open folder.
 pub fn short_path(folder: &File) -> String {
-    use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd())
 }
 

@@ -7,47 +7,61 @@
 //!
 //! On Linux the C library calls us directly. The runtime that std starts before `main` would install signal handlers
 //! and a stack for them: 13 of 32 system calls, for a process that lives less than a millisecond. We do the rest of its
-//! work here: a closed stream gets the null device (`surroundings`), and a reader that went away raises no signal
+//! work here: a closed stream gets the null device (`streams`), and a reader that went away raises no signal
 //! (`ipc::conn`, `ipc::out`).
 #![cfg_attr(all(target_os = "linux", not(test)), no_main)]
 
+mod draft;
+mod given;
 mod handover;
 mod input;
+mod streams;
 mod surroundings;
 mod wait;
 
-use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use draft::{Draft, Finished};
+use given::Given;
 use handover::Handover;
 use ipc::{Conn, ConnError, HookRequest, Kind, Reply, frame, out, place};
-use surroundings::{Space, Surroundings};
+use surroundings::Surroundings;
 
 const USAGE: &str = "usage: substrate-hook CLIENT EVENT   (the payload on stdin)
 Sends one lifecycle event of a coding agent to the Substrate daemon and prints its answer.
 `substrate hooks install` registers it; `substrate doctor` checks it.
 ";
 
+/// Room for a usual request and its reply. The system provides only the pages that are touched, and they are zero already.
+static SPACE: Mutex<[u8; 256 << 10]> = Mutex::new([0; 256 << 10]);
+
 #[cfg(all(target_os = "linux", not(test)))]
-#[expect(unsafe_code, reason = "the name by which the C library calls a program")]
+#[expect(
+    unsafe_code,
+    reason = "the name by which the C library calls a program, and what it passes"
+)]
 #[unsafe(no_mangle)]
 extern "C" fn main(
-    n_args: std::ffi::c_int,
+    _n_args: std::ffi::c_int,
     args: *const *const std::ffi::c_char,
+    vars: *const *const std::ffi::c_char,
 ) -> std::ffi::c_int {
-    std::ffi::c_int::from(run(&surroundings::Given { n: n_args, args }))
+    // SAFETY: this is what the C library promises. This process changes neither.
+    std::ffi::c_int::from(run(unsafe { Given::new(args, vars) }))
 }
 
 #[cfg(not(all(target_os = "linux", not(test))))]
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(run(&surroundings::Given::BY_STD))
+    std::process::ExitCode::from(run(Given::by_std()))
 }
 
 /// Returns the exit code.
-fn run(given: &surroundings::Given) -> u8 {
-    let mut space = Space::new();
-    let around = Surroundings::look(&mut space, given);
-    let mut args = around.args.split(|byte| *byte == 0);
+fn run(given: Given) -> u8 {
+    let mut space = SPACE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut draft = Draft::new(&mut *space);
+    let around = Surroundings::look(given, &mut draft);
+    let mut args = draft.args().split(|byte| *byte == 0);
     let event = match (args.next(), args.next()) {
         (Some(b"--version" | b"-V"), _) => {
             return say(concat!("substrate-hook ", env!("CARGO_PKG_VERSION"), "\n"));
@@ -58,34 +72,24 @@ fn run(given: &surroundings::Given) -> u8 {
     let deadline_ms = around.deadline_ms.unwrap_or_else(|| place::deadline_ms(event));
     let patience = Duration::from_millis(u64::from(place::patience_ms(deadline_ms)));
     let mut conn = connect(&around, patience / 4);
-    let mut space = [MaybeUninit::uninit(); input::USUAL];
-    let input = input::drain(&mut space, Duration::from_millis(u64::from(deadline_ms / 4)));
+    let drained = input::drain(&mut draft, Duration::from_millis(u64::from(deadline_ms / 4)));
     let mut id = [0; 16];
     let _random = rustix::rand::getrandom(&mut id[..], rustix::rand::GetRandomFlags::empty());
-    let request = HookRequest {
-        id,
-        deadline_ms,
-        waited_ms: 0,
-        truncated: input.truncated,
-        repeated: false,
-        args: around.args,
-        cwd: around.cwd,
-        env: around.env,
-        stdin: input.bytes(),
-    };
+    let Finished { request, frame, rest } = draft.finish(id, deadline_ms, drained.truncated);
     let mut asking = Asking { patience, begun: None };
     let answered = match &mut conn {
-        Ok(conn) => ask(conn, &around, &request, &mut asking),
+        Ok(conn) => conn
+            .send_frame(frame, patience)
+            .and_then(|()| ask(conn, &around, &request, rest, &mut asking)),
         Err(error) => Err(*error),
     };
     match answered {
         Ok(exit) => {
             // The system frees everything in a moment. Closing and freeing first would cost a tenth of the program.
             std::mem::forget(conn);
-            std::mem::forget(input);
             exit
         }
-        Err(why) => without(&around, &request, why, &asking, input.waited, conn.ok()),
+        Err(why) => without(&around, &request, why, &asking, drained.waited, conn.ok()),
     }
 }
 
@@ -101,7 +105,7 @@ struct Asking {
 /// over.
 #[cold]
 fn without(
-    around: &Surroundings<'_>,
+    around: &Surroundings,
     request: &HookRequest<'_>,
     mut why: ConnError,
     asking: &Asking,
@@ -131,24 +135,34 @@ fn without(
     Handover { home, why, spent: Duration::ZERO, exit: 0, conn: None }.hand_over(&request)
 }
 
-fn connect(around: &Surroundings<'_>, patience: Duration) -> Result<Conn, ConnError> {
-    match around.socket(&mut [0; 108]) {
+fn connect(around: &Surroundings, patience: Duration) -> Result<Conn, ConnError> {
+    let open = || match around.socket(&mut [0; 108]) {
         Some(socket) => Conn::open_at(socket, patience),
         None => Conn::open(&around.state_home().ok_or(ConnError::Absent)?, patience),
+    };
+    match open() {
+        Ok(conn) if !conn.is_in_place_of_a_stream() => Ok(conn),
+        Ok(conn) => {
+            drop(conn);
+            streams::fill();
+            open()
+        }
+        Err(error) => {
+            streams::fill();
+            Err(error)
+        }
     }
 }
 
-/// One request, one reply, which is printed. Returns the exit code.
+/// The reply to a request that was sent. It is printed. Returns the exit code.
 fn ask(
     conn: &mut Conn,
-    around: &Surroundings<'_>,
+    around: &Surroundings,
     request: &HookRequest<'_>,
+    space: &mut [u8],
     asking: &mut Asking,
 ) -> Result<u8, ConnError> {
-    let parts = [&request.fixed()[..], request.args, request.cwd, request.env, request.stdin];
-    conn.send(Kind::Hook, parts, asking.patience)?;
-    let mut space = [MaybeUninit::uninit(); 4096];
-    let received = conn.receive_in(&mut space, asking.patience)?;
+    let received = conn.receive_in(space, asking.patience)?;
     match received {
         // The usual end.
         Some((Kind::Reply, body)) => print(body),
@@ -164,7 +178,7 @@ fn ask(
 #[cold]
 fn hear(
     conn: &mut Conn,
-    around: &Surroundings<'_>,
+    around: &Surroundings,
     request: &HookRequest<'_>,
     asking: &mut Asking,
 ) -> Result<u8, ConnError> {
@@ -217,7 +231,7 @@ fn print(body: &[u8]) -> Result<u8, ConnError> {
 #[cold]
 fn confirmed(
     conn: &mut Conn,
-    around: &Surroundings<'_>,
+    around: &Surroundings,
     request: &HookRequest<'_>,
     body: &[u8],
 ) -> Result<u8, ConnError> {
