@@ -14,7 +14,7 @@ use crate::error::{AppError, Kind, Result};
 use crate::{clock, proc, ui};
 
 pub(crate) fn main(args: &[String]) -> ExitCode {
-    let matches = match help::command().try_get_matches_from(args) {
+    let matches = match parse(args) {
         Ok(matches) => matches,
         Err(error) => {
             let _reader_gone = error.print();
@@ -30,6 +30,13 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
             error.exit_code()
         }
     }
+}
+
+/// Reads a command line. Building all commands takes longer than running one of them, so the typed one is built first. Help,
+/// suggestions and errors come from all of them.
+fn parse(args: &[String]) -> clap::error::Result<ArgMatches> {
+    let by_typed = help::typed(args).and_then(|command| command.try_get_matches_from(args).ok());
+    by_typed.map_or_else(|| help::command().try_get_matches_from(args), Ok)
 }
 
 /// An id for a request. A repeated request has the same one.
@@ -100,11 +107,84 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         agent: given("agent", &["AGENT_ID"]),
         project_dir: given("project-dir", &of_clients(|variables| variables.project)),
         cwd: std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default(),
-        tz_offset_s: clock::tz_offset_s(clock::now()),
+        tz_offset_s: clock::tz_offset_once_s(clock::now(), env),
         inside_client: audience::says_inside(env),
         // The host that runs the verb fills in the project and the processes above.
         project: String::new(),
         request: request(),
         lineage: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{examples, layout};
+    use super::*;
+
+    /// The command line of every command: alone, with global flags, with its examples, and with words that are wrong.
+    fn lines() -> Vec<Vec<String>> {
+        let split = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+        let mut out: Vec<_> = examples::all().map(split).collect();
+        for place in layout::places() {
+            for n in 1..=place.path.len() {
+                let words = place.path[..n].join(" ");
+                for more in [
+                    "",
+                    " 3",
+                    " a b",
+                    " --help",
+                    " --agent A --format json",
+                    " --nonsense",
+                    " help",
+                ] {
+                    out.push(split(&format!("substrate {words}{more}")));
+                }
+                out.push(split(&format!("substrate --agent A {words}")));
+            }
+        }
+        out
+    }
+
+    /// The words of a command, and what its flags say.
+    fn said(matches: &ArgMatches) -> (Vec<&str>, String) {
+        let (words, flags) = table::words(matches);
+        let said = flags.ids().map(|id| {
+            let raw = flags.try_get_raw(id.as_str()).ok().flatten();
+            let raw = raw.map(Iterator::collect::<Vec<_>>);
+            format!("{id} {raw:?} {:?}", flags.value_source(id.as_str()))
+        });
+        (words, said.collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    fn the_typed_command_alone_is_read_as_among_all_commands() {
+        let mut n_alone = 0;
+        for line in lines() {
+            let alone = help::typed(&line).and_then(|typed| typed.try_get_matches_from(&line).ok());
+            let Some(alone) = alone else { continue };
+            n_alone += 1;
+            let among_all = help::command().try_get_matches_from(&line).ok();
+            let found = among_all.as_ref().map(said);
+            assert_eq!(Some(said(&alone)), found, "{line:?}");
+        }
+        assert!(n_alone > 200, "{n_alone}");
+    }
+
+    #[test]
+    fn help_and_errors_are_those_of_all_commands() {
+        for line in [
+            "substrate",
+            "substrate sned x",
+            "substrate send --hlep",
+            "substrate send --help",
+            "substrate mail",
+            "substrate locks guard --help",
+            "substrate --version",
+            "substrate help send",
+        ] {
+            let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let of_all = help::command().try_get_matches_from(&line).unwrap_err();
+            assert_eq!(parse(&line).unwrap_err().to_string(), of_all.to_string(), "{line:?}");
+        }
     }
 }

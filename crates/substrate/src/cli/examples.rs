@@ -217,6 +217,12 @@ pub(super) fn of(path: &[&str]) -> Vec<&'static str> {
     }
 }
 
+/// Every line.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    EXAMPLES.iter().flat_map(|(_, lines)| *lines).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{layout, table};

@@ -31,21 +31,35 @@ pub(crate) fn command() -> Command {
         .literal(LITERAL)
         .placeholder(AnsiColor::Cyan.on_default());
     let width = ui::screen().map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH));
-    let root = Command::new("substrate")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
-        .after_help(EXIT_CODES)
-        .styles(styles)
-        .term_width(width)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .args(global_flags());
-    let root = below(root, &[]);
+    let root = root().about(ABOUT).after_help(EXIT_CODES).styles(styles).term_width(width);
+    let root = below(root, &[], &[]);
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{HEADER}{GLOBAL}:{HEADER:#}\n{{options}}{{after-help}}",
         headings(&root)
     );
     root.help_template(template)
+}
+
+/// Only the command that the arguments name, for a command line without mistakes. `None`: they name none.
+pub(super) fn typed(args: &[String]) -> Option<Command> {
+    let mut path: Vec<&'static str> = Vec::new();
+    for arg in args.iter().skip(1) {
+        let is_next = |place: &&Place| {
+            place.path.get(path.len()).is_some_and(|name| name == arg)
+                && place.path.starts_with(&path)
+        };
+        let Some(place) = layout::places().iter().find(is_next) else { break };
+        path.push(place.path[path.len()]);
+    }
+    (!path.is_empty()).then(|| below(root(), &[], &path))
+}
+
+fn root() -> Command {
+    Command::new("substrate")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .args(global_flags())
 }
 
 /// The commands by heading, as the root's help shows them.
@@ -64,8 +78,11 @@ fn headings(root: &Command) -> String {
     out
 }
 
-/// Adds what is typed below a group; `path` is the group's own.
-fn below(mut group: Command, path: &[&'static str]) -> Command {
+/// Adds what is typed below a group; `path` is the group's own. With words of `only`, adds just what the first one names.
+fn below(mut group: Command, path: &[&'static str], only: &[&'static str]) -> Command {
+    if let [name, rest @ ..] = only {
+        return group.subcommand(one(name, &[path, &[name]].concat(), rest));
+    }
     let is_inside = |place: &&Place| place.path.len() > path.len() && place.path.starts_with(path);
     let mut names: Vec<&'static str> = Vec::new();
     for name in layout::places().iter().filter(is_inside).map(|place| place.path[path.len()]) {
@@ -74,13 +91,13 @@ fn below(mut group: Command, path: &[&'static str]) -> Command {
         }
     }
     for name in names {
-        group = group.subcommand(one(name, &[path, &[name]].concat()));
+        group = group.subcommand(one(name, &[path, &[name]].concat(), &[]));
     }
     group
 }
 
 /// A command, or a group with what is below it.
-fn one(name: &'static str, path: &[&'static str]) -> Command {
+fn one(name: &'static str, path: &[&'static str], only: &[&'static str]) -> Command {
     let place = layout::places().iter().find(|place| place.path == path);
     let is_group = |place: &Place| place.path.len() > path.len() && place.path.starts_with(path);
     let is_group = layout::places().iter().any(is_group);
@@ -101,7 +118,7 @@ fn one(name: &'static str, path: &[&'static str]) -> Command {
         Some(place) => (place.definition.flags)(command.args_conflicts_with_subcommands(true)),
         None => command.subcommand_required(true).arg_required_else_help(true),
     };
-    below(command, path)
+    below(command, path, only)
 }
 
 fn with_examples(command: Command, path: &[&str]) -> Command {
