@@ -27,6 +27,11 @@ pub trait Db {
         each: &mut dyn FnMut(&dyn Row) -> Result<(), DbError>,
     ) -> Result<(), DbError>;
 
+    /// Runs the last statement of a feature's step. If it fails, it has changed nothing, so it alone needs no savepoint.
+    fn execute_last(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
+        self.execute(sql, params)
+    }
+
     /// The bytes that the whole database uses: its pages without the free ones, and its log, which counts for at
     /// most a quarter of the pages.
     fn size_bytes(&mut self) -> Result<i64, DbError>;

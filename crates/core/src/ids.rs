@@ -62,9 +62,30 @@ impl RequestId {
     }
 }
 
+impl RequestId {
+    /// As it is shown and stored.
+    pub fn hex(self) -> Hex {
+        let mut out = [0; 32];
+        for (two, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *two = digits(byte);
+        }
+        Hex(out)
+    }
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(self.hex().as_str())
+    }
+}
+
+/// The digits of an id.
+#[derive(Clone, Copy, Debug)]
+pub struct Hex([u8; 32]);
+
+impl Hex {
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -74,13 +95,12 @@ pub fn checksum(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| digits(*byte)).map(char::from).collect()
+}
+
+fn digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    out
+    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 #[cfg(test)]

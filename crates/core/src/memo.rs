@@ -24,14 +24,16 @@ pub struct Memorable {
 /// The answers to all questions.
 #[derive(Debug, Default)]
 pub struct Memo {
-    questions: HashMap<&'static str, Answers>,
+    /// There are few questions, so a list is searched faster than a map.
+    questions: Vec<Answers>,
 }
 
 #[derive(Debug, Default)]
 struct Answers {
+    name: &'static str,
     tables: &'static [&'static str],
-    /// By session, then by what else was asked for: an actor, or nothing.
-    by_key: HashMap<Box<str>, HashMap<Box<str>, Answer>>,
+    /// By session.
+    by_key: HashMap<Box<str>, OfKey>,
     /// Counts the writes. An answer of an older version is not true any more; it is replaced when it is asked for again.
     version: Version,
     n_put: usize,
@@ -43,6 +45,28 @@ type Version = u64;
 struct Answer {
     version: Version,
     value: Rc<dyn Any>,
+}
+
+/// The answers by what else was asked for: an actor, or nothing. Most sessions have one actor, which needs no map.
+#[derive(Debug)]
+struct OfKey {
+    first: (Box<str>, Answer),
+    others: HashMap<Box<str>, Answer>,
+}
+
+impl OfKey {
+    fn get(&self, second: &str) -> Option<&Answer> {
+        let (known, answer) = &self.first;
+        if **known == *second { Some(answer) } else { self.others.get(second) }
+    }
+
+    fn put(&mut self, second: &str, answer: Answer) {
+        if *self.first.0 == *second {
+            self.first.1 = answer;
+        } else {
+            self.others.insert(second.into(), answer);
+        }
+    }
 }
 
 impl Memo {
@@ -59,7 +83,7 @@ impl Memo {
         match effect(sql) {
             Changes::Nothing => {}
             Changes::Table(table) => {
-                for answers in self.questions.values_mut() {
+                for answers in &mut self.questions {
                     answers.version += Version::from(answers.tables.contains(&table));
                 }
             }
@@ -68,20 +92,32 @@ impl Memo {
     }
 
     fn get(&self, question: Memorable, [first, second]: [&str; 2]) -> Option<&Rc<dyn Any>> {
-        let answers = self.questions.get(question.name)?;
+        let answers = self.questions.iter().find(|answers| answers.name == question.name)?;
         let answer = answers.by_key.get(first)?.get(second)?;
         (answer.version == answers.version).then_some(&answer.value)
     }
 
     fn put(&mut self, question: Memorable, [first, second]: [&str; 2], value: Rc<dyn Any>) {
-        let answers = self.questions.entry(question.name).or_default();
+        let at = self.questions.iter().position(|answers| answers.name == question.name);
+        let at = at.unwrap_or_else(|| {
+            let Memorable { name, tables } = question;
+            self.questions.push(Answers { name, tables, ..Answers::default() });
+            self.questions.len() - 1
+        });
+        let answers = &mut self.questions[at];
         if answers.n_put >= MAX_ANSWERS {
-            *answers = Answers::default();
+            answers.by_key.clear();
+            answers.n_put = 0;
         }
-        answers.tables = question.tables;
         answers.n_put += 1;
         let answer = Answer { version: answers.version, value };
-        answers.by_key.entry(first.into()).or_default().insert(second.into(), answer);
+        match answers.by_key.get_mut(first) {
+            Some(known) => known.put(second, answer),
+            None => {
+                let new = OfKey { first: (second.into(), answer), others: HashMap::new() };
+                answers.by_key.insert(first.into(), new);
+            }
+        }
     }
 }
 
@@ -208,7 +244,7 @@ mod tests {
         let mut memo = Memo::default();
         for n in 0..3 * MAX_ANSWERS {
             memo.put(STATUS, [&n.to_string(), "main"], Rc::new(n));
-            assert!(memo.questions[STATUS.name].by_key.len() <= MAX_ANSWERS);
+            assert!(memo.questions[0].by_key.len() <= MAX_ANSWERS);
         }
     }
 

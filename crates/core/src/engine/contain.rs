@@ -2,35 +2,42 @@
 //!
 //! Most features only look at most events, so the savepoint is opened by the first statement that writes.
 
+use std::cell::Cell;
+
 use crate::db::{Db, DbError, Param, Row};
 use crate::memo::Memo;
 
-/// The transaction as one feature sees it.
+/// The transaction as the features see it, one after the other.
 pub(super) struct Contained<'a> {
     db: &'a mut dyn Db,
-    writes: bool,
+    /// Whether the feature at hand has written.
+    writes: &'a Cell<bool>,
+}
+
+const BEGIN: &str = "savepoint feature_step";
+const END: &str = "release feature_step";
+const TAKE_BACK: &str = "rollback to feature_step";
+
+/// The feature at hand is done: keeps what it wrote, or takes it back.
+pub(super) fn end(db: &mut dyn Db, writes: &Cell<bool>, keep: bool) -> Result<(), DbError> {
+    if !writes.replace(false) {
+        return Ok(());
+    }
+    if !keep {
+        db.execute(TAKE_BACK, &[])?;
+    }
+    db.execute(END, &[]).map(drop)
 }
 
 impl<'a> Contained<'a> {
-    pub(super) fn new(db: &'a mut dyn Db) -> Self {
-        Self { db, writes: false }
-    }
-
-    /// Keeps what was written, or takes it back.
-    pub(super) fn end(self, keep: bool) -> Result<(), DbError> {
-        if !self.writes {
-            return Ok(());
-        }
-        if !keep {
-            self.db.execute("rollback to feature_step", &[])?;
-        }
-        self.db.execute("release feature_step", &[]).map(drop)
+    pub(super) fn new(db: &'a mut dyn Db, writes: &'a Cell<bool>) -> Self {
+        Self { db, writes }
     }
 
     fn before(&mut self, sql: &str) -> Result<(), DbError> {
-        if !self.writes && !only_looks(sql) {
-            self.db.execute("savepoint feature_step", &[])?;
-            self.writes = true;
+        if !self.writes.get() && !only_looks(sql) && ![END, TAKE_BACK].contains(&sql) {
+            self.db.execute(BEGIN, &[])?;
+            self.writes.set(true);
         }
         Ok(())
     }
@@ -39,6 +46,10 @@ impl<'a> Contained<'a> {
 impl Db for Contained<'_> {
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
         self.before(sql)?;
+        self.db.execute(sql, params)
+    }
+
+    fn execute_last(&mut self, sql: &str, params: &[Param<'_>]) -> Result<usize, DbError> {
         self.db.execute(sql, params)
     }
 
@@ -97,17 +108,30 @@ mod tests {
 
     fn noted(statements: &[&str], keep: bool) -> Vec<String> {
         let mut db = Noted::default();
-        let mut contained = Contained::new(&mut db);
+        let writes = Cell::new(false);
+        let mut contained = Contained::new(&mut db, &writes);
         for sql in statements {
             contained.query(sql, &[], &mut |_| Ok(())).unwrap();
         }
-        contained.end(keep).unwrap();
+        end(&mut contained, &writes, keep).unwrap();
         db.0
     }
 
     #[test]
     fn who_only_looks_needs_no_savepoint() {
         assert_eq!(noted(&["select 1", " SELECT 2"], false), ["select 1", " SELECT 2"]);
+    }
+
+    #[test]
+    fn a_last_statement_alone_needs_none() {
+        let (mut db, writes) = (Noted::default(), Cell::new(false));
+        let mut contained = Contained::new(&mut db, &writes);
+        contained.execute_last("insert into x", &[]).unwrap();
+        end(&mut contained, &writes, true).unwrap();
+        contained.execute("update y", &[]).unwrap();
+        contained.execute_last("insert into x", &[]).unwrap();
+        end(&mut contained, &writes, true).unwrap();
+        assert_eq!(db.0, ["insert into x", BEGIN, "update y", "insert into x", END]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::db::{Db, DbError};
 use crate::event::{Detail, Event, EventKind};
 use crate::feature::Migration;
+use crate::memo::Memorable;
 use crate::merge::{StopCycle, Told};
 use crate::time::Timestamp;
 use crate::wish::Cause;
@@ -76,7 +77,7 @@ pub(super) fn save(
 ) -> Result<(), DbError> {
     let Some(session) = &event.session else { return Ok(()) };
     let key = [session.as_str().into(), event.actor.key().into()];
-    if event.kind == EventKind::PostToolUse {
+    if event.kind == EventKind::PostToolUse && is_held(db, session.as_str(), event.actor.key())? {
         db.execute(
             "update stop_cycle set n_in_row = 0 where session = $1 and actor = $2 and n_in_row > 0",
             &key,
@@ -107,6 +108,18 @@ pub(super) fn save(
         ],
     )?;
     Ok(())
+}
+
+/// Asked after every tool call, and nearly always answered with no.
+const HELD_IN_ROW: Memorable = Memorable { name: "blocks in a row", tables: &["stop_cycle"] };
+
+/// Whether the actor was kept from stopping since its last tool call.
+fn is_held(db: &mut dyn Db, session: &str, actor: &str) -> Result<bool, DbError> {
+    let held = db.remembered(HELD_IN_ROW, [session, actor], |db| {
+        let sql = "select 1 from stop_cycle where session = $1 and actor = $2 and n_in_row > 0";
+        Ok(db.first(sql, &[session.into(), actor.into()], |row| row.int(0))?.is_some())
+    })?;
+    Ok(*held)
 }
 
 /// A turn without any event for a day is over.

@@ -4,7 +4,7 @@
 //! outcome, and the others still answer.
 
 use std::any::Any;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contain::Contained;
@@ -169,40 +169,42 @@ fn considered(
         out.failures.push(Failure::of_engine(&error));
         StopCycle { is_lost: true, ..StopCycle::default() }
     });
-    let mut known = Known { who: None, n_held: cycle.n_in_row };
+    let mut who = None;
     let (mut event, left) = (event, OnceCell::new());
-    for feature in around.features {
-        let begun = (around.micros)();
-        if let Some(identify) = feature.identify {
-            match contained(around, db, event, &mut known, |cx| identify(cx, Asking::Event(event)))
-            {
-                Ok((who, effects)) => {
-                    known.who = who;
-                    out.effects.extend(effects);
+    out.costs.reserve_exact(around.features.len());
+    let mut begun = (around.micros)();
+    steps(around, db, event, &mut who, cycle.n_in_row, |steps| {
+        for feature in around.features {
+            if let Some(identify) = feature.identify {
+                match steps.run(|cx| identify(cx, Asking::Event(event))) {
+                    Ok(found) => {
+                        steps.cx.who = found;
+                        out.effects.append(&mut steps.cx.effects);
+                    }
+                    Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
+                }
+                // Its session goes on, so for all other features it has not ended.
+                let is_shared = steps.cx.who.as_ref().is_some_and(|who| who.is_shared);
+                if event.kind == EventKind::SessionEnd && is_shared {
+                    event = left.get_or_init(|| left_by_one(event));
+                }
+            }
+            let Some(consider) = feature.consider else { continue };
+            match steps.run(|cx| consider(cx, event)) {
+                Ok(wishes) => {
+                    let Cx { effects, troubles, missing, .. } = &mut steps.cx;
+                    out.look.extend(missing.get_mut().drain(..).filter(|_| may_look));
+                    out.failures.extend(troubles.drain(..).map(|it| Failure::trouble(feature, it)));
+                    out.wishes.extend(wishes.into_iter().map(|wish| feature.wished(wish)));
+                    out.effects.append(effects);
                 }
                 Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
             }
-            // Its session goes on, so for all other features it has not ended.
-            if event.kind == EventKind::SessionEnd && known.is_shared() {
-                event = left.get_or_init(|| left_by_one(event));
-            }
+            let now = (around.micros)();
+            out.costs.push((feature.name, now.saturating_sub(begun)));
+            begun = now;
         }
-        let Some(consider) = feature.consider else { continue };
-        let considered = contained(around, db, event, &mut known, |cx| {
-            let wishes = consider(cx, event)?;
-            Ok((wishes, std::mem::take(&mut cx.troubles), cx.missing.take()))
-        });
-        match considered {
-            Ok(((wishes, troubles, missing), effects)) => {
-                out.look.extend(missing.into_iter().filter(|_| may_look));
-                out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.wishes.extend(wishes.into_iter().map(|wish| feature.wished(wish)));
-                out.effects.extend(effects);
-            }
-            Err(failure) => out.failures.push(Failure { feature: feature.name, ..failure }),
-        }
-        out.costs.push((feature.name, (around.micros)().saturating_sub(begun)));
-    }
+    });
     if !out.look.is_empty() {
         return out;
     }
@@ -217,29 +219,27 @@ fn considered(
         answer(around, event, &cycle, &mut out);
     }
     out.spent_us = (around.micros)().saturating_sub(around.begun_us);
-    for feature in around.features {
-        let Some(record) = feature.record else { continue };
-        let recorded = contained(around, db, event, &mut known, |cx| {
-            record(cx, event, &out).map(|()| std::mem::take(&mut cx.troubles))
-        });
-        match recorded {
-            Ok((troubles, effects)) => {
-                out.failures.extend(troubles.into_iter().map(|it| Failure::trouble(feature, it)));
-                out.effects.extend(effects);
-            }
-            Err(failure) => {
-                out.failures.push(Failure { feature: feature.name, ..failure });
-                let instead = feature.if_unrecorded.and_then(|instead| {
-                    let said =
-                        contained(around, db, event, &mut known, |cx| Ok(instead(cx, event)));
-                    said.ok().and_then(|(wish, _)| wish)
-                });
-                if withdraw(&mut out, feature.name, instead) {
-                    answer(around, event, &cycle, &mut out);
+    steps(around, db, event, &mut who, cycle.n_in_row, |steps| {
+        for feature in around.features {
+            let Some(record) = feature.record else { continue };
+            match steps.run(|cx| record(cx, event, &out)) {
+                Ok(()) => {
+                    let Cx { effects, troubles, .. } = &mut steps.cx;
+                    out.failures.extend(troubles.drain(..).map(|it| Failure::trouble(feature, it)));
+                    out.effects.append(effects);
+                }
+                Err(failure) => {
+                    out.failures.push(Failure { feature: feature.name, ..failure });
+                    let instead = feature
+                        .if_unrecorded
+                        .and_then(|instead| steps.run(|cx| Ok(instead(cx, event))).ok().flatten());
+                    if withdraw(&mut out, feature.name, instead) {
+                        answer(around, event, &cycle, &mut out);
+                    }
                 }
             }
         }
-    }
+    });
     out
 }
 
@@ -335,34 +335,19 @@ pub fn identify(
 
 /// What the features know about an event that was just considered, as one object. A failing feature adds nothing.
 pub fn explain(around: &Surroundings<'_>, db: &mut dyn Db, event: &Event) -> Map<String, Value> {
-    let mut known = Known { who: None, n_held: 0 };
     let mut out = Map::new();
-    for feature in around.features {
-        if let Some(identify) = feature.identify {
-            let who =
-                contained(around, db, event, &mut known, |cx| identify(cx, Asking::Event(event)));
-            known.who = who.ok().and_then(|(who, _)| who);
+    steps(around, db, event, &mut None, 0, |steps| {
+        for feature in around.features {
+            if let Some(identify) = feature.identify {
+                steps.cx.who = steps.run(|cx| identify(cx, Asking::Event(event))).ok().flatten();
+            }
+            let Some(explain) = feature.explain else { continue };
+            if let Ok(Value::Object(said)) = steps.run(|cx| explain(cx, event)) {
+                out.extend(said);
+            }
         }
-        let Some(explain) = feature.explain else { continue };
-        if let Ok((Value::Object(said), _)) =
-            contained(around, db, event, &mut known, |cx| explain(cx, event))
-        {
-            out.extend(said);
-        }
-    }
+    });
     out
-}
-
-/// What every feature's context says.
-struct Known {
-    who: Option<Who>,
-    n_held: u32,
-}
-
-impl Known {
-    fn is_shared(&self) -> bool {
-        self.who.as_ref().is_some_and(|who| who.is_shared)
-    }
 }
 
 impl Failure {
@@ -390,31 +375,51 @@ impl Failure {
     }
 }
 
-/// Runs one feature's code and turns a panic into a failure. Its writes and effects stay only if it succeeds.
-fn contained<T>(
+/// The features' code, one after the other. They share one context, because making one for each costs more than most of them.
+struct Steps<'a> {
+    cx: Cx<'a>,
+    writes: &'a Cell<bool>,
+}
+
+impl Steps<'_> {
+    /// Runs one feature's code and turns a panic into a failure. Its writes and effects stay only if it succeeds.
+    fn run<T>(
+        &mut self,
+        body: impl FnOnce(&mut Cx<'_>) -> Result<T, FeatureError>,
+    ) -> Result<T, Failure> {
+        self.cx.missing.get_mut().clear();
+        let result = match catch_unwind(AssertUnwindSafe(|| body(&mut self.cx))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(Failure::of_error(&error)),
+            Err(payload) => Err(Failure::of_panic(payload.as_ref())),
+        };
+        let ended = contain::end(self.cx.db, self.writes, result.is_ok());
+        let result = ended.map_err(|error| Failure::of_error(&error)).and(result);
+        if result.is_err() {
+            self.cx.effects.clear();
+            self.cx.troubles.clear();
+        }
+        result
+    }
+}
+
+/// Runs `body` with a context for the features. `who` is what they know at its beginning, and at its end.
+fn steps(
     around: &Surroundings<'_>,
     db: &mut dyn Db,
     event: &Event,
-    known: &mut Known,
-    body: impl FnOnce(&mut Cx<'_>) -> Result<T, FeatureError>,
-) -> Result<(T, Vec<Effect>), Failure> {
-    let mut part = Contained::new(db);
-    let mut cx = Cx {
-        facts: around.facts,
-        world: around.world,
-        // Lent, because a copy for every feature costs more than most of them.
-        who: known.who.take(),
-        n_held: known.n_held,
-        ..Cx::new(event.at, &mut part, around.settings)
-    };
-    let result = match catch_unwind(AssertUnwindSafe(|| body(&mut cx))) {
-        Ok(Ok(value)) => Ok((value, std::mem::take(&mut cx.effects))),
-        Ok(Err(error)) => Err(Failure::of_error(&error)),
-        Err(payload) => Err(Failure::of_panic(payload.as_ref())),
-    };
-    known.who = cx.who.take();
-    part.end(result.is_ok()).map_err(|error| Failure::of_error(&error))?;
-    result
+    who: &mut Option<Who>,
+    n_held: u32,
+    body: impl FnOnce(&mut Steps<'_>),
+) {
+    let writes = Cell::new(false);
+    let mut part = Contained::new(db, &writes);
+    let Surroundings { facts, world, .. } = *around;
+    let new = Cx::new(event.at, &mut part, around.settings);
+    let mut steps =
+        Steps { cx: Cx { facts, world, who: who.take(), n_held, ..new }, writes: &writes };
+    body(&mut steps);
+    *who = steps.cx.who.take();
 }
 
 fn panic_message(payload: &(dyn Any + Send)) -> String {

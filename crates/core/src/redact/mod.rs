@@ -11,6 +11,7 @@ mod event;
 mod forms;
 mod names;
 mod places;
+mod recent;
 mod scan;
 mod tokens;
 mod values;
@@ -75,19 +76,16 @@ pub fn names_dotenv(text: &str) -> bool {
 
 /// Whether nothing would be hidden.
 pub fn is_clean(text: &str) -> bool {
-    is_short_name(text) || scan::spans(text.as_bytes(), false).is_empty()
+    is_short_name(text)
+        || recent::is_clean(text, |text| scan::spans(text.as_bytes(), false).is_empty())
 }
 
 /// A path or another key under which something is kept. Two keys stay two keys: a secret in it becomes its digest.
 pub fn key(text: &str) -> Cow<'_, str> {
-    if is_short_name(text) {
+    if is_clean(text) {
         return Cow::Borrowed(text);
     }
-    let spans = scan::spans(text.as_bytes(), false);
-    if spans.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let clean = scan::without(text, &spans);
+    let clean = scan::without(text, &scan::spans(text.as_bytes(), false));
     Cow::Owned(format!("{clean}~{}", &checksum(text)[..12]))
 }
 

@@ -3,6 +3,7 @@
 //! The files are read elsewhere; here they are text. A bad value never stops anything: it is reported with its file
 //! and line, and the next layer's value holds.
 
+mod index;
 mod key;
 mod layer;
 mod resolve;

@@ -1,17 +1,19 @@
 //! The layers over each other: default, profile, user, project, local.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toml::de::DeValue;
 
+use super::index::Index;
 use super::key::{Key, Kind, ProjectMay, Table, Value};
 use super::layer::{Layer, Problem, Scope, fits, not_for_a_project};
 
 /// The settings in force. Looking up an undeclared key is a bug, and a test finds it.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    values: BTreeMap<&'static str, Effective>,
+    /// In the order of their names.
+    values: Vec<(&'static str, Effective)>,
+    index: Index,
     pub problems: Vec<Problem>,
     /// Files of the project that are too large, so that nothing of them is used. They are problems as well.
     pub refused: Vec<Problem>,
@@ -33,9 +35,11 @@ impl Settings {
         layers.sort_by_key(|layer| layer.scope);
         let mut out = Self::default();
         let profiles = profiles(&layers);
-        for key in keys {
-            out.values.insert(key.name, effective(key, &profiles, &layers));
-        }
+        out.values =
+            keys.iter().map(|key| (key.name, effective(key, &profiles, &layers))).collect();
+        out.values.sort_by_key(|(name, _)| *name);
+        out.values.dedup_by_key(|(name, _)| *name);
+        out.index = Index::of(&out.values);
         out.problems = layers.iter().flat_map(|layer| layer.problems.iter().cloned()).collect();
         out.refused = layers.iter().filter_map(|layer| layer.refused.clone()).collect();
         out
@@ -46,7 +50,7 @@ impl Settings {
     }
 
     pub fn get(&self, name: &str) -> Option<&Effective> {
-        self.values.get(name)
+        self.index.find(&self.values, name)
     }
 
     pub fn on(&self, name: &str) -> bool {
@@ -91,10 +95,10 @@ impl Settings {
 
     fn value(&self, name: &str) -> Option<&Value> {
         debug_assert!(
-            self.values.is_empty() || self.values.contains_key(name),
+            self.values.is_empty() || self.get(name).is_some(),
             "no such setting: {name}"
         );
-        self.values.get(name).map(|found| &found.value)
+        self.get(name).map(|found| &found.value)
     }
 }
 
