@@ -1,6 +1,5 @@
 //! Core's parameters and rows on SQLite's statements. Statements are prepared once per connection.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -9,6 +8,7 @@ use substrate_core::{DbError, Param, Row};
 
 use crate::error::db_error;
 use crate::log::log_size;
+use crate::places;
 
 struct Bound<'a>(Param<'a>);
 
@@ -86,65 +86,32 @@ pub(crate) fn size_bytes(conn: &Connection) -> Result<i64, DbError> {
     Ok(pages + i64::try_from(log).unwrap_or(i64::MAX).min(pages / 4))
 }
 
-/// Binds each placeholder to the value of its number: to SQLite `$2` is a name, and its place is that of its first use. The
-/// text is read here, because asking SQLite for the name of each place costs more than binding it.
+/// Binds each placeholder to the value of its number: to SQLite `$2` is a name, and its place is that of its first use.
 fn bind(statement: &mut Statement<'_>, sql: &str, params: &[Param<'_>]) -> Result<(), DbError> {
-    let (mut seen, mut place, mut highest) = (Numbers::default(), 0, 0);
-    for number in placeholders(sql) {
-        if !seen.insert(number) {
-            continue;
+    let n_places = statement.parameter_count();
+    places::of(sql, |numbers| {
+        for (place, number) in (1..).zip(numbers) {
+            let Some(param) = params.get(number - 1) else { return Err(missing(*number)) };
+            // A statement that comes out of the cache has no values, so nothing has to be bound to null.
+            if *param != Param::Null {
+                statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
+            }
         }
-        (place, highest) = (place + 1, highest.max(number));
-        let Some(param) = params.get(number - 1) else { return Err(missing(number)) };
-        // A statement that comes out of the cache has no values, so nothing has to be bound to null.
-        if *param != Param::Null {
-            statement.raw_bind_parameter(place, Bound(*param)).map_err(db_error)?;
+        if numbers.len() != n_places {
+            return Err(missing(numbers.len() + 1));
         }
-    }
-    if place != statement.parameter_count() {
-        return Err(missing(place + 1));
-    }
-    // Harmless, but a mistake: tests must show it.
-    if cfg!(debug_assertions) && highest != params.len() {
-        let detail = format!("{} values for {highest} parameters", params.len());
-        return Err(DbError::Other { detail });
-    }
-    Ok(())
+        // Harmless, but a mistake: tests must show it.
+        let highest = numbers.iter().copied().max().unwrap_or(0);
+        if cfg!(debug_assertions) && highest != params.len() {
+            let detail = format!("{} values for {highest} parameters", params.len());
+            return Err(DbError::Other { detail });
+        }
+        Ok(())
+    })
 }
 
 fn missing(number: usize) -> DbError {
     DbError::Other { detail: format!("no value for parameter {number}") }
-}
-
-/// The numbers behind `$`, in the order of the text. Anything else behind it, as in a JSON path, is not a placeholder.
-fn placeholders(sql: &str) -> impl Iterator<Item = usize> {
-    sql.match_indices('$').filter_map(|(at, _)| {
-        let digits = sql.as_bytes()[at + 1..].iter().take_while(|byte| byte.is_ascii_digit());
-        let number = digits.fold(0_usize, |number, digit| {
-            number.saturating_mul(10).saturating_add(usize::from(digit - b'0'))
-        });
-        (number > 0).then_some(number)
-    })
-}
-
-/// The numbers that were met.
-#[derive(Default)]
-struct Numbers {
-    small: u64,
-    large: HashSet<usize>,
-}
-
-impl Numbers {
-    /// `false`: it was there already.
-    fn insert(&mut self, number: usize) -> bool {
-        if number >= 64 {
-            return self.large.insert(number);
-        }
-        let bit = 1 << number;
-        let is_new = self.small & bit == 0;
-        self.small |= bit;
-        is_new
-    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod error;
 mod log;
 mod memory;
 mod migrate;
+mod places;
 mod tx;
 mod writer;
 
