@@ -8,6 +8,7 @@
 mod claude_code;
 pub mod install;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use substrate_core::verdict::DeliveryTable;
@@ -166,7 +167,7 @@ pub struct Input<'a> {
     pub stdin: &'a [u8],
     pub cwd: &'a str,
     /// The environment variables that the hook passed on.
-    pub env: &'a [(String, String)],
+    pub env: &'a [(Cow<'a, str>, Cow<'a, str>)],
     pub at: Timestamp,
     /// The hook is the waiter beside a session, and not the event itself.
     pub waits: bool,
@@ -174,7 +175,7 @@ pub struct Input<'a> {
 
 impl Input<'_> {
     pub fn env(&self, name: &str) -> Option<&str> {
-        self.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.env.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 }
 

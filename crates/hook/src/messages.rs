@@ -4,6 +4,8 @@
 //! the arguments, the folder, the environment and stdin. Arguments and variables each end in a zero byte, as the system
 //! stores them, so the hook copies nothing.
 
+use std::ffi::CStr;
+
 use crate::frame::{put, take};
 
 /// The bytes before the arguments: id, deadline, flags, three lengths, and the time already waited.
@@ -89,9 +91,17 @@ impl<'a> HookRequest<'a> {
     }
 }
 
-/// The pieces before each zero byte.
-fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split_inclusive(|byte| *byte == 0).map(|piece| piece.strip_suffix(&[0]).unwrap_or(piece))
+/// The pieces before each zero byte, and what is after the last one.
+fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        // The search of the standard library, which looks at many bytes at once.
+        let piece = CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes);
+        bytes = bytes.get(piece.len() + 1..).unwrap_or_default();
+        Some(piece)
+    })
 }
 
 /// What the asking process prints, and its exit code.

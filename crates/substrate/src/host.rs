@@ -1,6 +1,7 @@
 //! What every host of the engine does with a request: decode, consider, encode. The daemon, `hook --explain` and a hook
 //! without a daemon share this code.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -124,12 +125,11 @@ pub(crate) fn open(
 
 /// Decodes bytes into an event. Malformed input becomes an event that says so.
 pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) -> Decoded {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let args: Vec<String> = request.each_arg().map(text).collect();
-    let env: Vec<(String, String)> =
-        request.each_var().map(|(name, value)| (text(name), text(value))).collect();
+    let args: Vec<Cow<'_, str>> = request.each_arg().map(text).collect();
+    let mut env = Vec::with_capacity(MANY_VARS);
+    env.extend(request.each_var().map(|(name, value)| (text(name), text(value))));
     let cwd = text(request.cwd);
-    let name = args.get(1).map_or("", String::as_str);
+    let name = args.get(1).map_or("", |name| &**name);
     let waits = args.iter().skip(2).any(|arg| arg == "--wake");
     let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at, waits };
     let client: Option<&'static Client> =
@@ -138,7 +138,7 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
         Some(client) => (client.decode)(&input).map_err(|error| error.to_string()),
         None => Err(format!(
             "no client is called `{}`",
-            one_line(args.first().map_or("", String::as_str), 40)
+            one_line(args.first().map_or("", |name| &**name), 40)
         )),
     };
     let event =
@@ -157,6 +157,14 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     let is_unjudged = is_unread && is_call(name);
     let (request, is_repeated) = (RequestId(request.id), request.repeated);
     Decoded { event, client, request, scope, begun_us, is_repeated, is_unjudged }
+}
+
+/// How many variables a hook passes on at most, as far as we know.
+const MANY_VARS: usize = 32;
+
+/// Bytes as text. What is text, as nearly everything is, is not copied.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Whether an event of that name comes before a tool call.
@@ -337,9 +345,8 @@ impl Considered {
     /// An answer that was given before. Whether a feature wants the confirmation is not stored; confirming anyway does
     /// no harm.
     pub(crate) fn again(reply: &[u8]) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let reply = Reply::read(reply).unwrap_or_default();
-        let (stdout, stderr) = (text(reply.stdout), text(reply.stderr));
+        let (stdout, stderr) = (text(reply.stdout).into_owned(), text(reply.stderr).into_owned());
         let answer = Answer { exit: reply.exit, stdout, stderr, exports: None };
         let receipt = answer != Answer::default();
         Self { answer, receipt, ..Self::default() }

@@ -28,20 +28,23 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
     } else {
         (named, name, detail(named, &payload))
     };
+    let (session, config_dir) = (session(&payload, input), config_dir(&payload, input));
+    let permission_mode = payload.permission_mode.some_text();
     Ok(Event {
         client: NAME,
         dialect: &DIALECT,
         at: input.at,
         kind,
         name,
-        session: session(&payload, input),
+        tasks_dir: tasks_dir(session.as_ref(), config_dir.as_deref(), input),
+        session,
         actor: actor(&payload),
         cwd: payload.cwd.some_text().unwrap_or_else(|| input.cwd.to_owned()),
         project_dir: first(input, VARIABLES.project).map(str::to_owned),
         transcript: payload.transcript_path.some_text(),
         prompt_id: payload.prompt_id.some_text(),
-        permission_mode: payload.permission_mode.some_text(),
-        is_planning: payload.permission_mode.text().as_deref() == Some("plan"),
+        is_planning: permission_mode.as_deref() == Some("plan"),
+        permission_mode,
         client_pid: VARIABLES
             .process
             .and_then(|name| variable(input, name))
@@ -58,8 +61,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_agent: variable(input, "AGENT_ID").map(str::to_owned),
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
         wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
-        tasks_dir: tasks_dir(&payload, input),
-        config_dir: config_dir(&payload, input),
+        config_dir,
         pane: variable(input, "TMUX")
             .zip(variable(input, "TMUX_PANE"))
             .and_then(|(server, id)| Pane::of(server, id)),
@@ -79,11 +81,14 @@ fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
 }
 
 /// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
-fn tasks_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
-    let list = variable(input, "CLAUDE_CODE_TASK_LIST_ID")
-        .and_then(SafeId::new)
-        .or_else(|| session(payload, input))?;
-    Some(format!("{}/tasks/{list}", config_dir(payload, input)?))
+fn tasks_dir(
+    session: Option<&SafeId>,
+    config_dir: Option<&str>,
+    input: &Input<'_>,
+) -> Option<String> {
+    let named = variable(input, "CLAUDE_CODE_TASK_LIST_ID").and_then(SafeId::new);
+    let list = named.as_ref().or(session)?.as_str();
+    Some([config_dir?, "/tasks/", list].concat())
 }
 
 /// What the environment says, or else the folder that the transcript is in: `<config>/projects/…`.

@@ -56,10 +56,10 @@ fn read_input(named: &str) -> Option<ScriptInput> {
     std::io::stdin().lock().take(MAX_INPUT).read_to_end(&mut raw).ok()?;
     let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     let env = Env::of_this_process();
-    let vars: Vec<(String, String)> = [DEFAULT.variables.project, DEFAULT.variables.session]
+    let vars: Vec<_> = [DEFAULT.variables.project, DEFAULT.variables.session]
         .into_iter()
         .flatten()
-        .filter_map(|name| Some(((*name).to_owned(), env.text(name)?.to_owned())))
+        .filter_map(|name| Some(((*name).into(), env.text(name)?.into())))
         .collect();
     let input =
         Input { event: named, stdin: &raw, cwd: &cwd, env: &vars, at: clock::now(), waits: false };
