@@ -126,6 +126,7 @@ fn fill(db: &Connection, done: usize, n: usize) -> Result<()> {
          insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
          select session, client, cwd, min(id), max(id), count(*), min(at_ms), max(at_ms) from journal
          where id > (select max(id) from journal) - {n} group by session on conflict (session) do nothing;
+         update journal_summed set up_to = (select max(id) from journal);
          commit;"
     ))?;
     Ok(())

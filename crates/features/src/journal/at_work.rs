@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use substrate_core::{Activity, Db, DbError, EventKind, Timestamp};
 
+use super::sessions;
+
 /// How many rows back from its newest a session is searched.
 const MAX_ROWS: i64 = 2_000;
 
@@ -45,11 +47,7 @@ pub(crate) fn running_at(
     at: Timestamp,
     except: &[String],
 ) -> Result<Vec<Running>, DbError> {
-    let newest = db.first(
-        "select last_id from journal_session where session = $1",
-        &[session.into()],
-        |row| row.int(0),
-    )?;
+    let newest = sessions::last_id(db, session)?;
     let Some(newest) = newest else { return Ok(Vec::new()) };
     let steps = db.rows(
         "select at_ms, event, tool_use, verdict, case when event = 'PreToolUse' then input end from journal

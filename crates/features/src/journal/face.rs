@@ -2,7 +2,7 @@
 
 use substrate_core::{Db, DbError, Timestamp};
 
-use super::ops;
+use super::{ops, sessions};
 
 /// At most this many of the newest rows are read.
 const MAX_ROWS: i64 = 100_000;
@@ -79,13 +79,12 @@ pub(crate) fn latest_tool(
     session: &str,
     actor: &str,
 ) -> Result<Option<String>, DbError> {
+    let Some(newest) = sessions::last_id(db, session)? else { return Ok(None) };
     let found = db.first(
         "select tool from journal
-         where id <= (select last_id from journal_session where session = $1)
-           and id > (select last_id from journal_session where session = $1) - $3
-           and session = $1 and actor = $2
+         where id <= $3 and id > $4 and session = $1 and actor = $2
          order by id desc limit 1",
-        &[session.into(), actor.into(), FAR.into()],
+        &[session.into(), actor.into(), newest.into(), (newest - FAR).into()],
         |row| row.opt_text(0),
     )?;
     Ok(found.flatten())
@@ -93,15 +92,14 @@ pub(crate) fn latest_tool(
 
 /// Whether an actor has used a tool since its turn began. A subagent has one turn.
 pub(crate) fn has_used_tools(db: &mut dyn Db, session: &str, actor: &str) -> Result<bool, DbError> {
+    let Some(newest) = sessions::last_id(db, session)? else { return Ok(false) };
     let latest = db.first(
         "select tool from journal
-         where id <= (select last_id from journal_session where session = $1)
-           and id > (select last_id from journal_session where session = $1) - $3
-           and session = $1 and actor = $2
+         where id <= $3 and id > $4 and session = $1 and actor = $2
            and event in ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit', 'SessionStart',
              'Stop', 'SubagentStart')
          order by id desc limit 1",
-        &[session.into(), actor.into(), FAR.into()],
+        &[session.into(), actor.into(), newest.into(), (newest - FAR).into()],
         |row| row.opt_text(0),
     )?;
     Ok(latest.flatten().is_some())

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use substrate_core::{Db, DbError, Timestamp};
 
-use super::ops;
 use super::record::LATE;
 use super::verbs::percentile;
+use super::{ops, sessions};
 use crate::identity::book;
 
 /// At most this many of the newest rows are read.
@@ -205,18 +205,11 @@ fn count_failures(failures: &mut Vec<FailedFeature>, json: &str, row: &HealthRow
 
 /// Adds what the rows since then can't tell: the session's folder, and how it began.
 fn complete(db: &mut dyn Db, session: &mut SessionHealth, since: Timestamp) -> Result<(), DbError> {
-    let known = db.first(
-        "select known.cwd, known.first_ms, first.event
-         from journal_session known left join journal first on first.id = known.first_id
-         where known.session = $1",
-        &[session.session.as_str().into()],
-        |row| Ok((row.text(0)?, row.int(1)?, row.opt_text(2)?)),
-    )?;
     let mut first_event = None;
-    if let Some((cwd, first_ms, event)) = known {
-        session.cwd = cwd;
-        session.first_at = Timestamp(first_ms);
-        first_event = event;
+    if let Some(rows) = sessions::rows_of(db, &session.session)? {
+        first_event = ops::event(db, rows.first_id)?;
+        session.cwd = rows.cwd;
+        session.first_at = Timestamp(rows.first_ms);
     }
     let is_start = first_event.as_deref() == Some("SessionStart");
     session.has_start = if is_start || session.events.contains_key("SessionStart") {

@@ -9,6 +9,7 @@
 //! * Secrets are taken out before anything is stored.
 //! * The journal is bounded by age and size. Old rows go in small batches, so no hook waits.
 //! * Only the primary key is indexed. A time is found by bisection, because ids grow with time.
+//! * An id is never given twice. The ranges of sessions are summed up from the rows, a few at a time (`sessions`).
 //!
 //! # Example
 //!
@@ -26,6 +27,7 @@ pub mod project_logs;
 mod record;
 mod render;
 mod schema;
+mod sessions;
 mod verbs;
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! The journal's SQL. No other code touches its tables.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use substrate_core::{Db, DbError, Param, Row, Timestamp};
+use substrate_core::{Db, DbError, Param, RequestId, Row, Timestamp};
+
+use super::sessions;
 
 /// A row to be written.
 pub(super) struct NewRow<'a> {
     pub(super) at: Timestamp,
-    pub(super) request: String,
+    pub(super) request: RequestId,
     pub(super) client: &'a str,
     pub(super) event: &'a str,
     pub(super) session: Option<&'a str>,
@@ -17,8 +20,8 @@ pub(super) struct NewRow<'a> {
     pub(super) tool: Option<&'a str>,
     pub(super) tool_use: Option<&'a str>,
     pub(super) cwd: &'a str,
-    pub(super) input: Option<String>,
-    pub(super) output: Option<String>,
+    pub(super) input: Option<Cow<'a, str>>,
+    pub(super) output: Option<Cow<'a, str>>,
     pub(super) verdict: &'a str,
     pub(super) answer: Option<String>,
     pub(super) wishes: Option<String>,
@@ -66,15 +69,14 @@ pub(super) struct JournalRow {
 const COLUMNS: &str = "id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output, \
      verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields";
 
+/// Writes a row. Most say only what the event was: nothing was wished, and nothing failed.
 pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError> {
-    let id = db.first(
-        "insert into journal (at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd, input, output,
-           verdict, answer, wishes, undeliverable, failures, costs, spent_us, host, why, n_bytes, n_unknown_fields)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
-         returning id",
-        &[
+    sessions::next(db, |db, id| {
+        let request = entry.request.hex();
+        let usual = [
+            id.into(),
             entry.at.0.into(),
-            entry.request.as_str().into(),
+            request.as_str().into(),
             entry.client.into(),
             entry.event.into(),
             entry.session.into(),
@@ -86,31 +88,39 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
             entry.input.as_deref().into(),
             entry.output.as_deref().into(),
             entry.verdict.into(),
+            entry.spent_us.into(),
+            entry.host.into(),
+            entry.n_bytes.into(),
+            entry.n_unknown_fields.into(),
+        ];
+        let more: [Param<'_>; 6] = [
             entry.answer.as_deref().into(),
             entry.wishes.as_deref().into(),
             entry.undeliverable.as_deref().into(),
             entry.failures.as_deref().into(),
             entry.costs.as_deref().into(),
-            entry.spent_us.into(),
-            entry.host.into(),
             entry.why.into(),
-            entry.n_bytes.into(),
-            entry.n_unknown_fields.into(),
-        ],
-        |row| row.int(0),
-    )?;
-    if let (Some(id), Some(session)) = (id, entry.session) {
-        db.execute(
-            "insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
-             values ($1, $2, $3, $4, $4, 1, $5, $5)
-             on conflict (session) do update
-             set last_id = excluded.last_id, n_events = journal_session.n_events + 1,
-               last_ms = case when excluded.last_ms > journal_session.last_ms then excluded.last_ms
-                              else journal_session.last_ms end",
-            &[session.into(), entry.client.into(), entry.cwd.into(), id.into(), entry.at.0.into()],
-        )?;
-    }
-    Ok(())
+        ];
+        if more.iter().all(|param| *param == Param::Null) {
+            return db.execute_last(
+                "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
+                   input, output, verdict, spent_us, host, n_bytes, n_unknown_fields)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+                &usual,
+            ).map(drop);
+        }
+        let mut all = [Param::Null; 24];
+        all[..18].copy_from_slice(&usual);
+        all[18..].copy_from_slice(&more);
+        db.execute_last(
+            "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
+               input, output, verdict, spent_us, host, n_bytes, n_unknown_fields,
+               answer, wishes, undeliverable, failures, costs, why)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+               $19, $20, $21, $22, $23, $24)",
+            &all,
+        ).map(drop)
+    })
 }
 
 /// Which rows to list.
@@ -164,25 +174,21 @@ pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<JournalRow>, DbErr
     db.first(&format!("select {COLUMNS} from journal where id = $1"), &[id.into()], shown)
 }
 
-/// The session whose id starts with the prefix; the newest, if several do.
-pub(super) fn session(db: &mut dyn Db, prefix: &str) -> Result<Option<String>, DbError> {
-    db.first(
-        "select session from journal_session
-         where substr(session, 1, length($1)) = $1 order by last_id desc limit 1",
-        &[prefix.into()],
-        |row| row.text(0),
-    )
+/// The name of a row's event.
+pub(super) fn event(db: &mut dyn Db, id: i64) -> Result<Option<String>, DbError> {
+    db.first("select event from journal where id = $1", &[id.into()], |row| row.text(0))
 }
 
 /// The range of row ids of these sessions.
 fn range(db: &mut dyn Db, sessions: &[String]) -> Result<Option<(i64, i64)>, DbError> {
-    let sql = format!(
-        "select min(first_id), max(last_id) from journal_session where session in ({})",
-        places(0, sessions.len())
-    );
-    let params: Vec<Param<'_>> = sessions.iter().map(|one| one.as_str().into()).collect();
-    let ends = db.first(&sql, &params, |row| Ok((row.opt_int(0)?, row.opt_int(1)?)))?;
-    Ok(ends.and_then(|(first, last)| first.zip(last)))
+    let mut ends: Option<(i64, i64)> = None;
+    for session in sessions {
+        if let Some(rows) = sessions::rows_of(db, session)? {
+            let (first, last) = ends.unwrap_or((rows.first_id, rows.last_id));
+            ends = Some((first.min(rows.first_id), last.max(rows.last_id)));
+        }
+    }
+    Ok(ends)
 }
 
 /// Placeholders: `$3, $4` are two after the second.
@@ -281,10 +287,6 @@ pub(super) fn remove_up_to(db: &mut dyn Db, id: i64, limit: i64) -> Result<usize
     let removed = db.execute("delete from journal where id <= $1", &[last.into()])?;
     db.execute("delete from journal_session where last_id <= $1", &[last.into()])?;
     Ok(removed)
-}
-
-pub(super) fn newest_id(db: &mut dyn Db) -> Result<i64, DbError> {
-    Ok(db.first("select max(id) from journal", &[], |row| row.opt_int(0))?.flatten().unwrap_or(0))
 }
 
 fn shown(row: &dyn Row) -> Result<JournalRow, DbError> {

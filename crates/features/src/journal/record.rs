@@ -1,12 +1,14 @@
 //! Writes one row per event, and removes old rows.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use substrate_core::redact::{clean, names_dotenv, redacted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
 use super::ops::{self, NewRow};
-use super::project_logs;
+use super::{project_logs, sessions};
 
 /// Why an event was only recorded: its caller was gone.
 pub(super) const LATE: &str = "late";
@@ -24,13 +26,10 @@ pub(super) fn record(
     let max = usize::try_from(cx.settings.int("journal.max_text")).unwrap_or(4_096);
     let (input, output) = texts(event);
     let is_dotenv = input.is_some_and(names_dotenv);
-    let kept = |text: Option<&str>| {
-        text.filter(|text| !text.is_empty()).map(|text| redacted(text, max, is_dotenv).into_owned())
-    };
     let tool = event.tool();
     let entry = NewRow {
         at: event.at,
-        request: outcome.request.to_string(),
+        request: outcome.request,
         client: event.client,
         event: &event.name,
         session: event.session.as_ref().map(substrate_core::SafeId::as_str),
@@ -39,8 +38,8 @@ pub(super) fn record(
         tool: tool.map(|call| call.name.as_str()),
         tool_use: tool.and_then(|call| call.use_id.as_deref()),
         cwd: &event.cwd,
-        input: kept(input),
-        output: kept(output),
+        input: input.and_then(|text| kept(text, max, is_dotenv)),
+        output: output.and_then(|text| kept(text, max, is_dotenv)),
         verdict: outcome.verdict.word(),
         answer: answer(&outcome.verdict).map(|answer| clean(&answer).into_owned()),
         wishes: some_json(outcome.wishes.iter().map(|wished| told(wished, max)).collect()),
@@ -66,15 +65,22 @@ pub(super) fn record(
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
     };
-    ops::append(cx.db, &entry)?;
-    project_logs::record(cx, event, outcome)
+    project_logs::record(cx, event, outcome)?;
+    Ok(ops::append(cx.db, &entry)?)
 }
 
-/// `[["identity",12],["mail",3]]`: what each feature cost, in microseconds. Written by hand because every event has it: a tree
-/// of values would cost more than the features that it describes.
+/// A text as it is stored, if it says anything.
+fn kept(text: &str, max: usize, is_dotenv: bool) -> Option<Cow<'_, str>> {
+    (!text.is_empty()).then(|| redacted(text, max, is_dotenv))
+}
+
+/// What a feature must cost to be named. Most cost a few microseconds, and saying so would cost more.
+const TELLING_US: u64 = 20;
+
+/// `[["identity",120],["mail",30]]`: the features that took long, in microseconds.
 fn costs(costs: &[(&'static str, u64)]) -> Option<String> {
-    let mut out = String::with_capacity(costs.len() * 20 + 2);
-    for (feature, us) in costs.iter().filter(|(_, us)| *us > 0) {
+    let mut out = String::new();
+    for (feature, us) in costs.iter().filter(|(_, us)| *us >= TELLING_US) {
         out.push_str(if out.is_empty() { "[[\"" } else { ",[\"" });
         out.push_str(feature);
         out.push_str("\",");
@@ -159,6 +165,7 @@ const BATCH: i64 = 2_000;
 
 /// Removes rows by age, then by size, a few at a time so that no hook waits. Returns whether more may be left.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
+    sessions::sum_up(cx.db)?;
     let oldest_kept = cx.now.plus_ms(-cx.settings.int("journal.max_age"));
     let too_old = ops::id_before(cx.db, oldest_kept)?;
     let mut removed = ops::remove_up_to(cx.db, too_old, BATCH)?;
@@ -174,10 +181,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_are_json_without_what_cost_nothing() {
-        assert_eq!(costs(&[("identity", 0), ("mail", 0)]), None);
-        let text = costs(&[("identity", 12), ("mail", 0), ("locks", u64::MAX), ("work", 100)]);
-        let expected = json!([["identity", 12], ["locks", u64::MAX], ["work", 100]]);
+    fn costs_are_json_without_what_cost_little() {
+        assert_eq!(costs(&[("identity", 0), ("mail", TELLING_US - 1)]), None);
+        let text = costs(&[("identity", 20), ("mail", 0), ("locks", u64::MAX), ("work", 100)]);
+        let expected = json!([["identity", 20], ["locks", u64::MAX], ["work", 100]]);
         assert_eq!(serde_json::from_str::<Value>(&text.unwrap()).unwrap(), expected);
     }
 }

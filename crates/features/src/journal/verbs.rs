@@ -14,6 +14,7 @@ use substrate_core::{Access, Audience, Caller, Cx, EventKind, Local, Output, Ver
 use super::ops::{self, Column, Filter, JournalRow, StatsRow};
 use super::record::LATE;
 use super::render::{self, Times};
+use super::sessions;
 use crate::identity::book::{self, Lookup};
 
 /// At most this many of the newest rows go into the statistics.
@@ -67,7 +68,7 @@ fn sessions(
     prefix: Option<&str>,
 ) -> Result<Option<Vec<String>>, VerbError> {
     if let Some(prefix) = prefix {
-        let found = ops::session(cx.db, prefix)?.ok_or_else(|| {
+        let found = sessions::starting(cx.db, prefix)?.ok_or_else(|| {
             VerbError::user(
                 format!("the journal has no session whose id starts with `{prefix}`"),
                 "`substrate journal list` shows the latest sessions",
@@ -213,7 +214,7 @@ impl VerbArgs for Tail {
         let limit = if self.after.is_some() { 1_000 } else { self.limit };
         let mut filter = self.which.clone().filter(cx, caller, limit)?;
         filter.after = self.after.unwrap_or(filter.after);
-        let newest = ops::newest_id(cx.db)?;
+        let newest = sessions::newest_id(cx.db)?;
         let rows = named(cx, &filter)?;
         let mut out =
             Output::new(render::lines(&rows, Times::Clock(caller.tz_offset_s)), json!(rows));
