@@ -1,6 +1,6 @@
 //! The SQL of what clients reported about context windows.
 
-use substrate_core::{Db, DbError, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Timestamp};
 
 use crate::retention::Expiring;
 
@@ -23,14 +23,18 @@ pub(super) fn one(
     session: &str,
     actor: &str,
 ) -> Result<Option<ReportedUsage>, DbError> {
-    db.first(ONE, &[session.into(), actor.into()], |row| {
-        Ok(ReportedUsage {
-            used: row.opt_int(0)?,
-            size: row.int(1)?,
-            source: row.text(2)?,
-            at: Timestamp(row.int(3)?),
+    const USAGE: Memorable = Memorable { name: "context usage", tables: &["context_usage"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        db.first(ONE, &[session.into(), actor.into()], |row| {
+            Ok(ReportedUsage {
+                used: row.opt_int(0)?,
+                size: row.int(1)?,
+                source: row.text(2)?,
+                at: Timestamp(row.int(3)?),
+            })
         })
-    })
+    };
+    Ok((*db.remembered(USAGE, [session, actor], read)?).clone())
 }
 
 /// Stores a report, unless nothing has changed.

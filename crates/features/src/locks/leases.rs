@@ -56,6 +56,9 @@ pub(super) const OTHERS_HOLD: &str = "select 1 from leases where session < $1
    union all select 1 from leases where session > $1
    union all select 1 from leases where session = $1 and actor < $2
    union all select 1 from leases where session = $1 and actor > $2 limit 1";
+/// Whether an actor holds anything.
+pub(super) const HOLDS: &str = "select 1 from leases where session = $1 and actor = $2
+   union all select 1 from lease_globs where session = $1 and actor = $2 limit 1";
 pub(super) const IN_ROOT: &str = concat!(
     "select ",
     columns!(),
@@ -109,6 +112,17 @@ pub(super) fn others_below(
     let params =
         [from.as_str().into(), to.as_str().into(), session.into(), actor.into(), limit.into()];
     db.rows(OTHERS_BELOW, &params, lease)
+}
+
+/// Whether an actor holds nothing, neither a file nor a glob. Most turns end so.
+pub(super) fn holds_nothing(db: &mut dyn Db, session: &str, actor: &str) -> Result<bool, DbError> {
+    const HOLDINGS: Memorable =
+        Memorable { name: "holds anything", tables: &["leases", "lease_globs"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        let found = db.first(HOLDS, &[session.into(), actor.into()], |row| row.int(0))?;
+        Ok(found.is_none())
+    };
+    Ok(*db.remembered(HOLDINGS, [session, actor], read)?)
 }
 
 /// Whether another actor holds any file at all.

@@ -22,6 +22,9 @@ pub(super) fn of_actor(
     actor: &str,
     what: LeaseChange,
 ) -> Result<Released, DbError> {
+    if leases::holds_nothing(cx.db, session, actor)? {
+        return Ok(Released::default());
+    }
     // A Stop that arrives late must not release what was taken after it.
     let leases = leases::remove_of(cx.db, session, actor, cx.now)?;
     let globs = reservations::remove_of(cx.db, session, actor)?;

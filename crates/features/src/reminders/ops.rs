@@ -1,6 +1,6 @@
 //! The SQL of which reminders were told.
 
-use substrate_core::{Db, DbError, RequestId, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, RequestId, SafeId, Timestamp};
 
 use super::source::Reminder;
 use crate::retention::Expiring;
@@ -11,11 +11,15 @@ pub(super) fn told(
     session: &SafeId,
     actor: &str,
 ) -> Result<Vec<Reminder>, DbError> {
-    let names = db.rows(
-        "select reminder from reminders_told where session = $1 and actor = $2",
-        &[session.as_str().into(), actor.into()],
-        |row| row.text(0),
-    )?;
+    const TOLD: Memorable = Memorable { name: "reminders told", tables: &["reminders_told"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        db.rows(
+            "select reminder from reminders_told where session = $1 and actor = $2",
+            &[session.as_str().into(), actor.into()],
+            |row| row.text(0),
+        )
+    };
+    let names = db.remembered(TOLD, [session.as_str(), actor], read)?;
     Ok(names.iter().filter_map(|name| Reminder::named(name)).collect())
 }
 

@@ -1,7 +1,7 @@
 //! The SQL of supervisors.
 
 use substrate_core::wish::Receipt;
-use substrate_core::{Db, DbError, RequestId, Row, SafeId, Timestamp, World};
+use substrate_core::{Db, DbError, Memorable, RequestId, Row, SafeId, Timestamp, World};
 
 /// A process by its pid and start time. The start time is `None` if the process was gone when it was noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,11 +222,14 @@ pub(super) fn of_client(
     world: &dyn World,
     pid: u32,
 ) -> Result<Option<Supervisor>, DbError> {
-    let found = db.rows(OF_CLIENT, &[i64::from(pid).into()], read)?;
+    const OF_PID: Memorable =
+        Memorable { name: "supervisor of a client", tables: &["supervisors"] };
+    let rows = |db: &mut (dyn Db + '_)| db.rows(OF_CLIENT, &[i64::from(pid).into()], read);
+    let found = db.remembered(OF_PID, [&pid.to_string(), ""], rows)?;
     let is_it = |one: &Supervisor| {
         one.own.is_there(world) && one.client.is_some_and(|client| client.is_there(world))
     };
-    Ok(found.into_iter().find(is_it))
+    Ok(found.iter().find(|one| is_it(one)).cloned())
 }
 
 pub(super) fn one(db: &mut dyn Db, token: &SafeId) -> Result<Option<Supervisor>, DbError> {

@@ -1,7 +1,7 @@
 //! The SQL of stored task lists.
 
 use substrate_core::redact::clean;
-use substrate_core::{Db, DbError, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, SafeId, Timestamp};
 
 use super::list::{Todo, Unfinished};
 use crate::retention::Expiring;
@@ -30,14 +30,18 @@ pub(super) fn replace(
 }
 
 pub(super) fn load(db: &mut dyn Db, session: &SafeId) -> Result<Unfinished, DbError> {
-    let found = db.first(
-        "select entries, n_unfinished from todo_lists where session = $1",
-        &[session.as_str().into()],
-        |row| Ok((row.text(0)?, row.int(1)?)),
-    )?;
-    let Some((entries, n)) = found else { return Ok(Unfinished::default()) };
-    let first: Vec<Todo> = serde_json::from_str(&entries).unwrap_or_default();
-    Ok(Unfinished { n: usize::try_from(n).unwrap_or(0).max(first.len()), first })
+    const LIST: Memorable = Memorable { name: "task list", tables: &["todo_lists"] };
+    let read = |db: &mut (dyn Db + '_)| {
+        db.first(
+            "select entries, n_unfinished from todo_lists where session = $1",
+            &[session.as_str().into()],
+            |row| Ok((row.text(0)?, row.int(1)?)),
+        )
+    };
+    let found = db.remembered(LIST, [session.as_str(), ""], read)?;
+    let Some((entries, n)) = &*found else { return Ok(Unfinished::default()) };
+    let first: Vec<Todo> = serde_json::from_str(entries).unwrap_or_default();
+    Ok(Unfinished { n: usize::try_from(*n).unwrap_or(0).max(first.len()), first })
 }
 
 pub(super) fn forget(db: &mut dyn Db, session: &SafeId) -> Result<(), DbError> {

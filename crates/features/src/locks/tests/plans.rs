@@ -15,6 +15,7 @@ use substrate_core::{Cx, Db, DbError, Param, Row, Who};
     "leases USING INDEX sqlite_autoindex_leases_1 (path>? AND path<?)"
 )]
 #[case::others(leases::OTHERS_IN_ROOT, "leases USING INDEX leases_root (root=?)")]
+#[case::any_own(leases::HOLDS, "leases USING COVERING INDEX leases_owner (session=? AND actor=?)")]
 #[case::any_other(leases::OTHERS_HOLD, "leases USING COVERING INDEX leases_owner (session<?)")]
 #[case::any_other_reservation(
     reservations::OTHERS_RESERVE,
