@@ -19,9 +19,9 @@ const MIN_ROUNDS: usize = 300;
 
 /// Subject, base, bar.
 const BARS: [(&str, &str, f64); 8] = [
-    ("hook, 2 KB", "/bin/true", 1.0),
-    ("hook, 80 KB", "/bin/true", f64::NAN),
-    ("sh hook, 2 KB", "sh -c /bin/true", 0.85),
+    ("hook, 2 KB", "/bin/true", 0.75),
+    ("hook, 80 KB", "/bin/true", 1.0),
+    ("sh hook, 2 KB", "sh -c /bin/true", 0.80),
     ("sh hook, 80 KB", "sh -c /bin/true", f64::NAN),
     ("hook, 2 KB, daemon away", "/bin/true", 40.0),
     ("hook, 80 KB, daemon away", "/bin/true", f64::NAN),

@@ -11,7 +11,7 @@ use crate::sandbox::{Autostart, Sandbox};
 use crate::say::{Judgement, Table, say};
 use crate::{dist, payload, proc, procfs};
 
-const MAX_RSS_KB: u64 = 20 << 10;
+const MAX_RSS_KB: u64 = 12 << 10;
 const MAX_TICKS: u64 = 1;
 const IDLE: Duration = Duration::from_secs(10);
 

@@ -10,10 +10,25 @@ use crate::proc;
 use crate::sandbox::Sandbox;
 use crate::say::say;
 
+const STRACE: [&str; 5] = ["-f", "-qq", "-e", "signal=none", "-o"];
+
 /// Instructions in user space, from the first to the last.
 pub(super) fn instructions(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
-    let out = callgrind(sandbox, hook, payload, &[])?;
-    let text = std::fs::read_to_string(&out)?;
+    total(&callgrind(sandbox, hook, payload, &[])?)
+}
+
+/// The same for a command that a person or an agent types.
+pub(super) fn instructions_of(sandbox: &Sandbox, args: &[&str], input: &str) -> Result<u64> {
+    let out = sandbox.path("callgrind.out");
+    let mut command = sandbox.command("valgrind");
+    command.args(["--tool=callgrind", "-q"]);
+    command.arg(format!("--callgrind-out-file={}", out.display()));
+    fed(command.arg(sandbox.program("substrate")).args(args), input.as_bytes())?;
+    total(&out)
+}
+
+fn total(out: &Path) -> Result<u64> {
+    let text = std::fs::read_to_string(out)?;
     let total = text.lines().find_map(|line| line.strip_prefix("summary: "));
     total.and_then(|text| text.trim().parse().ok()).context("callgrind printed no summary")
 }
@@ -51,9 +66,22 @@ fn executed(dump: &str, places: &[u64]) -> u64 {
 pub(super) fn system_calls(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Result<u64> {
     let out = sandbox.path("strace.out");
     let mut command = sandbox.as_hook("strace");
-    command.args(["-f", "-qq", "-e", "signal=none", "-o"]).arg(&out).arg(hook);
+    command.args(STRACE).arg(&out).arg(hook);
     run(&mut command, payload)?;
-    let text = std::fs::read_to_string(&out)?;
+    traced(&out)
+}
+
+/// The same for a command.
+pub(super) fn system_calls_of(sandbox: &Sandbox, args: &[&str], input: &str) -> Result<u64> {
+    let out = sandbox.path("strace.out");
+    let mut command = sandbox.command("strace");
+    command.args(STRACE).arg(&out).arg(sandbox.program("substrate")).args(args);
+    fed(&mut command, input.as_bytes())?;
+    traced(&out)
+}
+
+fn traced(out: &Path) -> Result<u64> {
+    let text = std::fs::read_to_string(out)?;
     // A call that another thread interrupts takes two lines. The second contains "resumed".
     let calls = text.lines().filter(|line| line.contains('(') && !line.contains(" resumed>"));
     Ok(calls.count() as u64)
@@ -101,8 +129,11 @@ fn callgrind(sandbox: &Sandbox, hook: &Path, payload: &[u8], more: &[&str]) -> R
 }
 
 fn run(command: &mut Command, payload: &[u8]) -> Result<()> {
-    command.args(["claude-code", "PreToolUse"]);
-    let ran = proc::feed(command, payload)?;
+    fed(command.args(["claude-code", "PreToolUse"]), payload)
+}
+
+fn fed(command: &mut Command, input: &[u8]) -> Result<()> {
+    let ran = proc::feed(command, input)?;
     if !ran.ok() {
         bail!("{} ended with {}", command.get_program().display(), ran.status);
     }

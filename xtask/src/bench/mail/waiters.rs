@@ -18,9 +18,9 @@ use crate::say::{Judgement, Table};
 use crate::stats::{Rng, Times, us};
 use crate::{journal, payload, proc, procfs};
 
-const MAX_RSS_KB: u64 = 24 << 10;
+const MAX_RSS_KB: u64 = 20 << 10;
 const N_WAKES: usize = 1_000;
-const MAX_WAKE: f64 = 2.0;
+const MAX_WAKE: f64 = 1.5;
 const MAX_DELIVERY: f64 = 2.0;
 const MAX_HOOK: f64 = 1.1;
 
