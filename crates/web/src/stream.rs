@@ -19,7 +19,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use crate::form::Fields;
+use crate::form::{Fields, NoFiles};
 use crate::keys::KeyInfo;
 use crate::respond::answer;
 use crate::rows::{digest, rows};
@@ -32,7 +32,7 @@ const BATCH: Duration = Duration::from_millis(250);
 /// A page is rendered again after this long even if nothing happened: its ages grow.
 const AGES: Duration = Duration::from_secs(20);
 
-/// How many entries go into one batch.
+/// How many entries go into one batch: what `journal tail` answers at once.
 const MAX_ROWS: usize = 1_000;
 
 /// A tab that does not read its batches is dropped.
@@ -295,7 +295,9 @@ async fn entries(site: &Arc<Site>, after: Option<i64>) -> (i64, Vec<Value>) {
         };
         let verb = site.verb(&["journal", "tail"])?;
         let caller = site.host.caller(None);
-        let body = json!({"limit": MAX_ROWS, "after": after});
+        let place = |path: &str| site.host.place(path);
+        let fields = Fields(vec![("after".to_owned(), after.to_string())]);
+        let body = fields.body(verb, &mut NoFiles { place: &place }).ok()?;
         let output = site.host.read(verb, &caller, body).ok()?;
         let Value::Array(rows) = output.json else { return None };
         let last = rows.last().and_then(|row| row["id"].as_i64()).unwrap_or(after);
