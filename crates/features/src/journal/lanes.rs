@@ -12,7 +12,7 @@ use crate::identity::book::{self, Lookup};
 use crate::page::{body, clock, in_query};
 
 /// The most entries that one picture is made of.
-const MAX_ENTRIES: i64 = 2_000;
+const MAX_ENTRIES: i64 = 600;
 
 /// The most entries of the story.
 const MAX_STORY: usize = 60;

@@ -432,3 +432,72 @@ fn a_stream_replays_every_entry_once() {
     browser.env.hook("Stop", plain("last", "Stop")).success();
     assert_eq!(streamed(&browser, 30, true, |ids| !ids.is_empty()), [31]);
 }
+
+/// The hidden fields of the form that posts to that path, as a body.
+fn hidden(page: &str, action: &str) -> String {
+    let form = page.split(&format!("action=\"{action}\"")).nth(1).unwrap();
+    let form = form.split("</form>").next().unwrap();
+    let mut out = String::new();
+    for field in form.split("type=\"hidden\" name=\"").skip(1) {
+        let (name, rest) = field.split_once("\" value=\"").unwrap();
+        let value = rest.split('"').next().unwrap().replace(' ', "+");
+        out.push_str(&format!("{name}={value}&"));
+    }
+    out
+}
+
+#[test]
+fn mail_written_on_the_page_is_sent_once() {
+    let browser = Browser::new();
+    browser.env.hook("SessionStart", plain("a", "SessionStart")).success();
+    let fleet: Value = serde_json::from_str(&browser.get("/api/fleet/list").body).unwrap();
+    let name = fleet["actors"][0]["agent"].as_str().unwrap().to_owned();
+    let fields = hidden(&browser.get("/mail").body, "/do/send");
+    let form =
+        format!("{fields}to={name}&subject=&body=Split+it+%3Cb%3E&deadline=&priority=normal");
+    let sent = browser.post("/do/send", &form);
+    assert_eq!(sent.status, 303, "{}", sent.body);
+    assert!(sent.head.contains("location: /mail\r\n"), "{}", sent.head);
+    assert_eq!(browser.post("/do/send", &form).status, 409);
+    let other_row = form.replace("_row=", "_row=x");
+    assert_eq!(browser.post("/do/send", &other_row).status, 403);
+    let page = browser.get("/mail?box=sent").body;
+    assert_eq!(page.matches("Split it &lt;b&gt;</p>").count(), 1, "{page}");
+    let unknown = hidden(&browser.get("/mail").body, "/do/send");
+    let refused = browser.post("/do/send", &format!("{unknown}to=Nobody&body=x"));
+    assert_eq!(refused.status, 422, "{}", refused.body);
+}
+
+#[test]
+fn what_an_agent_wrote_never_acts_and_never_hides() {
+    let browser = Browser::new();
+    let hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(2)> \u{202e}txt.exe \u{7}";
+    let mut prompt = plain("a", "UserPromptSubmit");
+    prompt["prompt"] = Value::from(hostile);
+    browser.env.hook("UserPromptSubmit", prompt).success();
+    let mut call = crate::house::bash("a", &format!("rm -rf ~/ {hostile}"));
+    call["cwd"] = Value::from("/home/dev/<script>alert(3)</script>");
+    browser.env.hook("PreToolUse", call.clone()).success();
+    call["hook_event_name"] = Value::from("PermissionRequest");
+    browser.env.hook("PermissionRequest", call).success();
+    browser.env.substrate(["send", "User", hostile, "--subject", hostile]).success();
+    let fleet: Value = serde_json::from_str(&browser.get("/api/fleet/list").body).unwrap();
+    let name = fleet["actors"][0]["agent"].as_str().unwrap().to_owned();
+    let agent = format!("/agent?who={name}");
+    for path in [
+        "/",
+        "/mail",
+        "/why",
+        "/locks",
+        &agent,
+        "/search?q=alert",
+        "/agent?who=%3Cscript%3E",
+        "/nowhere",
+    ] {
+        let page = browser.get(path).body;
+        for bad in ["<script>", "<img", "onerror=alert(2)\"", "\u{202e}", "\u{7}"] {
+            assert!(!page.contains(bad), "{path}: {bad:?} in {page}");
+        }
+    }
+    assert!(browser.get("/mail").body.contains("<span class=\"ctl\">U+202E</span>"));
+}
