@@ -66,7 +66,7 @@ pub struct Issued {
 }
 
 impl Keys {
-    /// Reads the file. What can't be read is no key: everybody signs in again.
+    /// Reads the file. What can't be read is no key: browsers sign in again.
     pub fn read(text: &str, random: [u8; 16]) -> Self {
         let mut keys: Self = serde_json::from_str(text).unwrap_or_default();
         if keys.secret.is_empty() {

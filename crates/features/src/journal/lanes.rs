@@ -24,7 +24,7 @@ const SPANS: [(&str, &str); 4] = [("15m", "15 min"), ("1h", "1 h"), ("6h", "6 h"
 const LANE: usize = 64;
 
 pub(super) const PAGE: Page =
-    Page { path: "/agent", title: "Agent", nav: None, badge: None, render };
+    Page { path: "/agent", title: "An agent", nav: None, badge: None, render };
 
 #[derive(Template)]
 #[template(path = "journal/page/agent.html")]

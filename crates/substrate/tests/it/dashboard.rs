@@ -464,7 +464,7 @@ fn mail_written_on_the_page_is_sent_once() {
     let page = browser.get("/mail?box=sent").body;
     assert_eq!(page.matches("Split it &lt;b&gt;</p>").count(), 1, "{page}");
     let unknown = hidden(&browser.get("/mail").body, "/do/send");
-    let refused = browser.post("/do/send", &format!("{unknown}to=Nobody&body=x"));
+    let refused = browser.post("/do/send", &format!("{unknown}to=NoSuch&body=x"));
     assert_eq!(refused.status, 422, "{}", refused.body);
 }
 
