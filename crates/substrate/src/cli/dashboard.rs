@@ -24,12 +24,13 @@ const PAIRED: &str = "7d";
 
 pub(super) const COMMANDS: &[Definition] = &[
     Definition::new(
-        &["ui"],
+        &["ui", "open"],
         Audience::User,
         "Open the dashboard in a browser: who needs you, and why",
         open,
     )
-    .taking(open_flags),
+    .taking(open_flags)
+    .by_default(),
     Definition::new(
         &["ui", "stop"],
         Audience::User,

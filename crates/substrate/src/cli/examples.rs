@@ -74,7 +74,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         &["fleet", "list"],
         &["substrate fleet", "substrate fleet --watch", "substrate fleet list --all"],
     ),
-    (&["ui"], &["substrate ui", "substrate ui --no-open --port 4747"]),
+    (&["ui", "open"], &["substrate ui", "substrate ui open --no-open --port 4747"]),
     (&["ui", "stop"], &["substrate ui stop"]),
     (&["ui", "keys"], &["substrate ui keys"]),
     (&["ui", "revoke"], &["substrate ui revoke 3", "substrate ui revoke --all"]),
