@@ -11,6 +11,7 @@ use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
+use crate::page::Page;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
@@ -49,6 +50,8 @@ pub struct Feature {
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
     pub tick: Option<Tick>,
     pub verbs: &'static [Verb],
+    /// Its pages in the dashboard.
+    pub pages: &'static [Page],
 }
 
 pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureError>;
@@ -78,6 +81,7 @@ impl Feature {
         explain: None,
         tick: None,
         verbs: &[],
+        pages: &[],
     };
 
     /// A wish of this feature in a form that is safe for a model: the last gate.

@@ -18,6 +18,7 @@ pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
 pub(crate) mod mail;
+pub(crate) mod page;
 mod persist;
 #[cfg(test)]
 mod pointers;
@@ -115,6 +116,22 @@ pub const COMMON_KEYS: &[Key] = &[
         project: ProjectMay::Nothing,
         profiles: &[],
     },
+    Key {
+        name: "ui.autostart",
+        kind: Kind::Bool,
+        default: "false",
+        about: "Turn the dashboard on with the daemon. `substrate ui` opens it then.",
+        project: ProjectMay::Nothing,
+        profiles: &[],
+    },
+    Key {
+        name: "ui.port",
+        kind: Kind::Count,
+        default: "0",
+        about: "The port of the dashboard on 127.0.0.1. 0: any, and then the same one.",
+        project: ProjectMay::Nothing,
+        profiles: &[],
+    },
 ];
 
 /// Every setting there is.
@@ -143,6 +160,8 @@ mod tests {
             "its profiles add to the user's: only what it may turn on counts",
         ),
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
+        ("ui.autostart", ProjectMay::Nothing, "it opens a port"),
+        ("ui.port", ProjectMay::Nothing, "of the machine"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),

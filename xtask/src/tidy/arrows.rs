@@ -13,7 +13,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["core"]),
     ("clients", &["core"]),
     ("features", &["core"]),
-    ("substrate", &["hook", "core", "store", "clients", "features"]),
+    ("web", &["core"]),
+    ("substrate", &["hook", "core", "store", "clients", "features", "web"]),
     ("testkit", &["clients", "core"]),
     ("fuzz", &["hook", "core", "clients", "features"]),
 ];

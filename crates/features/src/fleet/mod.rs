@@ -22,6 +22,7 @@
 mod activity;
 mod limits;
 mod ops;
+mod page;
 mod paint;
 mod record;
 mod render;
@@ -86,6 +87,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::tmux::Off>(),
         Verb::of::<verbs::tmux::Status>(),
     ],
+    pages: page::PAGES,
     ..Feature::NOTHING
 };
 

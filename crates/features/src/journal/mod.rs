@@ -22,9 +22,11 @@
 mod at_work;
 pub(crate) mod face;
 mod health;
+mod lanes;
 mod ops;
 pub mod project_logs;
 mod record;
+mod refused;
 mod render;
 mod schema;
 mod sessions;
@@ -80,6 +82,8 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::Tail>(),
         Verb::of::<verbs::Show>(),
         Verb::of::<verbs::Stats>(),
+        Verb::of::<refused::Refused>(),
     ],
+    pages: &[refused::PAGE, lanes::PAGE],
     ..Feature::NOTHING
 };

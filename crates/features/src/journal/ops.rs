@@ -135,9 +135,11 @@ pub(super) struct Filter {
     /// Rows after this one.
     pub(super) after: i64,
     pub(super) limit: i64,
+    /// The first that match instead of the last.
+    pub(super) from_the_start: bool,
 }
 
-/// The newest matching rows, oldest first.
+/// The newest matching rows, or the first ones. Either way oldest first.
 pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<JournalRow>, DbError> {
     let (mut after, mut up_to) = (filter.after, i64::MAX);
     if let Some(sessions) = &filter.sessions {
@@ -164,9 +166,12 @@ pub(super) fn list(db: &mut dyn Db, filter: &Filter) -> Result<Vec<JournalRow>, 
         }
     }
     params.push(filter.limit.into());
-    let _infallible = write!(sql, " order by id desc limit ${}", params.len());
+    let order = if filter.from_the_start { "" } else { " desc" };
+    let _infallible = write!(sql, " order by id{order} limit ${}", params.len());
     let mut rows = db.rows(&sql, &params, shown)?;
-    rows.reverse();
+    if !filter.from_the_start {
+        rows.reverse();
+    }
     Ok(rows)
 }
 
@@ -177,6 +182,35 @@ pub(super) fn show(db: &mut dyn Db, id: i64) -> Result<Option<JournalRow>, DbErr
 /// The name of a row's event.
 pub(super) fn event(db: &mut dyn Db, id: i64) -> Result<Option<String>, DbError> {
     db.first("select event from journal where id = $1", &[id.into()], |row| row.text(0))
+}
+
+pub(super) const REFUSED: &str = "select id from journal where verdict in ('deny', 'ask', 'block') and id < $1 order by id desc limit $2";
+
+/// What was refused, held or asked about before an entry, newest first.
+pub(super) fn refused(
+    db: &mut dyn Db,
+    before: i64,
+    limit: i64,
+) -> Result<Vec<JournalRow>, DbError> {
+    let ids = db.rows(REFUSED, &[before.into(), limit.into()], |row| row.int(0))?;
+    let mut out = Vec::with_capacity(ids.len());
+    for id in ids {
+        out.extend(show(db, id)?);
+    }
+    Ok(out)
+}
+
+/// The first entry of an actor after one entry and up to another.
+pub(super) fn next_of(
+    db: &mut dyn Db,
+    (session, actor): (&str, &str),
+    after: i64,
+    up_to: i64,
+) -> Result<Option<JournalRow>, DbError> {
+    let sql = format!(
+        "select {COLUMNS} from journal where id > $1 and id <= $2 and session = $3 and actor = $4 order by id limit 1"
+    );
+    db.first(&sql, &[after.into(), up_to.into(), session.into(), actor.into()], shown)
 }
 
 /// The range of row ids of these sessions.

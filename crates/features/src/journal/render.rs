@@ -109,7 +109,7 @@ pub(super) fn whole(row: &JournalRow, tz_offset_s: i32) -> String {
 
 impl JournalRow {
     /// The most important words that the client was told.
-    fn answer_words(&self) -> Option<String> {
+    pub(super) fn answer_words(&self) -> Option<String> {
         let answer = self.answer.as_ref()?;
         ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
             .iter()

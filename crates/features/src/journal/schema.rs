@@ -1,15 +1,21 @@
-//! The journal's tables. Only the primary key is indexed, because an index over all rows would cost more than the insert
-//! itself. `journal_session` knows each session's range of rows up to `journal_summed`, and a time is found by bisection.
+//! The journal's tables. Only the primary key and the refusals are indexed, because an index over all rows would cost more
+//! than the insert itself. `journal_session` knows each session's range of rows up to `journal_summed`, and a time is found by bisection.
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[JOURNAL, PROJECT_LOGS, SUMMED];
+pub(super) const MIGRATIONS: &[Migration] = &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED];
 
 /// Up to which row `journal_session` knows them.
 const SUMMED: Migration = Migration {
     about: "the ranges of sessions are summed up from the rows",
     sql: "create table journal_summed (up_to bigint not null);
           insert into journal_summed (up_to) select coalesce(max(id), 0) from journal;",
+};
+
+/// Only refusals are in it, so an event that is allowed costs nothing more.
+const REFUSED: Migration = Migration {
+    about: "an index of what was refused",
+    sql: "create index journal_refused on journal (id) where verdict in ('deny', 'ask', 'block');",
 };
 
 /// For projects with session logs: which subagents a session had, and what could not be said at Setup.

@@ -384,3 +384,13 @@ fn a_feature_that_panics_while_it_names_its_needs_needs_nothing() {
     let settings = Place::new("").settings;
     assert!(engine::needs(&[&CLUMSY], &event(EventKind::Stop, "a", 1), &settings).is_empty());
 }
+
+#[test]
+fn refusals_are_found_by_their_index() {
+    let mut place = Place::new("");
+    let explain = format!("explain query plan {}", ops::REFUSED);
+    let params = [1.into(), 2.into()];
+    let plan =
+        place.with(0, |cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
+    assert!(plan.contains("journal_refused") && !plan.contains("TEMP B-TREE"), "{plan}");
+}

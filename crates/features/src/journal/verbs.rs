@@ -57,6 +57,7 @@ impl RowFilter {
             verdict: word(cx, None, &Verdict::WORDS, self.verdict)?,
             after,
             limit,
+            from_the_start: false,
         })
     }
 }
@@ -214,8 +215,14 @@ impl VerbArgs for Tail {
         let limit = if self.after.is_some() { 1_000 } else { self.limit };
         let mut filter = self.which.clone().filter(cx, caller, limit)?;
         filter.after = self.after.unwrap_or(filter.after);
-        let newest = sessions::newest_id(cx.db)?;
+        // What came since the last answer may be more than one answer holds: the rest follows.
+        filter.from_the_start = self.after.is_some();
         let rows = named(cx, &filter)?;
+        let is_whole = i64::try_from(rows.len()).unwrap_or(i64::MAX) < limit;
+        let newest = match rows.last().filter(|_| filter.from_the_start && !is_whole) {
+            Some(last) => last.id,
+            None => sessions::newest_id(cx.db)?,
+        };
         let mut out =
             Output::new(render::lines(&rows, Times::Clock(caller.tz_offset_s)), json!(rows));
         let next = Self { after: Some(newest), ..self };

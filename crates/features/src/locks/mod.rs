@@ -27,6 +27,7 @@ mod history;
 pub(crate) mod leases;
 mod lending;
 mod mirror;
+mod page;
 mod policy;
 mod release;
 mod reservations;
@@ -108,5 +109,6 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::look::History>(),
         Verb::of::<verbs::look::Check>(),
     ],
+    pages: page::PAGES,
     ..Feature::NOTHING
 };

@@ -24,6 +24,7 @@ pub(crate) mod face;
 mod introduce;
 mod message;
 mod ops;
+mod page;
 mod policy;
 mod post;
 mod render;
@@ -71,5 +72,6 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::poll::Poll>(),
         Verb::of::<verbs::poll::Watch>(),
     ],
+    pages: page::PAGES,
     ..Feature::NOTHING
 };

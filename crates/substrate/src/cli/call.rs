@@ -12,7 +12,7 @@ use substrate_core::{Caller, Output, Settings, Verb};
 
 use super::Context;
 use crate::config::{Home, SettingsFiles};
-use crate::daemon::{Answer, Ask, Call, Reach, Status, Stay};
+use crate::daemon::{Answer, Ask, Call, Reach, Status, Stay, UiAsk};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -123,6 +123,22 @@ pub(super) fn control(
     let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
     let (exit, json) = exchange(&mut conn, Frame::Control, &json, patience)?;
     Ok((exit, serde_json::from_slice(&json).map_err(|_| ConnError::Foreign)?))
+}
+
+/// Asks the daemon about its dashboard.
+pub(super) fn ask_dashboard(
+    home: &Home,
+    ask: &UiAsk,
+    patience: Duration,
+) -> std::result::Result<Result<Value>, ConnError> {
+    let json = to_json(&Ask::Ui { ask: ask.clone() })?;
+    let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
+    let (exit, json) = exchange(&mut conn, Frame::Control, &json, patience)?;
+    let foreign = |_| ConnError::Foreign;
+    match exit {
+        0 => Ok(Ok(serde_json::from_slice(&json).map_err(foreign)?)),
+        _ => Ok(Err(serde_json::from_slice(&json).map_err(foreign)?)),
+    }
 }
 
 fn to_json(body: &impl Serialize) -> std::result::Result<Vec<u8>, ConnError> {

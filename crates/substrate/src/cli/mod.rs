@@ -6,6 +6,7 @@ pub(crate) mod commit_hook;
 mod completions;
 mod config;
 mod daemon;
+mod dashboard;
 mod db;
 mod demo;
 mod dispatch;
@@ -36,6 +37,7 @@ use crate::config::{Env, Home};
 pub(crate) use self::dispatch::main;
 #[cfg(test)]
 pub(crate) use self::help::command;
+pub(crate) use self::print::pretty;
 
 /// What every command knows.
 #[derive(Clone)]

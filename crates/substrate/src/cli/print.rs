@@ -51,7 +51,7 @@ pub(super) fn output(format: Format, output: &Output) -> Result<bool> {
     })
 }
 
-pub(super) fn pretty(json: &Value) -> String {
+pub(crate) fn pretty(json: &Value) -> String {
     tagless(serde_json::to_string_pretty(json).unwrap_or_else(|_| json.to_string()))
 }
 

@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, commit_hook, completions, config, daemon, db, demo, doctor, hook, hooks, reference,
-    run, scratchpad, setup, tmux,
+    Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
+    reference, run, scratchpad, setup, tmux,
 };
 use crate::error::Result;
 
@@ -89,6 +89,7 @@ const OWN: &[&[Definition]] = &[
     demo::COMMANDS,
     run::COMMANDS,
     tmux::COMMANDS,
+    dashboard::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
     daemon::COMMANDS,

@@ -97,6 +97,16 @@ impl Home {
         self.root.join(place::SOCKET)
     }
 
+    /// Whether the dashboard is on, and on which port.
+    pub(crate) fn dashboard(&self) -> PathBuf {
+        self.root.join("ui.json")
+    }
+
+    /// The keys of browsers, as digests.
+    pub(crate) fn dashboard_keys(&self) -> PathBuf {
+        self.root.join("ui-keys.json")
+    }
+
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.join("daemon.lock")
     }

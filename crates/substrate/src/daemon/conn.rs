@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::control::Ask;
+use super::dashboard;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, EndReason, State, count, working};
@@ -301,7 +302,7 @@ pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call
 }
 
 /// `None`: nothing could be committed, and the caller asks again.
-async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppError>> {
+pub(super) async fn command(state: &Rc<State>, call: &Call) -> Option<Result<Output, AppError>> {
     let request = call.request();
     let Call { path, body, mut caller, repeated } = call.clone();
     let Some(verb) = find(&path) else {
@@ -368,6 +369,20 @@ async fn is_below_client(state: &Rc<State>, peer: &mut Peer) -> bool {
 async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
+        Ask::Ui { ask } => {
+            let answer = match is_below_client(state, peer).await {
+                true => Err(AppError::new(
+                    ErrorKindOfOurs::User,
+                    "only the user may turn the dashboard on or off, or make keys",
+                )),
+                false => dashboard::ask(state, ask),
+            };
+            let (exit, json) = match &answer {
+                Ok(json) => (0, serde_json::to_vec(json)),
+                Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
+            };
+            return Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes();
+        }
         Ask::Ping => 0,
         // The command line already refuses this. The check is for programs that talk to the socket directly.
         Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),

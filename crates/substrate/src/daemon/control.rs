@@ -2,12 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::dashboard::UiAsk;
+
 /// A request of kind `Control`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub(crate) enum Ask {
     Ping,
     Stop,
+    /// About the dashboard. Only for the user.
+    Ui {
+        ask: UiAsk,
+    },
     /// Hand everything over to this program.
     TakeOver {
         program: String,

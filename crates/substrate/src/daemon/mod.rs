@@ -7,6 +7,7 @@ mod activity;
 mod carry;
 mod conn;
 mod control;
+mod dashboard;
 mod group;
 mod hangs;
 mod holder;
@@ -30,6 +31,7 @@ mod waiting;
 
 pub(crate) use conn::{Call, find};
 pub(crate) use control::{Ask, Status};
+pub(crate) use dashboard::UiAsk;
 pub(crate) use holder::Process;
 pub(crate) use lock::{Lock, holder};
 pub(crate) use reach::{Answer, Reach};

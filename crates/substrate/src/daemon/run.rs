@@ -11,10 +11,11 @@ use substrate_store::Database;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
 use super::activity::{Activities, tell_all};
 use super::carry::Carrier;
+use super::dashboard::{self, Dashboard};
 use super::large::Large;
 use super::lock::Lock;
 use super::state::{Counted, Counts, EndReason, Ending, State, stay_awake};
@@ -131,6 +132,7 @@ fn serve_all(
     let (jobs, queue) = mpsc::unbounded_channel();
     let machine = Machine::with_state(home.root());
     let (activities, seen) = Activities::new();
+    let (dashboard, of_pages) = Dashboard::new();
     let state = Rc::new(State {
         painter: Painter::new(&env),
         env,
@@ -152,6 +154,7 @@ fn serve_all(
         looked_us: Cell::new(0),
         machine,
         activities,
+        dashboard,
         threads: Threads::default(),
         carrier: Carrier::default(),
         paths: RefCell::default(),
@@ -178,22 +181,21 @@ fn serve_all(
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         // In the foreground a supervisor, a debugger or a profiler means this very process.
         let follows_program = options != RunOptions::Foreground;
-        let keeping_up = spawn_local(upkeep::keep_up(Rc::clone(&state), follows_program));
-        let looking_after = spawn_local(waiting::look_after(Rc::clone(&state)));
-        let telling = spawn_local(tell_all(Rc::clone(&state), seen));
-        let awake = spawn_local(stay_awake(Rc::clone(&state)));
-        let signals = spawn_local(obey_signals(Rc::clone(&state)));
+        let beside = [
+            spawn_local(upkeep::keep_up(Rc::clone(&state), follows_program)),
+            spawn_local(waiting::look_after(Rc::clone(&state))),
+            spawn_local(tell_all(Rc::clone(&state), seen)),
+            spawn_local(dashboard::tend(Rc::clone(&state), of_pages)),
+            spawn_local(stay_awake(Rc::clone(&state))),
+            spawn_local(obey_signals(Rc::clone(&state))),
+        ];
         let ends_itself =
             (options == RunOptions::Brief).then(|| spawn_local(end_when_idle(Rc::clone(&state))));
         accept_all(&state).await;
         drop(ends_itself);
-        keeping_up.abort();
-        looking_after.abort();
-        awake.abort();
-        telling.abort();
+        beside.iter().for_each(JoinHandle::abort);
         // Parked callers are not answered but disconnected. They ask our successor.
         drop(state.waiters.borrow_mut().all());
-        signals.abort();
         last_replies(&state).await;
         committing.abort();
         Ok::<(), AppError>(())

@@ -16,6 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use super::activity::Activities;
 use super::carry::Carrier;
 use super::control::Status;
+use super::dashboard::Dashboard;
 use super::group::Job;
 use super::large::Large;
 use super::lock::{self, Lock};
@@ -58,6 +59,7 @@ pub(super) struct State {
     pub(super) notices: RefCell<Notices>,
     pub(super) machine: Machine,
     pub(super) activities: Activities,
+    pub(super) dashboard: Dashboard,
     pub(super) painter: Painter,
     pub(super) threads: Threads,
     pub(super) carrier: Carrier,

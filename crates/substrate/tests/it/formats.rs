@@ -106,6 +106,7 @@ const COMMANDS: &[(&str, i32)] = &[
     ("journal list", 0),
     ("journal show 1", 0),
     ("journal stats", 0),
+    ("journal refused", 0),
     ("locks acquire a.txt --session-id s1", 0),
     ("locks list", 0),
     ("locks show a.txt", 0),
@@ -136,6 +137,11 @@ const COMMANDS: &[(&str, i32)] = &[
 
 /// Commands that are left out, and why.
 const OTHERS: &[(&str, &str)] = &[
+    ("ui open", "its address is another one each time"),
+    ("ui stop", "for the dashboard's own tests"),
+    ("ui keys", "for the dashboard's own tests"),
+    ("ui revoke", "for the dashboard's own tests"),
+    ("ui pair", "its address is another one each time"),
     ("daemon run", "it stays in the foreground, and prints nothing"),
     ("run", "its output is the client's own"),
     ("journal tail", "it goes on; an object a line is shown elsewhere"),

@@ -15,6 +15,8 @@ mod custom_hooks;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
+mod dashboard;
+#[cfg(test)]
 mod demo;
 mod docs;
 #[cfg(test)]

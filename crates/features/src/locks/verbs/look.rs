@@ -25,7 +25,7 @@ const MAX_LISTED: i64 = 500;
 pub(crate) struct List {
     /// Show every project
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 }
 
 impl VerbArgs for List {

@@ -26,7 +26,7 @@ const THREAD_CHARS: i64 = 500;
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Thread {
     /// Any message of the thread, e.g. `42`
-    id: MessageId,
+    pub(in crate::mail) id: MessageId,
 }
 
 impl VerbArgs for Thread {
@@ -69,11 +69,11 @@ impl VerbArgs for Thread {
 pub(in crate::mail) struct Search {
     /// What to look for: all of these words; `buil*` finds what begins so
     #[arg(required = true)]
-    words: Vec<String>,
+    pub(in crate::mail) words: Vec<String>,
     /// Also what was thrown away
     #[arg(long)]
     #[serde(default)]
-    all: bool,
+    pub(in crate::mail) all: bool,
 }
 
 impl VerbArgs for Search {
@@ -111,7 +111,7 @@ impl VerbArgs for Search {
 #[serde(default)]
 pub(in crate::mail) struct Status {
     /// A message that you sent or got; without it, your mailbox and what you sent last
-    id: Option<MessageId>,
+    pub(in crate::mail) id: Option<MessageId>,
 }
 
 impl VerbArgs for Status {

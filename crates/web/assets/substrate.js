@@ -1,0 +1,163 @@
+// Keeps a page up to date. Everything works without it: forms and links do the work, and a reload shows the same.
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const main = byId("main"), state = byId("state"), said = byId("live"), body = document.body;
+  let last = Number(body.dataset.newest), source, slow, spoken = 0, waits = "";
+
+  // Only our own server's pages pass here, and it has escaped what others wrote.
+  const policy = window.trustedTypes ? trustedTypes.createPolicy("substrate", { createHTML: (html) => html }) : { createHTML: (html) => html };
+  const parse = (html) => new DOMParser().parseFromString(policy.createHTML(html), "text/html").body;
+
+  const isTypedIn = (row) => {
+    const at = document.activeElement;
+    if (at && row.contains(at) && at.matches("input:not([type=hidden]), textarea, select")) return true;
+    return [...row.querySelectorAll("textarea, input:not([type=hidden])")].some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
+  };
+
+  // Replaces a row and keeps what the reader did to it: focus, and what is folded out.
+  const replace = (old, fresh) => {
+    if (old.outerHTML === fresh.outerHTML || isTypedIn(old)) return;
+    const focusable = "a, button, summary, [tabindex]";
+    const at = document.activeElement;
+    const index = old.contains(at) ? [...old.querySelectorAll(focusable)].indexOf(at) : -1;
+    const folds = old.matches("details") ? [old] : [...old.querySelectorAll("details")];
+    const into = fresh.matches("details") ? [fresh] : [...fresh.querySelectorAll("details")];
+    folds.forEach((fold, n) => { if (into[n]) into[n].open = fold.open; });
+    old.replaceWith(fresh);
+    if (index >= 0) (fresh.querySelectorAll(focusable)[index] || main).focus({ preventScroll: true });
+  };
+
+  const isInUse = (list) => list.matches(":hover") || list.contains(document.activeElement);
+
+  // Rows come and go by their ids. They are not moved under the pointer or the focus.
+  const merge = (list, fresh) => {
+    const wanted = new Map([...fresh.children].filter((row) => row.id).map((row) => [row.id, row]));
+    for (const row of [...list.children]) {
+      if (!row.id || !wanted.has(row.id)) { if (!isTypedIn(row)) row.remove(); }
+      else replace(row, wanted.get(row.id).cloneNode(true));
+    }
+    let before = null, moved = 0;
+    for (const row of [...fresh.children]) {
+      if (!row.id) { list.append(row.cloneNode(true)); continue; }
+      let here = byId(row.id);
+      if (!here) {
+        here = row.cloneNode(true);
+        here.classList.add("new");
+        if (before) before.after(here); else list.prepend(here);
+      } else if (here.previousElementSibling !== before && here.parentNode === list) {
+        if (isInUse(list)) moved += 1;
+        else if (before) before.after(here); else list.prepend(here);
+      }
+      before = here;
+    }
+    list.toggleAttribute("data-moved", moved > 0);
+    offer();
+  };
+
+  // "3 rows moved": sorted when the reader asks for it.
+  const offer = () => {
+    const moved = document.querySelector("[data-moved]");
+    let button = byId("sort");
+    if (!moved) { if (button) button.remove(); return; }
+    if (button) return;
+    button = document.createElement("a");
+    button.id = "sort";
+    button.className = "btn";
+    button.href = body.dataset.here;
+    button.textContent = "Rows moved: sort them";
+    moved.before(button);
+  };
+
+  const showPage = (html) => {
+    const fresh = parse(html);
+    for (const list of main.querySelectorAll("[data-rows][id]")) {
+      const now = fresh.querySelector("#" + CSS.escape(list.id));
+      if (now) merge(list, now);
+    }
+    const lists = (root) => [...root.querySelectorAll("[data-rows]")].map((list) => list.id).join();
+    for (const now of fresh.querySelectorAll("[data-row][id]")) {
+      const old = byId(now.id);
+      if (old && !now.closest("[data-rows]")) replace(old, now);
+    }
+    // The page has other parts now: the first agent came, or the last one went.
+    if (lists(main) !== lists(parse(html)) && !isTypedIn(main)) main.replaceChildren(...parse(html).childNodes);
+  };
+
+  const showNav = (title, views) => {
+    for (const [path, count, word] of views) {
+      const link = document.querySelector('#views a[href="' + path + '"]');
+      if (!link) continue;
+      let mark = link.querySelector(".count");
+      if (count > 0 && !mark) { mark = document.createElement("span"); mark.className = "count"; link.append(" ", mark); }
+      if (count > 0) {
+        const words = document.createElement("span");
+        words.className = "sr";
+        words.textContent = " " + word;
+        mark.replaceChildren(String(count), words);
+      } else if (mark) mark.remove();
+    }
+    document.title = title + " · Substrate";
+    const [, count, word] = views[0] || [];
+    const text = count === undefined ? "" : count + " " + word;
+    if (text !== waits && Date.now() - spoken > 30000) { said.textContent = text; spoken = Date.now(); waits = text; }
+  };
+
+  const seen = (id) => {
+    last = Math.max(last, id);
+    byId("newest").textContent = String(last);
+    state.textContent = "live";
+  };
+
+  const follow = () => {
+    if (source) return;
+    source = new EventSource("/stream?after=" + last + "&page=" + encodeURIComponent(body.dataset.here));
+    source.addEventListener("open", () => { state.textContent = "live"; });
+    source.addEventListener("error", () => {
+      state.textContent = "not live: waiting for the daemon";
+      // A refusal (a key that was withdrawn) is final; a lost connection comes back by itself.
+      if (source && source.readyState === EventSource.CLOSED) { source = undefined; setTimeout(follow, 5000); }
+    });
+    source.addEventListener("entries", (event) => {
+      seen(Number(event.lastEventId));
+      window.dispatchEvent(new CustomEvent("substrate:entries", { detail: JSON.parse(event.data) }));
+    });
+    source.addEventListener("rows", (event) => {
+      const { title, nav, rows } = JSON.parse(event.data);
+      for (const html of rows) {
+        // A row of a table is parsed inside one.
+        const tag = /^<(\w+)/.exec(html)[1];
+        const root = parse(tag === "tr" ? "<table>" + html + "</table>" : html);
+        const fresh = root.querySelector("[data-row]"), old = fresh && byId(fresh.id);
+        if (old) replace(old, fresh);
+      }
+      showNav(title, nav);
+    });
+    source.addEventListener("page", (event) => {
+      const { title, nav, main: html } = JSON.parse(event.data);
+      showPage(html);
+      showNav(title, nav);
+    });
+  };
+
+  const rest = () => {
+    if (source) source.close();
+    source = undefined;
+    state.textContent = "resting while the tab is hidden";
+  };
+
+  // A browser has six connections for all its tabs, so a hidden one gives its own back, and looks once a minute.
+  const choose = () => {
+    clearInterval(slow);
+    if (!document.hidden) return follow();
+    slow = setInterval(() => { follow(); setTimeout(() => { if (document.hidden) rest(); }, 2000); }, 60000);
+    setTimeout(() => { if (document.hidden) rest(); }, 10000);
+  };
+  document.addEventListener("visibilitychange", choose);
+  window.addEventListener("pagehide", rest);
+  window.addEventListener("pageshow", choose);
+  choose();
+
+  // Lanes and charts open at their live edge.
+  for (const box of document.querySelectorAll("[data-live-edge]")) box.scrollLeft = box.scrollWidth;
+})();

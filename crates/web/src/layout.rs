@@ -1,0 +1,89 @@
+//! What is around every page: header, search, foot.
+
+use askama::Template;
+use substrate_core::{Page, html};
+
+use crate::site::Refusal;
+
+/// One view in the header.
+pub(crate) struct NavItem {
+    pub(crate) page: &'static Page,
+    pub(crate) is_here: bool,
+    pub(crate) count: i64,
+    pub(crate) counts: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "layout.html", escape = "none")]
+pub(crate) struct Layout {
+    pub(crate) title: String,
+    pub(crate) nav: Vec<NavItem>,
+    pub(crate) query: String,
+    pub(crate) main: String,
+    pub(crate) foot: String,
+    /// Where the stream of this page begins: the newest entry of the journal, and the page itself.
+    pub(crate) newest: i64,
+    pub(crate) here: String,
+    /// The pages that the header leads to, if there are any.
+    pub(crate) has_search: bool,
+    pub(crate) has_health: bool,
+}
+
+#[derive(Template)]
+#[template(path = "problem.html", escape = "none")]
+struct Problem {
+    title: &'static str,
+    message: String,
+    hints: Vec<String>,
+    back: String,
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let _infallible = html::escape(&mut out, text);
+    out
+}
+
+impl Layout {
+    /// The whole page. What comes from outside is escaped here, and `main` was by its template.
+    pub(crate) fn page(mut self) -> Result<String, Refusal> {
+        for text in [&mut self.title, &mut self.query, &mut self.foot, &mut self.here] {
+            *text = escaped(text);
+        }
+        self.render().map_err(|error| Refusal::new(500, error.to_string()))
+    }
+}
+
+/// A page that says why there is none. Hints are commands of ours: what stands in backquotes is shown as code.
+pub(crate) fn problem(refusal: &Refusal, back: &str) -> String {
+    let title = match refusal.status {
+        401 => "Sign in",
+        403 => "Not allowed",
+        404 => "Not found",
+        409 => "Done already",
+        421 => "Wrong address",
+        500.. => "Not possible now",
+        _ => "Not done",
+    };
+    let code = |text: &str| {
+        let parts = text.split('`').enumerate();
+        parts
+            .map(|(n, part)| match n % 2 {
+                1 => format!("<code>{}</code>", html::shown(part)),
+                _ => html::shown(part),
+            })
+            .collect::<String>()
+    };
+    let problem = Problem {
+        title,
+        message: code(&refusal.message),
+        hints: refusal
+            .hints
+            .iter()
+            .filter(|hint| !hint.is_empty())
+            .map(|hint| code(hint))
+            .collect(),
+        back: escaped(back),
+    };
+    problem.render().unwrap_or_default()
+}

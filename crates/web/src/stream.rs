@@ -1,0 +1,314 @@
+//! One stream per tab: the journal's new entries, and what changed on the page.
+//!
+//! The id of an event is the number of a journal entry. A browser that comes back says the last one it has seen, and gets
+//! exactly the entries after it. What changed on a page is found once for all tabs that show it.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response};
+use hyper::body::Frame;
+use serde_json::{Value, json};
+use substrate_core::{Cx, DbError};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::{spawn_blocking, spawn_local};
+use tokio::time::{sleep, timeout};
+
+use crate::form::{Fields, NoFiles};
+use crate::keys::KeyInfo;
+use crate::respond::answer;
+use crate::rows::{digest, rows};
+use crate::server::whole_page;
+use crate::site::{Refusal, Site};
+
+/// The pause between two batches.
+const BATCH: Duration = Duration::from_millis(250);
+
+/// A page is rendered again after this long even if nothing happened: its ages grow.
+const AGES: Duration = Duration::from_secs(20);
+
+/// How many entries go into one batch: what `journal tail` answers at once.
+const MAX_ROWS: usize = 1_000;
+
+/// A tab that does not read its batches is dropped.
+const UNREAD: Duration = Duration::from_secs(30);
+
+/// The number of the newest entry.
+pub(crate) fn newest(cx: &mut Cx<'_>) -> Result<i64, DbError> {
+    let newest = cx.db.first("select max(id) from journal", &[], |row| row.opt_int(0))?;
+    Ok(newest.flatten().unwrap_or(0))
+}
+
+/// What all streams share.
+pub(crate) struct Live {
+    site: Arc<Site>,
+    /// Counts up when something may have been written.
+    changes: watch::Sender<u64>,
+    watched: Notify,
+    /// The pages that are shown now, by address and key.
+    pages: Mutex<HashMap<String, Weak<Shown>>>,
+}
+
+/// One page, for all tabs that show it to one key.
+struct Shown {
+    latest: watch::Receiver<Option<Arc<Snapshot>>>,
+    /// Ends the task that renders it, when the last tab goes.
+    _alive: mpsc::Sender<Infallible>,
+}
+
+struct Snapshot {
+    title: String,
+    main: String,
+    nav: Value,
+}
+
+impl Live {
+    pub(crate) fn new(site: Arc<Site>) -> Arc<Self> {
+        let (changes, _) = watch::channel(0);
+        let live =
+            Arc::new(Self { site, changes, watched: Notify::new(), pages: Mutex::default() });
+        drop(spawn_local(look(Arc::downgrade(&live))));
+        live
+    }
+
+    /// The page that a tab shows. The first tab starts rendering it.
+    fn shown(self: &Arc<Self>, holder: &KeyInfo, here: &str) -> Arc<Shown> {
+        let name = format!("{} {here}", holder.id);
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shown) = pages.get(&name).and_then(Weak::upgrade) {
+            return shown;
+        }
+        pages.retain(|_, shown| shown.strong_count() > 0);
+        let (latest, seen) = watch::channel(None);
+        let (alive, ends) = mpsc::channel(1);
+        let shown = Arc::new(Shown { latest: seen, _alive: alive });
+        pages.insert(name, Arc::downgrade(&shown));
+        let changes = self.changes.subscribe();
+        let (site, holder, here) = (Arc::clone(&self.site), holder.clone(), here.to_owned());
+        drop(spawn_local(keep_rendering(site, holder, here, changes, latest, ends)));
+        shown
+    }
+}
+
+/// Looks for changes while a tab is open: one `stat` every quarter of a second, and nothing without tabs.
+async fn look(live: Weak<Live>) {
+    let mut before = None;
+    loop {
+        let Some(live) = live.upgrade() else { return };
+        if live.changes.receiver_count() == 0 {
+            let _or_look_again = timeout(AGES, live.watched.notified()).await;
+            continue;
+        }
+        let marker = live.site.host.marker();
+        if before != Some(marker) {
+            before = Some(marker);
+            live.changes.send_modify(|n| *n += 1);
+        }
+        drop(live);
+        sleep(BATCH).await;
+    }
+}
+
+/// Renders a page at each change, at most once per batch.
+async fn keep_rendering(
+    site: Arc<Site>,
+    holder: KeyInfo,
+    here: String,
+    mut changes: watch::Receiver<u64>,
+    latest: watch::Sender<Option<Arc<Snapshot>>>,
+    mut ends: mpsc::Receiver<Infallible>,
+) {
+    loop {
+        changes.mark_unchanged();
+        let rendered = {
+            let (site, holder, here) = (Arc::clone(&site), holder.clone(), here.clone());
+            let (path, query) =
+                here.split_once('?').map_or((here.clone(), String::new()), |(path, query)| {
+                    (path.to_owned(), query.to_owned())
+                });
+            spawn_blocking(move || whole_page(&site, &holder, &path, &query)).await
+        };
+        if let Ok(Ok(page)) = rendered {
+            let counted =
+                |item: &crate::layout::NavItem| json!([item.page.path, item.count, item.counts]);
+            let nav = page.nav.iter().map(counted).collect();
+            let snapshot = Snapshot { title: page.title, main: page.main, nav };
+            let _no_tab = latest.send(Some(Arc::new(snapshot)));
+        }
+        tokio::select! {
+            _ = ends.recv() => return,
+            () = sleep(BATCH) => {}
+        }
+        tokio::select! {
+            _ = ends.recv() => return,
+            _ = timeout(AGES, changes.changed()) => {}
+        }
+    }
+}
+
+/// Begins the stream of one tab.
+pub(crate) fn begin(
+    live: Arc<Live>,
+    holder: KeyInfo,
+    headers: &HeaderMap,
+    query: &str,
+) -> Result<Response<Body>, Refusal> {
+    let mut fields = Fields::of_form(query);
+    let here = fields.take("page").unwrap_or_else(|| "/".to_owned());
+    let seen =
+        headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let after = match seen.or_else(|| fields.take("after")) {
+        Some(text) => Some(
+            text.parse::<i64>().map_err(|_| Refusal::new(400, "the last event has no such id"))?,
+        ),
+        None => None,
+    };
+    let (send, batches) = mpsc::channel(4);
+    drop(spawn_local(feed(live, holder, here, after, send)));
+    Ok(answer(200, "text/event-stream", Body::new(Batches(batches))))
+}
+
+/// The body of a stream.
+struct Batches(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Batches {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|batch| batch.map(|batch| Ok(Frame::data(batch))))
+    }
+}
+
+/// What one tab has been told.
+struct Tab {
+    live: Arc<Live>,
+    holder: KeyInfo,
+    after: i64,
+    /// The digests of the rows that it shows, by their ids, and of what is around them.
+    shown: Option<(Vec<(String, u64)>, u64)>,
+    send: mpsc::Sender<Bytes>,
+}
+
+async fn feed(
+    live: Arc<Live>,
+    holder: KeyInfo,
+    here: String,
+    after: Option<i64>,
+    send: mpsc::Sender<Bytes>,
+) {
+    let page = live.shown(&holder, &here);
+    let mut latest = page.latest.clone();
+    let mut changes = live.changes.subscribe();
+    live.watched.notify_one();
+    let after = match after {
+        Some(after) => after,
+        None => entries(&live.site, None).await.0,
+    };
+    let mut tab = Tab { live, holder, after, shown: None, send };
+    changes.mark_changed();
+    loop {
+        let is_valid = tab.live.site.keys().is_valid(tab.holder.id, tab.live.site.host.now());
+        if !is_valid || !tab.tell_entries().await || !tab.tell_page(&mut latest).await {
+            return;
+        }
+        sleep(BATCH).await;
+        tokio::select! {
+            _ = changes.changed() => {}
+            _ = latest.changed() => latest.mark_changed(),
+            () = tab.send.closed() => return,
+            // Says that we are there, so that a connection that broke is noticed.
+            () = sleep(AGES) => if !tab.send(": here\n\n".to_owned()).await { return },
+        }
+    }
+}
+
+impl Tab {
+    async fn send(&self, text: String) -> bool {
+        matches!(timeout(UNREAD, self.send.send(text.into())).await, Ok(Ok(())))
+    }
+
+    /// Sends every entry of the journal that the tab does not have.
+    async fn tell_entries(&mut self) -> bool {
+        loop {
+            let (last, entries) = entries(&self.live.site, Some(self.after)).await;
+            if entries.is_empty() {
+                return true;
+            }
+            let n = entries.len();
+            self.after = last;
+            let data = Value::Array(entries);
+            if !self.send(format!("id: {last}\nevent: entries\ndata: {data}\n\n")).await {
+                return false;
+            }
+            if n < MAX_ROWS {
+                return true;
+            }
+        }
+    }
+
+    /// Sends the rows that changed, or the whole page if rows came, went or moved.
+    async fn tell_page(&mut self, latest: &mut watch::Receiver<Option<Arc<Snapshot>>>) -> bool {
+        if !latest.has_changed().unwrap_or(true) {
+            return true;
+        }
+        let Some(page) = latest.borrow_and_update().clone() else { return true };
+        let (found, around) = rows(&page.main);
+        let now: Vec<(String, u64)> =
+            found.iter().map(|row| (row.id.to_owned(), digest(row.html))).collect();
+        let (event, data) = match &self.shown {
+            Some((before, same)) if *same == around && before.len() == now.len() => {
+                let changed: Vec<Value> = found
+                    .iter()
+                    .zip(before)
+                    .filter(|(row, (_, digest))| row.digest() != *digest)
+                    .map(|(row, _)| json!(row.html))
+                    .collect();
+                if changed.is_empty() {
+                    return true;
+                }
+                ("rows", json!({"title": page.title, "nav": page.nav, "rows": changed}))
+            }
+            _ => ("page", json!({"title": page.title, "nav": page.nav, "main": page.main})),
+        };
+        self.shown = Some((now, around));
+        self.send(format!("event: {event}\ndata: {data}\n\n")).await
+    }
+}
+
+/// The entries after that number, oldest first, and the number of the last one. Without a number: only the newest number.
+async fn entries(site: &Arc<Site>, after: Option<i64>) -> (i64, Vec<Value>) {
+    let site = Arc::clone(site);
+    let read = spawn_blocking(move || {
+        let Some(after) = after else {
+            let mut last = 0;
+            site.host.look(&mut |cx| last = newest(cx).unwrap_or(0)).ok()?;
+            return Some((last, Vec::new()));
+        };
+        let verb = site.verb(&["journal", "tail"])?;
+        let caller = site.host.caller(None);
+        let place = |path: &str| site.host.place(path);
+        let fields = Fields(vec![("after".to_owned(), after.to_string())]);
+        let body = fields.body(verb, &mut NoFiles { place: &place }).ok()?;
+        let output = site.host.read(verb, &caller, body).ok()?;
+        let Value::Array(rows) = output.json else { return None };
+        let last = rows.last().and_then(|row| row["id"].as_i64()).unwrap_or(after);
+        Some((last, rows.into_iter().map(brief).collect()))
+    });
+    let unread = || (after.unwrap_or(0), Vec::new());
+    read.await.ok().flatten().unwrap_or_else(unread)
+}
+
+/// What a tab needs of an entry: who did what, and the answer. The rest is a link away.
+fn brief(mut row: Value) -> Value {
+    let fields = ["id", "at_ms", "agent", "session", "actor", "event", "tool", "verdict"];
+    fields.iter().map(|name| ((*name).to_owned(), row[*name].take())).collect()
+}
