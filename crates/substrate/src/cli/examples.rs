@@ -75,6 +75,15 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         &["substrate fleet", "substrate fleet --watch", "substrate fleet list --all"],
     ),
     (&["fleet", "check"], &["substrate fleet check NobleLion"]),
+    (
+        &["answer"],
+        &[
+            "substrate answer",
+            "substrate answer 3 allow",
+            "substrate answer 3 deny --reason \"use a branch\"",
+            "substrate answer 4 --choose \"the second plan\"",
+        ],
+    ),
     (&["agent", "list"], &["substrate agent list", "substrate agent list --all"]),
     (&["agent", "show"], &["substrate agent show NobleLion"]),
     (&["agent", "whoami"], &["substrate agent whoami"]),
