@@ -142,9 +142,11 @@ fn a_dialog_outlives_a_daemon_that_is_killed_and_one_that_is_frozen() {
     wait_until(SOON, "the second row", || {
         waiting(&env).iter().any(|row| row["what"] == "touch second")
     });
+    tui.wait_for("touch second", SOON);
+    tui.wait_for(DIALOG, SOON);
     let pid = daemon_pid(&env);
     signal(&env, "-STOP", pid);
-    tui.answer("1", "touch second", SOON);
+    tui.answer("1", DIALOG, SOON);
     wait_until(SOON, "the second file", || env.project().join("second").exists());
     signal(&env, "-CONT", pid);
     tui.wait_for("both done", SOON);
