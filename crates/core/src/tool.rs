@@ -46,10 +46,14 @@ pub struct ToolCall {
 }
 
 /// One question to the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub text: String,
     pub answer: Option<String>,
+    /// The answers that it offers. The user may write another.
+    pub options: Vec<String>,
+    /// Several of them may be chosen.
+    pub takes_several: bool,
 }
 
 /// One entry of the client's to-do list that is not done yet.

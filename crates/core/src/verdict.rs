@@ -26,11 +26,20 @@ pub struct Wait {
     pub until: Timestamp,
 }
 
-/// Features never answer `allow` on a client's behalf, so there is no such variant.
+/// What the client is told about a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    Deny { reason: String },
-    Ask { reason: String },
+    Deny {
+        reason: String,
+    },
+    Ask {
+        reason: String,
+    },
+    /// Only the user's own answer allows (`Wish::Answer`). No feature does.
+    Allow {
+        /// The answers to questions: the text of each question, and what the user chose.
+        choices: Vec<(String, String)>,
+    },
 }
 
 impl Verdict {
@@ -44,14 +53,15 @@ impl Verdict {
     }
 
     /// Every word that `word` says, the strongest first.
-    pub const WORDS: [&'static str; 8] =
-        ["deny", "ask", "block", "context", "notice", "export", "wait", "allow"];
+    pub const WORDS: [&'static str; 9] =
+        ["deny", "ask", "answer", "block", "context", "notice", "export", "wait", "allow"];
 
     /// One word for lists: the strongest thing that it says.
     pub fn word(&self) -> &'static str {
         match (&self.permission, &self.block) {
             (Some(Permission::Deny { .. }), _) => "deny",
             (Some(Permission::Ask { .. }), _) => "ask",
+            (Some(Permission::Allow { .. }), _) => "answer",
             (None, Some(_)) => "block",
             (None, None) if self.context.is_some() => "context",
             (None, None) if self.notice.is_some() => "notice",

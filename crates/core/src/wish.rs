@@ -29,10 +29,27 @@ pub enum Wish {
     Notice { text: String },
     /// An export for the session's later shell commands.
     Export { name: String, value: String },
+    /// What the user decided about a request for permission, outside the client. Features pass it on and never decide
+    /// it themselves. `by` says who decided, and from where.
+    Answer { answer: Answer, by: String },
     /// Don't answer yet. Consider the event again when the key is woken, or at that time. Blocks come first.
     Wait { key: String, until: Timestamp },
     /// Tell the feature whether the answer reached the client (`Feature::printed`).
     Receipt,
+}
+
+/// The user's own decision about a request for permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Allow,
+    /// The model is told this.
+    Deny {
+        message: String,
+    },
+    /// The answers to questions: the text of each question, and what the user chose or wrote.
+    Choose {
+        choices: Vec<(String, String)>,
+    },
 }
 
 /// What became of an answer that a `Wish::Receipt` went with.
@@ -141,6 +158,7 @@ pub enum WishKind {
     Block,
     Notice,
     Export,
+    Answer,
     Wait,
     Receipt,
 }
@@ -169,6 +187,12 @@ impl Wish {
             }
             Self::Ask { reason, .. } => clean(reason),
             Self::Notice { text } => clean(text),
+            Self::Answer { answer: Answer::Deny { message }, .. } => clean(message),
+            // The questions are the client's own words, by which it finds the answers.
+            Self::Answer { answer: Answer::Choose { choices }, .. } => {
+                choices.iter_mut().for_each(|(_, chosen)| clean(chosen));
+            }
+            Self::Answer { answer: Answer::Allow, .. } => {}
             Self::Export { .. } | Self::Wait { .. } | Self::Receipt => {}
         }
         self
@@ -197,6 +221,7 @@ impl WishKind {
         Self::Block,
         Self::Notice,
         Self::Export,
+        Self::Answer,
         Self::Wait,
         Self::Receipt,
     ];
@@ -209,6 +234,7 @@ impl WishKind {
             Self::Block => "block",
             Self::Notice => "notice",
             Self::Export => "export",
+            Self::Answer => "answer",
             Self::Wait => "wait",
             Self::Receipt => "receipt",
         }
@@ -271,6 +297,7 @@ impl Wish {
             | Self::Ask { .. }
             | Self::Notice { .. }
             | Self::Export { .. }
+            | Self::Answer { .. }
             | Self::Wait { .. }
             | Self::Receipt => &[],
         }
@@ -284,6 +311,7 @@ impl Wish {
             Self::Block(_) => WishKind::Block,
             Self::Notice { .. } => WishKind::Notice,
             Self::Export { .. } => WishKind::Export,
+            Self::Answer { .. } => WishKind::Answer,
             Self::Wait { .. } => WishKind::Wait,
             Self::Receipt => WishKind::Receipt,
         }
@@ -296,6 +324,7 @@ impl Wish {
             Self::Deny { reason, .. } | Self::Ask { reason, .. } => reason,
             Self::Block(block) => &block.reason,
             Self::Export { name, .. } => name,
+            Self::Answer { by, .. } => by,
             Self::Wait { key, .. } => key,
             Self::Receipt => "",
         }

@@ -23,6 +23,11 @@ pub trait World {
     /// `has_stopped` and a waiter runs beside it. A waiter beside a working session can't wake it.
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool;
 
+    /// Whether a hook waits for this key right now, beside a dialog of its client.
+    fn has_waiter(&self, _key: &str) -> bool {
+        false
+    }
+
     /// How each client that we know does things.
     fn dialects(&self) -> &'static [&'static Dialect] {
         &[]

@@ -3,6 +3,7 @@
 //! Features never see each other's insides, a client, a clock, a file or the network.
 
 mod agent_init;
+mod answers;
 pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod directives;
@@ -60,6 +61,7 @@ pub const ALL: &[&Feature] = &[
     &guards::FEATURE,
     &skills::FEATURE,
     &reminders::FEATURE,
+    &answers::FEATURE,
     &fleet::FEATURE,
     &work::FEATURE,
     &persist::FEATURE,
@@ -207,6 +209,11 @@ mod tests {
         ("reminders.reflect", ProjectMay::Set, "words, told as the project's"),
         ("reminders.validate", ProjectMay::Set, "words, told as the project's"),
         ("reminders.reflexion", ProjectMay::Set, "words, told as the project's"),
+        (
+            "ui.answer",
+            ProjectMay::Nothing,
+            "what is allowed outside the terminal is the user's to say",
+        ),
         ("fleet.on", ProjectMay::Nothing, "of the machine"),
         ("fleet.idle_is_attention", ProjectMay::Nothing, "what the user is called for"),
         ("fleet.error_colour", ProjectMay::Nothing, "of the user's terminal"),

@@ -101,7 +101,7 @@ impl House {
         let verdict = &outcome.verdict;
         let permission = match &verdict.permission {
             Some(Permission::Deny { reason } | Permission::Ask { reason }) => Some(reason),
-            None => None,
+            Some(Permission::Allow { .. }) | None => None,
         };
         let texts = [&verdict.context, &verdict.block, &verdict.notice].into_iter().flatten();
         for text in texts.chain(permission) {

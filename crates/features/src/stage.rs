@@ -37,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) waiting: HashSet<String>,
     /// Sessions beside which a waiter stands.
     pub(crate) beside: HashSet<String>,
+    /// The keys of hooks that wait beside a dialog.
+    pub(crate) dialogs: HashSet<String>,
     /// When files were last changed.
     pub(crate) files: HashMap<String, i64>,
     /// Which file a path is, where that matters.
@@ -107,6 +109,10 @@ impl World for Machine {
 
     fn is_waiting(&self, session: &str, has_stopped: bool) -> bool {
         self.waiting.contains(session) || (has_stopped && self.beside.contains(session))
+    }
+
+    fn has_waiter(&self, key: &str) -> bool {
+        self.dialogs.contains(key)
     }
 
     fn dialects(&self) -> &'static [&'static Dialect] {

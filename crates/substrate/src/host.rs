@@ -49,6 +49,12 @@ pub(crate) struct Route {
     scope: Scope,
 }
 
+impl Route {
+    pub(crate) const fn request(&self) -> RequestId {
+        self.request
+    }
+}
+
 /// The registration that sent the event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scope {

@@ -1,6 +1,6 @@
 //! The machine as features may see it while a transaction is open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use substrate_core::{Dialect, ProcessId, Timestamp, World};
@@ -11,6 +11,8 @@ use crate::{clock, processes};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     waiting: Arc<RwLock<HashMap<Box<str>, Waits>>>,
+    /// The keys of hooks that wait beside a dialog.
+    dialogs: Arc<RwLock<HashSet<Box<str>>>>,
     state_home: Option<Arc<str>>,
 }
 
@@ -39,6 +41,16 @@ impl Machine {
     pub(crate) fn waits(&self, session: &str, is_held: bool) {
         let mut waiting = self.waiting.write().unwrap_or_else(PoisonError::into_inner);
         *waiting.entry(session.into()).or_default().of(is_held) += 1;
+    }
+
+    /// A hook waits beside a dialog, or no longer does.
+    pub(crate) fn dialog(&self, key: &str, is_open: bool) {
+        let mut dialogs = self.dialogs.write().unwrap_or_else(PoisonError::into_inner);
+        if is_open {
+            dialogs.insert(key.into());
+        } else {
+            dialogs.remove(key);
+        }
     }
 
     /// It stops waiting.
@@ -72,6 +84,10 @@ impl World for Machine {
         waiting
             .get(session)
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
+    }
+
+    fn has_waiter(&self, key: &str) -> bool {
+        self.dialogs.read().unwrap_or_else(PoisonError::into_inner).contains(key)
     }
 
     fn dialects(&self) -> &'static [&'static Dialect] {

@@ -249,11 +249,12 @@ fn decoded(client: &Client, sample: &Sample<'_>, waits: bool) -> Event {
 }
 
 /// Each kind of wish alone, with a word of its own.
-fn each() -> [(WishKind, Verdict, &'static str); 6] {
+fn each() -> [(WishKind, Verdict, &'static str); 7] {
     let reason = str::to_owned;
     let none = Verdict::default;
     let deny = Permission::Deny { reason: reason("w-deny") };
     let ask = Permission::Ask { reason: reason("w-ask") };
+    let allow = Permission::Allow { choices: Vec::new() };
     [
         (WishKind::Context, Verdict { context: Some(reason("w-context")), ..none() }, "w-context"),
         (WishKind::Deny, Verdict { permission: Some(deny), ..none() }, "w-deny"),
@@ -265,6 +266,7 @@ fn each() -> [(WishKind, Verdict, &'static str); 6] {
             Verdict { exports: vec![(reason("NAME"), reason("w-export"))], ..none() },
             "w-export",
         ),
+        (WishKind::Answer, Verdict { permission: Some(allow), ..none() }, "allow"),
     ]
 }
 

@@ -33,7 +33,8 @@ pub(super) enum PermissionBy {
     Nothing,
     /// `permissionDecision`: `deny` or `ask`.
     ToolDecision,
-    /// `decision.behavior: deny`. There is nothing to ask for: a person is about to be asked anyway.
+    /// `decision.behavior`: `deny`, or the user's own `allow`. There is nothing to ask for: a person is about to be asked
+    /// anyway.
     RequestDecision,
 }
 
@@ -56,8 +57,12 @@ pub(super) fn delivers(event: EventKind, wish: WishKind) -> Delivery {
         WishKind::Block => row.block != BlockBy::Nothing,
         WishKind::Notice => row.notice,
         WishKind::Export => row.exports,
+        // Beside the client's own dialog; the first answer counts.
+        WishKind::Answer => row.permission == PermissionBy::RequestDecision,
         // Both are between us and our own process.
-        WishKind::Wait => matches!(event, EventKind::Stop | EventKind::Waiter),
+        WishKind::Wait => {
+            matches!(event, EventKind::Stop | EventKind::Waiter | EventKind::PermissionRequest)
+        }
         WishKind::Receipt => true,
     };
     if honoured { Delivery::Delivered } else { Delivery::NotDeliverable }

@@ -4,6 +4,7 @@
 //! channel that `deliver` does not list for the event, even if the verdict holds it.
 
 use serde::Serialize;
+use serde_json::Value;
 use substrate_core::verdict::Permission;
 use substrate_core::{Event, Verdict};
 
@@ -81,9 +82,13 @@ struct Particulars<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Decision<'a> {
     behavior: &'static str,
-    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_input: Option<Value>,
 }
 
 fn particulars<'a>(
@@ -103,10 +108,15 @@ fn particulars<'a>(
             out.permission_decision_reason = Some(reason);
         }
         (PermissionBy::RequestDecision, Some(Permission::Deny { reason })) => {
-            out.decision = Some(Decision { behavior: "deny", message: reason });
+            let message = Some(reason.as_str());
+            out.decision = Some(Decision { behavior: "deny", message, updated_input: None });
+        }
+        (PermissionBy::RequestDecision, Some(Permission::Allow { choices })) => {
+            let updated_input = with_answers(event, choices);
+            out.decision = Some(Decision { behavior: "allow", message: None, updated_input });
         }
         (PermissionBy::RequestDecision, Some(Permission::Ask { .. }) | None)
-        | (PermissionBy::ToolDecision, None)
+        | (PermissionBy::ToolDecision, Some(Permission::Allow { .. }) | None)
         | (PermissionBy::Nothing, _) => {}
     }
     out.additional_context = context.filter(|_| row.context == ContextBy::Json);
@@ -114,6 +124,18 @@ fn particulars<'a>(
         || out.decision.is_some()
         || out.additional_context.is_some();
     says_something.then_some(out)
+}
+
+/// The input of a question, completed by the user's answers. The client takes them only together with the rest of it.
+fn with_answers(event: &Event, choices: &[(String, String)]) -> Option<Value> {
+    if choices.is_empty() {
+        return None;
+    }
+    let mut input: Value = serde_json::from_str(&event.tool()?.input).ok()?;
+    let answers =
+        choices.iter().map(|(question, chosen)| (question.clone(), chosen.clone().into()));
+    input.as_object_mut()?.insert("answers".to_owned(), Value::Object(answers.collect()));
+    Some(input)
 }
 
 /// The exports as lines of a shell script. The client runs that file before each command of the session, so a name or

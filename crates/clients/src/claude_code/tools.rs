@@ -91,7 +91,14 @@ fn questions(input: &str) -> Option<Vec<Question>> {
             Value::Null => None,
             other => Some(other.to_string()),
         };
-        Question { text, answer }
+        let options = asked["options"].as_array().into_iter().flatten();
+        let options = options.filter_map(|option| Some(option["label"].as_str()?.to_owned()));
+        Question {
+            text,
+            answer,
+            options: options.collect(),
+            takes_several: asked["multiSelect"].as_bool().unwrap_or(false),
+        }
     });
     Some(all.collect())
 }
@@ -190,6 +197,7 @@ mod tests {
         let asked = |text: &str, answer: Option<&str>| Question {
             text: text.to_owned(),
             answer: answer.map(str::to_owned),
+            ..Question::default()
         };
         assert_eq!(
             called(QUESTION, input).questions,
@@ -197,6 +205,14 @@ mod tests {
         );
         assert_eq!(called("Bash", input).questions, []);
         assert_eq!(called(QUESTION, "{}").questions, []);
+    }
+
+    #[test]
+    fn a_question_offers_its_answers() {
+        let input = r#"{"questions":[{"question":"Which?","multiSelect":true,"options":[{"label":"Alpha"},{},{"label":"Beta"}]}]}"#;
+        let [question] = &called(QUESTION, input).questions[..] else { panic!("one question") };
+        assert_eq!(question.options, ["Alpha", "Beta"]);
+        assert!(question.takes_several);
     }
 
     #[rstest]

@@ -4,7 +4,7 @@ use crate::event::{Detail, Event};
 use crate::ids::checksum;
 use crate::text::cut;
 use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict, Wait};
-use crate::wish::{Block, Cause, Fate, Insists, Wish, Wished};
+use crate::wish::{Answer, Block, Cause, Fate, Insists, Wish, Wished};
 
 /// The characters that all injected text together may take; the clients' own limit is a little higher.
 pub const CONTEXT_BUDGET: usize = 9_000;
@@ -70,7 +70,7 @@ pub fn merge(
     let mut blocks: Vec<&Block> = Vec::new();
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut notices: Vec<&str> = Vec::new();
-    let (mut denials, mut questions) = (Vec::new(), Vec::new());
+    let (mut denials, mut questions, mut answered) = (Vec::new(), Vec::new(), None);
     let is_lost = |wished: &Wished| match wished.fate {
         Fate::Withdrawn => Some(Fate::Withdrawn),
         _ if delivers(event.kind, wished.wish.kind()) == Delivery::NotDeliverable => {
@@ -96,18 +96,20 @@ pub fn merge(
                 verdict.exports.retain(|(other, _)| other != name);
                 verdict.exports.push((name.clone(), value.clone()));
             }
+            Wish::Answer { answer, .. } => answered = answered.or(Some(answer)),
             Wish::Wait { key, until } => {
                 verdict.wait = Some(Wait { key: key.clone(), until: *until });
             }
             Wish::Receipt => verdict.receipt = true,
         }
     }
-    verdict.permission = permission(&denials, &questions);
+    // A refusal wins over the user's own answer: rules are the user's as well, and are not passed by a click.
+    verdict.permission = permission(&denials, &questions).or_else(|| answered.map(permitted));
     let held = holding(event, &blocks, cycle);
     verdict.block = joined(ended_once(&held).into_iter());
     verdict.notice = joined(notices.into_iter());
     verdict.context = fitted(&mut sections, CONTEXT_BUDGET);
-    if verdict.block.is_some() {
+    if verdict.block.is_some() || verdict.permission.is_some() {
         verdict.wait = None;
     }
     verdict.receipt &= !verdict.is_silent();
@@ -128,6 +130,7 @@ fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section
             };
         }
         Wish::Deny { .. } => matches!(verdict.permission, Some(Permission::Deny { .. })),
+        Wish::Answer { answer, .. } => verdict.permission.as_ref() == Some(&permitted(answer)),
         Wish::Ask { .. } => matches!(verdict.permission, Some(Permission::Ask { .. })),
         Wish::Block(block) => held.contains(&block),
         Wish::Notice { text } => !is_blank(text),
@@ -152,6 +155,15 @@ fn permission(denials: &[(String, &String)], questions: &[String]) -> Option<Per
         return Some(Permission::Deny { reason: reasons + &next });
     }
     joined(questions.iter().map(String::as_str)).map(|reason| Permission::Ask { reason })
+}
+
+/// The user's answer as the client is told it.
+fn permitted(answer: &Answer) -> Permission {
+    match answer {
+        Answer::Allow => Permission::Allow { choices: Vec::new() },
+        Answer::Choose { choices } => Permission::Allow { choices: choices.clone() },
+        Answer::Deny { message } => Permission::Deny { reason: message.clone() },
+    }
 }
 
 /// The blocks that may hold the actor now, in the order of their causes.

@@ -7,7 +7,7 @@ use super::*;
 use crate::event::{Actor, EventKind};
 use crate::ids::SafeId;
 use crate::time::Timestamp;
-use crate::wish::{Cause, Part, WishKind};
+use crate::wish::{Answer, Cause, Part, WishKind};
 
 fn everything(_: EventKind, _: WishKind) -> Delivery {
     Delivery::Delivered
@@ -89,6 +89,33 @@ fn two_refusals_of_one_call_have_one_next_step() {
     );
     let twice = [locks.clone(), locks];
     assert_eq!(said(&twice), "Others hold a.rs. [locks.git] Name your own files.");
+}
+
+#[rstest]
+#[case::alone(&[], Some(Permission::Allow { choices: Vec::new() }))]
+#[case::a_refusal_wins(&[deny("no")], None)]
+#[case::a_question_of_a_rule_wins(&[Wish::Ask { rule: "r".to_owned(), reason: "sure?".to_owned() }], None)]
+#[case::the_first_answer_counts(
+    &[Wish::Answer { answer: Answer::Deny { message: "late".to_owned() }, by: String::new() }],
+    Some(Permission::Allow { choices: Vec::new() })
+)]
+#[case::an_answer_ends_the_wait(
+    &[Wish::Wait { key: "k".to_owned(), until: Timestamp(9) }],
+    Some(Permission::Allow { choices: Vec::new() })
+)]
+fn the_users_own_answer(#[case] others: &[Wish], #[case] expected: Option<Permission>) {
+    let event = Event::bare("test", EventKind::PermissionRequest, Timestamp(0));
+    let allow = ("answers", Wish::Answer { answer: Answer::Allow, by: "the user".to_owned() });
+    let others = others.iter().map(|wish| ("other", wish.clone()));
+    let wishes: Vec<_> = std::iter::once(allow).chain(others).collect();
+    let Merged { verdict, fates, .. } = merge(&event, &wishes, everything, &StopCycle::default());
+    assert_eq!(fates[0] == Fate::Whole, expected.is_some());
+    assert_eq!(verdict.wait, None);
+    if expected.is_some() {
+        assert_eq!((verdict.word(), verdict.permission), ("answer", expected));
+    } else {
+        assert!(!matches!(verdict.permission, None | Some(Permission::Allow { .. })));
+    }
 }
 
 #[rstest]
@@ -378,6 +405,12 @@ fn any_wish() -> impl Strategy<Value = Wish> {
         ".{0,20}".prop_map(|text| Wish::Notice { text }),
         ("[AB]", "[12]").prop_map(|(name, value)| Wish::Export { name, value }),
         (0i64..3).prop_map(|at| Wish::Wait { key: "agent 7".to_owned(), until: Timestamp(at) }),
+        prop_oneof![
+            Just(Answer::Allow),
+            ".{0,20}".prop_map(|message| Answer::Deny { message }),
+            "[ab]".prop_map(|it| Answer::Choose { choices: vec![("Which?".to_owned(), it)] }),
+        ]
+        .prop_map(|answer| Wish::Answer { answer, by: "the user".to_owned() }),
         Just(Wish::Receipt),
     ]
 }
@@ -393,8 +426,14 @@ fn is_true(verdict: &Verdict, wish: &Wish, fate: Fate) -> bool {
         |said: &Option<String>, words: &str| said.as_ref().is_some_and(|said| said.contains(words));
     let reason = verdict.permission.as_ref().map(|permission| match permission {
         Permission::Deny { reason } | Permission::Ask { reason } => reason.clone(),
+        Permission::Allow { choices } => format!("allow {choices:?}"),
     });
     match (wish, fate) {
+        (Wish::Answer { answer, .. }, Fate::Whole) => match answer {
+            Answer::Allow => has(&reason, "allow []"),
+            Answer::Deny { message } => reason.as_ref() == Some(message),
+            Answer::Choose { choices } => has(&reason, &format!("allow {choices:?}")),
+        },
         (Wish::Context { text, .. }, Fate::Cut { kept }) => {
             let begins = format!("] {}… (cut; `", text[..kept].trim_start());
             kept < text.trim_end().len() && has(&verdict.context, &begins)
@@ -413,7 +452,9 @@ fn is_true(verdict: &Verdict, wish: &Wish, fate: Fate) -> bool {
         (Wish::Export { name, value }, Fate::Whole) => {
             verdict.exports.contains(&(name.clone(), value.clone()))
         }
-        (Wish::Wait { .. }, Fate::Whole) => verdict.wait.is_some() && verdict.block.is_none(),
+        (Wish::Wait { .. }, Fate::Whole) => {
+            verdict.wait.is_some() && verdict.block.is_none() && verdict.permission.is_none()
+        }
         (Wish::Receipt, Fate::Whole) => verdict.receipt,
         (wish, fate) => fate == Fate::Dropped && !matches!(wish, Wish::Deny { .. }),
     }
@@ -456,7 +497,8 @@ proptest! {
         prop_assert_eq!(verdict.context.is_some(), tells(WishKind::Context));
         prop_assert_eq!(verdict.block.is_some(), tells(WishKind::Block));
         prop_assert_eq!(verdict.notice.is_some(), tells(WishKind::Notice));
-        prop_assert_eq!(verdict.permission.is_some(), tells(WishKind::Deny) || tells(WishKind::Ask));
+        let kinds = [WishKind::Deny, WishKind::Ask, WishKind::Answer];
+        prop_assert_eq!(verdict.permission.is_some(), kinds.into_iter().any(tells));
         prop_assert_eq!(verdict.wait.is_some(), tells(WishKind::Wait));
         prop_assert_eq!(verdict.receipt, tells(WishKind::Receipt));
         prop_assert_eq!(verdict.exports.is_empty(), !tells(WishKind::Export));

@@ -148,6 +148,10 @@ pub(super) fn next(
             let words = if words.is_empty() { String::new() } else { format!(": {words}") };
             Some(be(Status::Error, &format!("{TURN_FAILED}, {error}{words}")))
         }
+        // Answered at once, or by the user outside the client: no dialog is open any more.
+        (K::PermissionRequest, _) if verdict.permission.is_some() => Some(working()),
+        // The same request, considered again: what ended its dialog has been told by other events.
+        (K::PermissionRequest, _) if event.waiting_since.is_some() => None,
         // Unattended, a call that needs permission is refused and the agent goes on.
         (K::PermissionRequest, _) if event.attended == Some(false) => None,
         (K::PermissionRequest, Detail::ToolBefore { call }) => Some(StatusChange {

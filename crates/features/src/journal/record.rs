@@ -141,6 +141,10 @@ fn answer(verdict: &Verdict) -> Option<String> {
     let permission = verdict.permission.as_ref().map(|permission| match permission {
         Permission::Deny { reason } => json!({"deny": reason}),
         Permission::Ask { reason } => json!({"ask": reason}),
+        Permission::Allow { choices } => {
+            let choices = choices.iter().map(|(question, chosen)| json!([question, chosen]));
+            json!({"allow": choices.collect::<Vec<_>>()})
+        }
     });
     let exports: Vec<&str> = verdict.exports.iter().map(|(name, _)| name.as_str()).collect();
     let all = json!({

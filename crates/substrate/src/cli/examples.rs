@@ -80,6 +80,15 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["ui", "revoke"], &["substrate ui revoke 3", "substrate ui revoke --all"]),
     (&["ui", "pair"], &["substrate ui pair --name phone --for 8h"]),
     (&["fleet", "check"], &["substrate fleet check NobleLion"]),
+    (
+        &["answer"],
+        &[
+            "substrate answer",
+            "substrate answer 3 allow",
+            "substrate answer 3 deny --reason \"use a branch\"",
+            "substrate answer 4 --choose \"the second plan\"",
+        ],
+    ),
     (&["agent", "list"], &["substrate agent list", "substrate agent list --all"]),
     (&["agent", "show"], &["substrate agent show NobleLion"]),
     (&["agent", "whoami"], &["substrate agent whoami"]),

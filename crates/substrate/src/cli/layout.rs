@@ -8,7 +8,7 @@ use super::table::{self, Definition};
 pub(super) const HEADINGS: &[(&str, &[&str])] = &[
     ("Setup", &["up", "down", "uninstall", "hooks", "config", "demo"]),
     ("Mail", &["send", "inbox", "read", "reply", "mail"]),
-    ("Fleet", &["ui", "fleet", "agent", "work", "run", "tmux"]),
+    ("Fleet", &["ui", "fleet", "answer", "agent", "work", "run", "tmux"]),
     ("Safety", &["locks", "guard"]),
     ("Memory", &["effort", "scratchpad", "reminders"]),
     ("Inspect", &["doctor", "journal", "daemon", "db"]),

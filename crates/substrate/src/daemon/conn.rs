@@ -183,7 +183,7 @@ pub(super) async fn answer_hook(
 }
 
 /// Records whether an answer reached its client.
-async fn printed(state: &State, request: RequestId, reached: bool) -> bool {
+pub(super) async fn printed(state: &State, request: RequestId, reached: bool) -> bool {
     let (reply, settled) = oneshot::channel();
     committed(state, Job::Printed { request, reached, reply }, settled).await.is_some()
 }

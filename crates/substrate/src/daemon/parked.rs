@@ -1,7 +1,7 @@
 //! A parked hook's event, complete and packed. There may be ten thousand.
 
 use substrate_core::event::Pane;
-use substrate_core::{Actor, Detail, Dialect, Event, EventKind, SafeId, Timestamp};
+use substrate_core::{Actor, Detail, Dialect, Event, EventKind, RequestId, SafeId, Timestamp};
 
 use crate::clock;
 use crate::host::{Decoded, Route};
@@ -120,6 +120,11 @@ impl ParkedEvent {
 
     pub(super) const fn kind(&self) -> EventKind {
         self.kind
+    }
+
+    /// The request that this is the event of.
+    pub(super) const fn request(&self) -> RequestId {
+        self.route.request()
     }
 
     /// The event that a waiter was started beside.

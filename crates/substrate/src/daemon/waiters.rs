@@ -86,6 +86,17 @@ impl Waiters {
         self.parked.len()
     }
 
+    /// The number of the waiter that was added last.
+    pub(super) fn latest(&self) -> u64 {
+        self.n_ever
+    }
+
+    /// Removes and returns a waiter that has hung up, if it still waits.
+    pub(super) fn hung_up_at(&mut self, id: u64) -> Option<Parked> {
+        let has_ended = has_hung_up(&self.parked.get(&id)?.stream);
+        if has_ended { self.take(id) } else { None }
+    }
+
     /// Adds a waiter. A key has one waiter per class and name: returns the one it replaces, to be released.
     pub(super) fn park(&mut self, parked: Parked) -> Option<Parked> {
         let class = parked.what.class();
@@ -95,8 +106,11 @@ impl Waiters {
         let replaced = older.and_then(|id| self.take(id));
         self.n_ever += 1;
         let id = self.n_ever;
-        if let Some(session) = parked.what.session() {
-            self.machine.waits(session, parked.what.class() == Some(EventKind::Stop));
+        match (parked.what.class(), parked.what.session()) {
+            // The turn goes on after a dialog: mail can't come in by it.
+            (Some(EventKind::PermissionRequest), _) => self.machine.dialog(&parked.key, true),
+            (class, Some(session)) => self.machine.waits(session, class == Some(EventKind::Stop)),
+            (_, None) => {}
         }
         self.by_key.entry(parked.key.clone()).or_default().push(id);
         self.by_time.insert((parked.until, id));
@@ -197,8 +211,10 @@ impl Waiters {
                 self.by_key.remove(&parked.key);
             }
         }
-        if let Some(session) = parked.what.session() {
-            self.machine.left(session, parked.what.class() == Some(EventKind::Stop));
+        match (parked.what.class(), parked.what.session()) {
+            (Some(EventKind::PermissionRequest), _) => self.machine.dialog(&parked.key, false),
+            (class, Some(session)) => self.machine.left(session, class == Some(EventKind::Stop)),
+            (_, None) => {}
         }
         Some(parked)
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ipc::{Kind, Reply};
-use substrate_core::{Effect, Timestamp, World as _};
+use substrate_core::{Effect, EventKind, RequestId, Timestamp, World as _};
 use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
@@ -63,15 +63,41 @@ async fn park(
         return;
     }
     let Ok(stream) = stream.into_std() else { return };
+    let dialog = dialog_of(&what, &stream);
     let parked = Parked { stream, what, key: key.into(), by: by.into(), until };
-    let replaced = state.waiters.borrow_mut().park(parked);
+    let (replaced, id) = {
+        let mut waiters = state.waiters.borrow_mut();
+        (waiters.park(parked), waiters.latest())
+    };
     state.parked.notify_one();
+    if let Some((request, probe)) = dialog {
+        drop(spawn_local(attend(Rc::clone(state), id, request, probe)));
+    }
     if let Some(replaced) = replaced {
         let_go(replaced, "another command of this agent waits now").await;
     }
     // Another request may have committed between the decision and the parking.
     if state.waiters.borrow().was_woken_since(key, n_wakes) {
         wake(state, vec![key.to_owned()]);
+    }
+}
+
+/// The request of a hook that waits beside a dialog, and a second handle of its connection.
+fn dialog_of(what: &Waiting, stream: &StdStream) -> Option<(RequestId, UnixStream)> {
+    let Waiting::Hook { event, .. } = what else { return None };
+    if event.kind() != EventKind::PermissionRequest {
+        return None;
+    }
+    Some((event.request(), UnixStream::from_std(stream.try_clone().ok()?).ok()?))
+}
+
+/// The client ends the hook of a dialog that the user declined. That is noticed at once: the dialog must not be shown
+/// as open until the next sweep.
+async fn attend(state: Rc<State>, id: u64, request: RequestId, probe: UnixStream) {
+    let _closed = probe.readable().await;
+    let left = state.waiters.borrow_mut().hung_up_at(id);
+    if left.is_some() {
+        conn::printed(&state, request, false).await;
     }
 }
 

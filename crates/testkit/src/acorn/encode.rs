@@ -13,7 +13,9 @@ pub(super) fn delivers(event: EventKind, wish: WishKind) -> Delivery {
         WishKind::Deny => event == EventKind::PreToolUse,
         WishKind::Block => event == EventKind::Stop,
         WishKind::Receipt => true,
-        WishKind::Ask | WishKind::Notice | WishKind::Export | WishKind::Wait => false,
+        WishKind::Ask | WishKind::Notice | WishKind::Export | WishKind::Answer | WishKind::Wait => {
+            false
+        }
     };
     if is_delivered { Delivery::Delivered } else { Delivery::NotDeliverable }
 }

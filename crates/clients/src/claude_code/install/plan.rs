@@ -32,6 +32,8 @@ const WAITERS: [EventKind; 2] = [EventKind::Stop, EventKind::SessionStart];
 
 /// A waiter stays as long as a session may be idle: a day.
 const WAITER_TIMEOUT_S: u32 = 86_400;
+/// A request for permission may wait for the user's answer as long as the client's dialog is open (`ui.answer`).
+const DIALOG_TIMEOUT_S: u32 = 86_400;
 /// The client's own default for prompts, said aloud.
 const PROMPT_TIMEOUT_S: u32 = 30;
 
@@ -129,6 +131,7 @@ impl Call {
 fn timeout_s(event: EventKind) -> u32 {
     match event {
         EventKind::Stop => 600,
+        EventKind::PermissionRequest => DIALOG_TIMEOUT_S,
         EventKind::SubagentStop => 60,
         EventKind::SessionStart => 30,
         EventKind::UserPromptSubmit | EventKind::PreModelSwitch | EventKind::PostModelSwitch => 20,

@@ -34,6 +34,8 @@ const ASK: Cell = Json(
 const REFUSE: Cell = Json(
     r#"{"hookSpecificOutput":{"hookEventName":"EVENT","decision":{"behavior":"deny","message":"the-denial"}}}"#,
 );
+const ALLOW: Cell =
+    Json(r#"{"hookSpecificOutput":{"hookEventName":"EVENT","decision":{"behavior":"allow"}}}"#);
 const BLOCK: Cell = Json(r#"{"decision":"block","reason":"the-block"}"#);
 const EXIT2: Cell = Exit2("the-block");
 const SHOW: Cell = Json(r#"{"systemMessage":"the-notice"}"#);
@@ -42,44 +44,44 @@ const PLAIN: Cell = Text("the-context");
 
 /// In the order of `WishKind::ALL`.
 #[rustfmt::skip]
-const TABLE: &[(EventKind, [Cell; 6])] = &[
-    //                       context  deny    ask    block  notice export
-    (K::PreToolUse,         [TELL,    DENY,   ASK,   Never, SHOW,  Never]),
-    (K::PostToolUse,        [TELL,    Never,  Never, BLOCK, SHOW,  Never]),
-    (K::PostToolUseFailure, [TELL,    Never,  Never, BLOCK, SHOW,  Never]),
-    (K::PostToolBatch,      [TELL,    Never,  Never, Never, SHOW,  Never]),
-    (K::Notification,       [Never,   Never,  Never, Never, Never, Never]),
-    (K::UserPromptSubmit,   [TELL,    Never,  Never, BLOCK, SHOW,  Never]),
-    (K::UserPromptExpansion,[TELL,    Never,  Never, BLOCK, SHOW,  Never]),
-    (K::SessionStart,       [TELL,    Never,  Never, Never, SHOW,  SAVE ]),
-    (K::SessionEnd,         [Never,   Never,  Never, Never, Never, Never]),
-    (K::Stop,               [Never,   Never,  Never, BLOCK, SHOW,  Never]),
-    (K::StopFailure,        [Never,   Never,  Never, Never, Never, Never]),
-    (K::SubagentStart,      [TELL,    Never,  Never, Never, Never, Never]),
-    (K::SubagentStop,       [Never,   Never,  Never, BLOCK, Never, Never]),
-    (K::PreCompact,         [PLAIN,   Never,  Never, EXIT2, Never, Never]),
-    (K::PostCompact,        [Never,   Never,  Never, Never, Never, Never]),
-    (K::PreModelSwitch,     [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::PostModelSwitch,    [TELL,    Never,  Never, Never, SHOW,  Never]),
-    (K::PermissionRequest,  [Never,   REFUSE, Never, Never, SHOW,  Never]),
-    (K::PermissionDenied,   [Never,   Never,  Never, Never, Never, Never]),
-    (K::Setup,              [Never,   Never,  Never, Never, Never, SAVE ]),
-    (K::TeammateIdle,       [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::TaskCreated,        [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::TaskCompleted,      [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::Elicitation,        [Never,   Never,  Never, Never, Never, Never]),
-    (K::ElicitationResult,  [Never,   Never,  Never, Never, Never, Never]),
-    (K::ConfigChange,       [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::WorktreeCreate,     [Never,   Never,  Never, Never, Never, Never]),
-    (K::WorktreeRemove,     [Never,   Never,  Never, Never, Never, Never]),
-    (K::InstructionsLoaded, [Never,   Never,  Never, Never, Never, Never]),
-    (K::CwdChanged,         [Never,   Never,  Never, Never, Never, SAVE ]),
-    (K::FileChanged,        [Never,   Never,  Never, Never, Never, SAVE ]),
-    (K::DirectoryAdded,     [Never,   Never,  Never, Never, SHOW,  Never]),
-    (K::MessageDisplay,     [Never,   Never,  Never, Never, Never, Never]),
-    (K::Waiter,             [Never,   Never,  Never, EXIT2, Never, Never]),
-    (K::Unknown,            [Never,   Never,  Never, Never, Never, Never]),
-    (K::Malformed,          [Never,   Never,  Never, Never, Never, Never]),
+const TABLE: &[(EventKind, [Cell; 7])] = &[
+    //                       context  deny    ask    block  notice export answer
+    (K::PreToolUse,         [TELL,    DENY,   ASK,   Never, SHOW,  Never, Never]),
+    (K::PostToolUse,        [TELL,    Never,  Never, BLOCK, SHOW,  Never, Never]),
+    (K::PostToolUseFailure, [TELL,    Never,  Never, BLOCK, SHOW,  Never, Never]),
+    (K::PostToolBatch,      [TELL,    Never,  Never, Never, SHOW,  Never, Never]),
+    (K::Notification,       [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::UserPromptSubmit,   [TELL,    Never,  Never, BLOCK, SHOW,  Never, Never]),
+    (K::UserPromptExpansion,[TELL,    Never,  Never, BLOCK, SHOW,  Never, Never]),
+    (K::SessionStart,       [TELL,    Never,  Never, Never, SHOW,  SAVE , Never]),
+    (K::SessionEnd,         [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::Stop,               [Never,   Never,  Never, BLOCK, SHOW,  Never, Never]),
+    (K::StopFailure,        [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::SubagentStart,      [TELL,    Never,  Never, Never, Never, Never, Never]),
+    (K::SubagentStop,       [Never,   Never,  Never, BLOCK, Never, Never, Never]),
+    (K::PreCompact,         [PLAIN,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::PostCompact,        [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::PreModelSwitch,     [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::PostModelSwitch,    [TELL,    Never,  Never, Never, SHOW,  Never, Never]),
+    (K::PermissionRequest,  [Never,   REFUSE, Never, Never, SHOW,  Never, ALLOW]),
+    (K::PermissionDenied,   [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::Setup,              [Never,   Never,  Never, Never, Never, SAVE , Never]),
+    (K::TeammateIdle,       [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::TaskCreated,        [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::TaskCompleted,      [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::Elicitation,        [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::ElicitationResult,  [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::ConfigChange,       [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::WorktreeCreate,     [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::WorktreeRemove,     [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::InstructionsLoaded, [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::CwdChanged,         [Never,   Never,  Never, Never, Never, SAVE , Never]),
+    (K::FileChanged,        [Never,   Never,  Never, Never, Never, SAVE , Never]),
+    (K::DirectoryAdded,     [Never,   Never,  Never, Never, SHOW,  Never, Never]),
+    (K::MessageDisplay,     [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::Waiter,             [Never,   Never,  Never, EXIT2, Never, Never, Never]),
+    (K::Unknown,            [Never,   Never,  Never, Never, Never, Never, Never]),
+    (K::Malformed,          [Never,   Never,  Never, Never, Never, Never, Never]),
 ];
 
 #[test]
@@ -115,7 +117,7 @@ fn what_is_claimed_is_what_is_said() {
 #[test]
 fn a_verdict_that_holds_everything_says_only_what_the_table_lists() {
     for (kind, cells) in TABLE {
-        for permission in [WishKind::Deny, WishKind::Ask] {
+        for permission in [WishKind::Deny, WishKind::Ask, WishKind::Answer] {
             let wishes = [
                 WishKind::Context,
                 permission,
@@ -157,6 +159,7 @@ fn words(wish: WishKind) -> &'static str {
         WishKind::Block => "the-block",
         WishKind::Notice => "the-notice",
         WishKind::Export => "the-export",
+        WishKind::Answer => "\"allow\"",
         WishKind::Wait | WishKind::Receipt => "nothing that is said",
     }
 }
@@ -172,6 +175,7 @@ fn verdict(wishes: &[WishKind]) -> Verdict {
             WishKind::Block => out.block = Some(words),
             WishKind::Notice => out.notice = Some(words),
             WishKind::Export => out.exports.push(("AGENT_ID".to_owned(), words)),
+            WishKind::Answer => out.permission = Some(Permission::Allow { choices: Vec::new() }),
             WishKind::Wait | WishKind::Receipt => {}
         }
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::Value;
 use substrate_core::verdict::Permission;
-use substrate_core::{Event, EventKind, Verdict};
+use substrate_core::{Detail, Event, EventKind, ToolCall, Verdict};
 
 use super::{AT, CLIENT};
 use crate::Answer;
@@ -51,6 +51,25 @@ fn deny(reason: &str) -> Option<Permission> {
 fn together(#[case] kind: EventKind, #[case] verdict: Verdict, #[case] stdout: &str) {
     let expected = Answer { stdout: stdout.to_owned(), ..Answer::default() };
     assert_eq!(encode(kind, &verdict), expected);
+}
+
+#[test]
+fn a_question_is_answered_by_its_whole_input_and_the_answers() {
+    let input = r#"{"questions":[{"question":"Which?","options":[{"label":"Beta"}]}],"x":1}"#;
+    let call = ToolCall { input: input.to_owned(), ..ToolCall::default() };
+    let event = Event {
+        detail: Detail::ToolBefore { call },
+        ..Event::bare("claude-code", EventKind::PermissionRequest, AT)
+    };
+    let choices = vec![("Which?".to_owned(), "Beta \"or\" not".to_owned())];
+    let permission = Some(Permission::Allow { choices });
+    let answer = (CLIENT.encode)(&event, &Verdict { permission, ..Verdict::default() });
+    let said: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let decision = &said["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["behavior"], "allow");
+    let mut expected: Value = serde_json::from_str(input).unwrap();
+    expected["answers"] = serde_json::json!({"Which?": "Beta \"or\" not"});
+    assert_eq!(decision["updatedInput"], expected);
 }
 
 #[test]

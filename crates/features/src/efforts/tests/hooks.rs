@@ -129,6 +129,7 @@ fn questions_to_a_person_are_kept_with_their_answers() {
     let question = |text: &str, answer: Option<&str>| substrate_core::Question {
         text: text.to_owned(),
         answer: answer.map(str::to_owned),
+        ..substrate_core::Question::default()
     };
     let questions =
         vec![question("Which one?", Some("Alpha")), question("And why?\nReally?", None)];

@@ -62,6 +62,7 @@ fn answer(outcome: &Outcome) -> String {
         (Some(Permission::Ask { reason }), ..) => format!("ask {reason}"),
         (None, _, Some(reason)) => format!("block {reason}"),
         (None, Some(text), None) => format!("say {text}"),
+        (Some(Permission::Allow { .. }), ..) => "allow".to_owned(),
         (None, None, None) => String::new(),
     }
 }

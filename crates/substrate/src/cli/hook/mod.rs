@@ -125,6 +125,7 @@ fn answer(outcome: &Outcome) -> Map<String, Value> {
     let (permission, reason) = match &verdict.permission {
         Some(Permission::Deny { reason }) => ("deny", Some(reason)),
         Some(Permission::Ask { reason }) => ("ask", Some(reason)),
+        Some(Permission::Allow { .. }) => ("answer", None),
         None => ("", verdict.block.as_ref()),
     };
     let undeliverable = outcome.wishes.iter().filter(|wished| wished.fate == Fate::NotDeliverable);
