@@ -11,6 +11,7 @@ use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
+use crate::need::NeedsYou;
 use crate::page::Page;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
@@ -47,8 +48,11 @@ pub struct Feature {
     pub is_news: Option<IsNews>,
     /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
     pub explain: Option<Explain>,
-    /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
+    /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now. It may ask for
+    /// facts by `Cx::look`. It is then rolled back, and runs again once they are found.
     pub tick: Option<Tick>,
+    /// What waits for the user, as this feature knows it. Only reads.
+    pub needs_you: Option<NeedsYou>,
     pub verbs: &'static [Verb],
     /// Its pages in the dashboard.
     pub pages: &'static [Page],
@@ -80,6 +84,7 @@ impl Feature {
         is_news: None,
         explain: None,
         tick: None,
+        needs_you: None,
         verbs: &[],
         pages: &[],
     };

@@ -6,6 +6,7 @@ mod agent_init;
 mod answers;
 pub(crate) mod commits;
 pub(crate) mod context;
+mod costs;
 pub(crate) mod directives;
 mod durations;
 pub(crate) mod efforts;
@@ -51,6 +52,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub const ALL: &[&Feature] = &[
     &identity::FEATURE,
     &context::FEATURE,
+    &costs::FEATURE,
     &agent_init::FEATURE,
     &mail::FEATURE,
     &scratchpad::FEATURE,

@@ -9,11 +9,13 @@ mod deliver;
 mod dialect;
 mod encode;
 mod install;
+mod prices;
 mod relaunch;
 mod sessions;
 mod todos;
 mod tools;
 mod transcript;
+mod usage;
 mod wire;
 
 use crate::{BlockCap, Client, Relaunch, Variables};

@@ -70,6 +70,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["mail", "topic", "list"], &["substrate mail topic list"]),
     (&["mail", "poll"], &["substrate mail poll", "substrate mail poll --wait 30s --quiet"]),
     (&["mail", "watch"], &["substrate mail watch --timeout 10m"]),
+    (&["needs"], &["substrate needs", "substrate needs --whole"]),
     (
         &["fleet", "list"],
         &["substrate fleet", "substrate fleet --watch", "substrate fleet list --all"],
@@ -179,6 +180,10 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["scratchpad", "init"], &["substrate scratchpad init reviewer"]),
     (&["reminders", "list"], &["substrate reminders"]),
     (&["reminders", "show"], &["substrate reminders show reflect"]),
+    (
+        &["cost"],
+        &["substrate cost", "substrate cost --by day --since 30d", "substrate cost --by model"],
+    ),
     (&["doctor"], &["substrate doctor", "substrate doctor --fix"]),
     (
         &["journal", "list"],
