@@ -169,7 +169,7 @@ impl VerbArgs for ListTasks {
         Ok(page.output("tasks", || match wanted.is_empty() {
             true => format!("No tasks here. {hint}\n"),
             false => format!(
-                "No task has `{}`. `substrate task list` shows them all.\n",
+                "No task has `{}`. `substrate effort task list` shows them all.\n",
                 one_line(&wanted, 80)
             ),
         }))
@@ -204,7 +204,7 @@ impl TaskFolder {
         ops::task(cx.db, &whole)?.ok_or_else(|| {
             VerbError::user(
                 format!("there is no task `{}`", one_line(dir, 120)),
-                "`substrate task list` shows the project's tasks",
+                "`substrate effort task list` shows the project's tasks",
             )
         })
     }
@@ -346,14 +346,14 @@ impl VerbArgs for ShowSession {
         let Some(session) = named.or_else(|| caller.session_id()) else {
             return Err(VerbError::user(
                 "can't tell which session you mean",
-                "name one: `substrate session list --all` shows them",
+                "name one: `substrate effort session list --all` shows them",
             ));
         };
         let windows = windows::of_session(cx.db, session.as_str())?;
         if windows.is_empty() {
             return Err(VerbError::user(
                 format!("no window of session `{}` is known", one_line(session.as_str(), 60)),
-                "`substrate session list --all` shows the known ones; sessions are recorded while `efforts.on` is true",
+                "`substrate effort session list --all` shows the known ones; sessions are recorded while `efforts.on` is true",
             ));
         }
         let usage = context::face::reported(cx, session.as_str())?;

@@ -145,7 +145,7 @@ impl VerbArgs for Rename {
         if [book::USER, book::SUBSTRATE].contains(&who.agent) {
             return Err(VerbError::user(
                 format!("{} can't be renamed", who.name),
-                "`substrate identity rename NEW --agent NAME` renames an agent",
+                "`substrate agent rename NEW --agent NAME` renames an agent",
             ));
         }
         if !who.sub.is_empty() {

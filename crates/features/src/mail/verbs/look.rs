@@ -67,10 +67,10 @@ impl VerbArgs for Thread {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Search {
-    /// What to look for: all of these words; `buil*` finds what begins so
+    /// Find messages with all of these words; `buil*` matches `build`
     #[arg(required = true)]
     words: Vec<String>,
-    /// Also what was thrown away
+    /// Include the trash
     #[arg(long)]
     #[serde(default)]
     all: bool,

@@ -30,7 +30,7 @@ pub(in crate::mail) struct Inbox {
     /// Show everything but the trash, newest first, one line each
     #[arg(long)]
     all: bool,
-    /// How many at the most
+    /// Show at most this many messages
     #[arg(long, short = 'n', value_parser = clap::value_parser!(i64).range(1..=200))]
     n: Option<i64>,
     /// With `--all`: only messages before this one
@@ -139,7 +139,7 @@ impl Inbox {
 pub(in crate::mail) struct Read {
     /// The message, e.g. `42`
     id: MessageId,
-    /// Where in the body to go on, in characters
+    /// Start at this character of the body
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     #[serde(default)]
     from: i64,

@@ -72,7 +72,8 @@ impl VerbArgs for TopicList {
             list.push(json);
         }
         if topics.is_empty() {
-            "There are no topics; `substrate topic create NAME` opens one.\n".clone_into(&mut text);
+            "There are no topics; `substrate mail topic create NAME` opens one.\n"
+                .clone_into(&mut text);
         }
         Ok(Output::new(text, Value::Array(list)))
     }
@@ -80,6 +81,7 @@ impl VerbArgs for TopicList {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Subscribe {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
 }
 
@@ -96,6 +98,7 @@ impl VerbArgs for Subscribe {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Unsubscribe {
+    /// The topic's name
     topic: String,
 }
 
@@ -148,6 +151,7 @@ struct Announcement {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Publish {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
     #[command(flatten)]
     #[serde(flatten)]
@@ -264,6 +268,6 @@ fn existing(cx: &mut Cx<'_>, text: &str) -> Result<String, VerbError> {
     }
     Err(VerbError::user(
         format!("there is no topic `{name}`"),
-        "`substrate topic list` shows them; `substrate topic create NAME` opens one",
+        "`substrate mail topic list` shows them; `substrate mail topic create NAME` opens one",
     ))
 }
