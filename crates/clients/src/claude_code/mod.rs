@@ -11,6 +11,7 @@ mod encode;
 mod install;
 mod relaunch;
 mod sessions;
+mod status;
 mod todos;
 mod tools;
 mod transcript;
@@ -33,6 +34,7 @@ pub(super) const CLIENT: Client = Client {
     delivers: deliver::delivers,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
+    status: status::read,
     relaunch: Relaunch { fresh: relaunch::fresh, again: relaunch::again },
     install: install::INSTALLER,
 };
