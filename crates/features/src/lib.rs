@@ -32,6 +32,7 @@ mod retention;
 pub mod scratchpad;
 pub(crate) mod shell;
 mod skills;
+pub mod spellings;
 #[cfg(test)]
 mod stage;
 mod supervise;
@@ -39,6 +40,7 @@ mod todos;
 mod work;
 
 pub use fleet::tmux_servers;
+pub use guards::unreadable_rules;
 pub use identity::{is_agent_name, projects, standing};
 pub use locks::may_change_leased;
 

@@ -109,8 +109,7 @@ fn one(name: &'static str, path: &[&'static str], only: &[&'static str]) -> Comm
         return (place.definition.flags)(command).about(place.definition.about);
     }
     let is_default = |place: &&Place| {
-        place.definition.is_default
-            && place.path.split_last().is_some_and(|(_, group)| group == path)
+        place.is_default && place.path.split_last().is_some_and(|(_, group)| group == path)
     };
     let alone = place.or_else(|| layout::places().iter().find(is_default));
     let command = match alone {

@@ -25,6 +25,8 @@ pub(super) struct Story {
     env: TestEnv,
     /// Processes that stand for clients. A session counts as alive while its client lives.
     clients: BTreeMap<&'static str, Running>,
+    /// The state home, if it is not the test's own.
+    home: Option<&'static str>,
     text: String,
 }
 
@@ -33,13 +35,18 @@ impl Story {
     pub(super) fn new(settings: &str) -> Self {
         let env = TestEnv::new();
         configure(&env, settings);
-        let mut this = Self { env, clients: BTreeMap::new(), text: String::new() };
+        let mut this = Self { env, clients: BTreeMap::new(), home: None, text: String::new() };
         this.put("src/lib.rs", "one\n");
         this.shell(
             None,
             "git init -qb main && git add . && GIT_AUTHOR_DATE='2026-01-01 00:00Z' GIT_COMMITTER_DATE='2026-01-01 00:00Z' git -c user.name=You -c user.email=you@example.com commit -qm 'Write a parser'",
         );
         this
+    }
+
+    /// From now on, hooks have this state home.
+    pub(super) fn lives_in(&mut self, home: &'static str) {
+        self.home = Some(home);
     }
 
     pub(super) fn env(&self) -> &TestEnv {
@@ -164,6 +171,7 @@ impl Story {
         if agent != STRANGER {
             vars.push(("AGENT_ID", agent));
         }
+        vars.extend(self.home.map(|home| ("SUBSTRATE_HOME", home)));
         let out = self.env.hook_with(event, payload, &vars).success();
         let plain = || if out.is_empty() { Value::Null } else { json!({"stdout": out}) };
         serde_json::from_str(&out).unwrap_or_else(|_| plain())

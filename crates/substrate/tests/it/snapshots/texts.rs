@@ -262,8 +262,9 @@ fn of_waiting_for_mail() {
     story.ends("texts_waiting");
 }
 
+/// Whatever a daemon keeps in memory counts from call to call, even if it stays only for the requests at hand.
 #[test]
-fn of_the_last_resort() {
+fn without_a_usable_database() {
     let mut story = Story::new("[daemon]\nautostart = false\n");
     std::fs::create_dir(story.env().state().join("subtrate.db")).unwrap();
     story.begins("Lion");
@@ -271,6 +272,23 @@ fn of_the_last_resort() {
         story.bash("Lion", command);
     }
     story.edits("Lion", "src/lib.rs");
+    story.begins("Otter");
+    story.edits("Otter", "src/lib.rs");
+    story.asked("Lion", "go on");
+    story.stops("Lion");
+    story.ends("texts_in_memory");
+}
+
+#[test]
+fn of_the_last_resort() {
+    let mut story = Story::new("");
+    story.lives_in("/dev/null/home");
+    story.begins("Lion");
+    for command in ["ls", "rm -rf /", "git reset --hard", "git reset --hard", "terraform destroy"] {
+        story.bash("Lion", command);
+    }
+    story.edits("Lion", "src/lib.rs");
+    story.bash("Lion", "echo two > src/lib.rs");
     story.asked("Lion", "go on");
     story.stops("Lion");
     story.ends("texts_last_resort");
