@@ -19,9 +19,9 @@ pub(super) fn line(cx: &mut Cx<'_>, effort: &Effort) -> Result<String, DbError> 
         None => format!("active, begun {}", words::ago(cx.now, effort.started)),
     };
     Ok(format!(
-        "{}\t{}\t{owner}\t{}\t{state}\n",
+        "{}\t{}{phase}\t{owner}\t{}\t{state}\n",
         effort.id,
-        format!("{}{phase}", effort.skill),
+        effort.skill,
         one_line(&effort.task.relative, 120)
     ))
 }

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use substrate_core::text::one_line;
 use substrate_core::{
-    Caller, Cx, Db, DbError, Event, Memorable, Param, Row, SafeId, Timestamp, VerbError, Who,
-    World,
+    Caller, Cx, Db, DbError, Event, Memorable, Param, Row, SafeId, Timestamp, VerbError, Who, World,
 };
 
 use super::book::{self, Address, MAIN};
