@@ -11,6 +11,7 @@ pub mod install;
 use std::borrow::Cow;
 use std::ffi::OsString;
 
+use substrate_core::dialect::ClientStatus;
 use substrate_core::verdict::DeliveryTable;
 use substrate_core::{Activity, Dialect, Event, SafeId, Timestamp, Verdict};
 use thiserror::Error;
@@ -58,6 +59,8 @@ pub struct Client {
     /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its
     /// sessions nowhere else.
     pub was_interrupted: fn(&[u8]) -> bool,
+    /// What it tells the command behind its status line. `None` if the text is nothing of the kind.
+    pub status: fn(&str) -> Option<ClientStatus>,
     /// How its command line changes when it is started once more.
     pub relaunch: Relaunch,
     /// How our hooks get into its settings.

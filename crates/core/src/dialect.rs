@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Timestamp;
 use crate::tool::{TodoItem, ToolClass};
 
@@ -146,6 +148,18 @@ pub struct Tokens {
     pub cache_5m: i64,
     /// Written to a cache that lasts an hour.
     pub cache_1h: i64,
+}
+
+/// What a client tells the command behind its status line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientStatus {
+    pub session: String,
+    pub model: String,
+    /// Tokens of the window that are in use. `None` before the first answer.
+    pub used: Option<i64>,
+    /// How many the window holds, if the client says so.
+    pub size: Option<i64>,
 }
 
 /// Why a client refuses to go on.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::db::DbError;
+use crate::dialect::ClientStatus;
 use crate::facts::{Facts, Need, Place};
 use crate::feature::Cx;
 use crate::ids::SafeId;
@@ -168,6 +169,11 @@ pub trait Local {
     /// Looks up what a feature would be told at an event.
     fn look_up(&mut self, _needs: Vec<Need>) -> Facts {
         Facts::default()
+    }
+
+    /// What a client says to its status line, if a client that we know says it so.
+    fn client_status(&mut self, _text: &str) -> Option<ClientStatus> {
+        None
     }
 
     /// Where the user keeps skills, if that is known.

@@ -35,6 +35,7 @@ mod retention;
 pub mod scratchpad;
 pub(crate) mod shell;
 mod skills;
+pub mod spellings;
 #[cfg(test)]
 mod stage;
 mod supervise;
@@ -42,6 +43,7 @@ mod todos;
 mod work;
 
 pub use fleet::tmux_servers;
+pub use guards::unreadable_rules;
 pub use identity::{is_agent_name, projects, standing};
 pub use locks::may_change_leased;
 

@@ -1,9 +1,11 @@
-//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools. Tests,
-//! comments, documents and the exceptions below may name them.
+//! Part of `cargo xtask tidy`: no client is named outside of `crates/clients`, and neither are its tools or the fields of
+//! its JSON. Tests, comments, documents and the exceptions below may name them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use serde_json::Value;
 
 use super::{files as files_below, name_of, text as read};
 
@@ -19,7 +21,9 @@ const FOR_TESTS: &[&str] = &["crates/clients", "crates/testkit", "crates/fuzz"];
 /// Files that may name a client, and why.
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/core/src/seed.rs", "the paths that the seeds prescribe"),
+    ("crates/features/src/guards/prove.rs", "people write examples of rules as hooks get them"),
     ("crates/features/src/lib.rs", "help that names a path of the seeds"),
+    ("crates/features/src/locks/mirror.rs", "files in the form that the seeds prescribe"),
     ("crates/features/src/locks/mod.rs", "help that names a path of the seeds"),
     ("crates/features/src/reminders/mod.rs", "help that names a path of the seeds"),
     ("crates/features/src/scratchpad/mod.rs", "help that names a path of the seeds"),
@@ -27,8 +31,12 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/hook/src/unjudged.rs", "the hook depends on no crate; `it::clients` compares it"),
     ("crates/substrate/src/cli/demo/client.rs", "it plays a client"),
     ("crates/substrate/src/cli/demo/sandbox.rs", "it plays a client"),
+    ("crates/substrate/src/cli/demo/teller.rs", "it plays a client"),
     ("crates/substrate/src/cli/examples.rs", "examples in help"),
 ];
+
+/// Fields of clients' payloads that are our own words as well.
+const OUR_FIELDS: &[&str] = &["agentId", "agent_id", "agent_type", "sessionId", "session_id"];
 
 /// Every place that names a client or one of its tools, and every unneeded exception.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
@@ -61,19 +69,26 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
 struct Words {
     clients: Vec<String>,
     tools: Vec<String>,
+    /// Names of fields in its payloads. Those of one plain word are anyone's.
+    fields: BTreeSet<String>,
 }
 
 impl Words {
-    /// From the clients' folders: their names, and their tables of tools.
+    /// From the clients' folders: their names, their tables of tools, and their samples.
     fn of(root: &Path) -> Result<Self> {
         let mut clients: Vec<String> = COMING.iter().map(|name| (*name).to_owned()).collect();
         let mut files = Vec::new();
+        let mut fields = BTreeSet::new();
         for entry in std::fs::read_dir(root.join(CLIENTS)).context(CLIENTS)? {
             let path = entry?.path();
             if path.is_dir() {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 clients.push(name.split('_').next().unwrap_or_default().to_owned());
                 files.extend(files_below(&path, &["rs"])?);
+                for sample in files_below(&path, &["json"])? {
+                    let sample = serde_json::from_str(&read(&sample)?).unwrap_or_default();
+                    collect_fields(&sample, &mut fields);
+                }
             }
         }
         let mut tools = Vec::new();
@@ -82,7 +97,7 @@ impl Words {
         }
         tools.sort();
         tools.dedup();
-        Ok(Self { clients, tools })
+        Ok(Self { clients, tools, fields })
     }
 
     /// What a file names, with the line.
@@ -97,8 +112,29 @@ impl Words {
             out.extend(client.map(|name| format!("line {at} names the client `{name}`")));
             let tool = self.tools.iter().find(|tool| line.contains(&format!("\"{tool}\"")));
             out.extend(tool.map(|tool| format!("line {at} names the tool `{tool}` of a client")));
+            let quoted = line.split('"').skip(1).step_by(2);
+            let field = quoted.into_iter().find(|text| self.fields.contains(*text));
+            out.extend(field.map(|name| format!("line {at} names the field `{name}` of a client")));
         }
         out
+    }
+}
+
+/// The names of several words in a payload: `tool_input`, `activeForm`.
+fn collect_fields(json: &Value, out: &mut BTreeSet<String>) {
+    let is_compound = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
+            && name.contains(|c: char| c == '_' || c.is_ascii_uppercase())
+            && !OUR_FIELDS.contains(&name)
+    };
+    match json {
+        Value::Object(fields) => {
+            out.extend(fields.keys().filter(|name| is_compound(name)).cloned());
+            fields.values().for_each(|value| collect_fields(value, out));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect_fields(value, out)),
+        _ => {}
     }
 }
 
@@ -121,7 +157,7 @@ fn tools_in(text: &str) -> Vec<String> {
 
 /// The text without the tests at its end.
 fn code(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+    text.split("\nmod tests {").next().unwrap_or(text)
 }
 
 /// The files and folders of modules that only serve tests.
@@ -160,17 +196,29 @@ mod tests {
         for tool in ["Bash", "Edit", "Read", "AskUserQuestion", "TodoWrite"] {
             assert!(words.tools.iter().any(|name| name == tool), "{tool}: {:?}", words.tools);
         }
+        for field in ["context_window_size", "tool_input", "activeForm"] {
+            assert!(words.fields.contains(field), "{field}: {:?}", words.fields);
+        }
+        assert!(!words.fields.contains("session_id") && !words.fields.contains("model"));
     }
 
     #[test]
     fn a_client_or_tool_in_the_code_is_found_and_in_comments_and_tests_is_not() {
-        let words = Words { clients: vec!["acorn".to_owned()], tools: vec!["Run".to_owned()] };
+        let words = Words {
+            clients: vec!["acorn".to_owned()],
+            tools: vec!["Run".to_owned()],
+            fields: BTreeSet::from(["tool_args".to_owned()]),
+        };
         let found = words.named_in(
-            "//! Acorn\n// \"Run\"\nlet x = \"ACORN_PID\";\nlet y = \"Run\";\nlet z = Runs;\n#[cfg(test)]\nmod tests {\n    \"acorn\"\n}\n",
+            "//! Acorn\n// \"Run\"\nlet x = \"ACORN_PID\";\nlet y = \"Run\";\nlet z = Runs;\nlet tool_args = v[\"tool_args\"];\n#[cfg(test)]\nmod tests {\n    \"acorn\"\n}\n",
         );
         assert_eq!(
             found,
-            ["line 3 names the client `acorn`", "line 4 names the tool `Run` of a client"]
+            [
+                "line 3 names the client `acorn`",
+                "line 4 names the tool `Run` of a client",
+                "line 6 names the field `tool_args` of a client"
+            ]
         );
     }
 }

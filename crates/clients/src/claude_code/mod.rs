@@ -12,6 +12,7 @@ mod install;
 mod prices;
 mod relaunch;
 mod sessions;
+mod status;
 mod todos;
 mod tools;
 mod transcript;
@@ -35,6 +36,7 @@ pub(super) const CLIENT: Client = Client {
     delivers: deliver::delivers,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
+    status: status::read,
     relaunch: Relaunch { fresh: relaunch::fresh, again: relaunch::again },
     install: install::INSTALLER,
 };

@@ -60,19 +60,27 @@ struct Message<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Tokens {
+pub(super) struct Tokens {
     input_tokens: Option<i64>,
     cache_creation_input_tokens: Option<i64>,
     cache_read_input_tokens: Option<i64>,
 }
 
 impl Tokens {
-    fn total(&self) -> i64 {
+    fn counts(&self) -> impl Iterator<Item = i64> {
         [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens]
             .into_iter()
             .flatten()
-            .map(|n| n.max(0))
-            .fold(0, i64::saturating_add)
+    }
+
+    /// Whether any of them is said.
+    pub(super) fn is_any(&self) -> bool {
+        self.counts().next().is_some()
+    }
+
+    /// What is in the window.
+    pub(super) fn total(&self) -> i64 {
+        self.counts().map(|n| n.max(0)).fold(0, i64::saturating_add)
     }
 }
 

@@ -94,7 +94,7 @@ impl Layer {
         for error in errors {
             let line = error.span().map_or(1, |span| lines.at(span.start));
             layer.problem(line, || {
-                let hint = "mend the syntax; the other lines still hold";
+                let hint = "fix the syntax; the other lines still apply";
                 (error.message().to_owned(), hint.to_owned())
             });
         }

@@ -21,7 +21,6 @@
 pub(crate) mod face;
 mod ops;
 mod policy;
-mod schema;
 mod verbs;
 mod window;
 
@@ -34,7 +33,7 @@ use substrate_core::{Feature, Verb};
 pub(crate) const FEATURE: Feature = Feature {
     name: "context",
     about: "Knows how full a context window is, and tells an agent after a compaction who it is and which files it holds",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "context.window",

@@ -2,13 +2,14 @@
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
+use substrate_core::dialect::ClientStatus;
 use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, SafeId, VerbError};
 
 use super::ops::{self, ReportedUsage};
-use super::window::Usage;
+use super::window::{Usage, guessed};
 use crate::identity::book;
 use crate::{efforts, mail};
 
@@ -18,9 +19,9 @@ const MAX_WHY: usize = 120;
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub(super) struct Statusline {
-    /// The client's JSON.
+    /// What the client says.
     #[arg(skip)]
-    input: Value,
+    status: ClientStatus,
 }
 
 impl VerbArgs for Statusline {
@@ -32,32 +33,29 @@ impl VerbArgs for Statusline {
 
     fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
         let text = local.read("-")?;
-        let hint = "in the client's settings: \"statusLine\": {\"type\": \"command\", \"command\": \"substrate statusline\"}";
-        self.input = serde_json::from_str(&text).map_err(|error| {
-            VerbError::user(format!("standard input is not a client's status: {error}"), hint)
+        self.status = local.client_status(&text).ok_or_else(|| {
+            VerbError::user(
+                "standard input is not what a client tells its status line",
+                "set `substrate statusline` as the status line's command in the client's settings",
+            )
         })?;
-        // The daemon needs nothing else.
-        if let Some(input) = self.input.as_object_mut() {
-            input
-                .retain(|key, _| matches!(key.as_str(), "session_id" | "model" | "context_window"));
-        }
         Ok(())
     }
 
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let session = self.input["session_id"].as_str().and_then(SafeId::new);
-        let Some(session) = session else {
-            return Err(VerbError::user(
-                "the status names no session",
-                "pass the JSON that the client gives its status line",
-            ));
-        };
+        let status = self.status;
+        let session = SafeId::new(&status.session).ok_or_else(|| {
+            VerbError::user("the status names no session", "run it as the client's status line")
+        })?;
         let session = session.as_str();
-        let usage = self.usage(cx);
+        let usage = status.used.map(|used| {
+            let size = status.size.unwrap_or_else(|| guessed(&status.model, used));
+            Usage::of(used, size, cx.settings)
+        });
         if let Some(usage) = usage {
             let report = ReportedUsage {
                 used: Some(usage.used),
-                size: self.size(usage.used),
+                size: usage.size,
                 source: "statusline".to_owned(),
                 at: cx.now,
             };
@@ -89,27 +87,5 @@ impl VerbArgs for Statusline {
         let why = one_line(why, MAX_WHY);
         let text = format!("Substrate: state not usable ({why}) · substrate doctor\n");
         Some(Output::new(text, json!({"state": "not usable", "why": why})))
-    }
-}
-
-impl Statusline {
-    fn usage(&self, cx: &Cx<'_>) -> Option<Usage> {
-        let window = &self.input["context_window"];
-        let count = |name: &str| window["current_usage"][name].as_i64().filter(|n| *n >= 0);
-        let parts = [
-            count("input_tokens"),
-            count("cache_creation_input_tokens"),
-            count("cache_read_input_tokens"),
-        ];
-        // There is no usage before the first answer.
-        parts[0].or(parts[1]).or(parts[2])?;
-        let used = parts.into_iter().flatten().fold(0, i64::saturating_add);
-        Some(Usage::of(used, self.size(used), cx.settings))
-    }
-
-    fn size(&self, used: i64) -> i64 {
-        let stated = self.input["context_window"]["context_window_size"].as_i64();
-        let model = self.input["model"]["id"].as_str().unwrap_or_default();
-        stated.filter(|size| *size > 0).unwrap_or_else(|| super::window::guessed(model, used))
     }
 }

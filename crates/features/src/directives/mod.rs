@@ -24,7 +24,6 @@
 pub(crate) mod face;
 mod ops;
 mod policy;
-mod schema;
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +41,7 @@ const NAME: &str = "directives";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Tells an agent the directions beside the files it touches, once",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[Key {
         name: "directives.on",
         kind: Kind::Bool,

@@ -1,8 +1,21 @@
 //! The SQL of known directions.
 
-use substrate_core::{Db, DbError, Timestamp};
+use substrate_core::{Db, DbError, Migration, Timestamp};
 
 use crate::retention::Expiring;
+
+/// Known directions: told to an actor of an effort (or of a session without one), or loaded by the client.
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "directions that were told or loaded",
+    sql: "create table directives_told (
+            scope text not null,
+            actor text not null,
+            path text not null,
+            at_ms bigint not null,
+            primary key (scope, actor, path)
+          );
+          create index directives_told_at on directives_told (at_ms);",
+}];
 
 pub(super) const KNOWN: &str =
     "select path from directives_told where scope = $1 and actor = $2 limit 2000";

@@ -10,7 +10,7 @@ use super::ops::{Effort, Task};
 use super::words;
 use crate::identity::book;
 
-/// `3  brainstorm/explore  NobleLion  tasks/login  active, begun 5m ago`
+/// `3  brainstorm/explore  NobleLion  tasks/login  active, begun 5m ago`, with tabs between the columns.
 pub(super) fn line(cx: &mut Cx<'_>, effort: &Effort) -> Result<String, DbError> {
     let owner = book::name_of(cx.db, effort.agent)?;
     let phase = if effort.phase.is_empty() { String::new() } else { format!("/{}", effort.phase) };
@@ -19,9 +19,9 @@ pub(super) fn line(cx: &mut Cx<'_>, effort: &Effort) -> Result<String, DbError> 
         None => format!("active, begun {}", words::ago(cx.now, effort.started)),
     };
     Ok(format!(
-        "{:>4}  {:<28}  {owner:<16}  {}  {state}\n",
+        "{}\t{}{phase}\t{owner}\t{}\t{state}\n",
         effort.id,
-        format!("{}{phase}", effort.skill),
+        effort.skill,
         one_line(&effort.task.relative, 120)
     ))
 }
@@ -53,20 +53,20 @@ pub(super) fn task_title(task: &Task) -> String {
     one_line(title, 120)
 }
 
-/// `tasks/login  active  2 efforts  Log in with a key  [auth, keys]`
+/// `tasks/login  active  2 efforts  Log in with a key  [auth, keys]`, with tabs between the columns.
 pub(super) fn task_line(task: &Task, n_efforts: i64, n_active: i64) -> String {
     let state = if n_active > 0 { "active" } else { "dormant" };
     let efforts =
         if n_efforts == 1 { "1 effort".to_owned() } else { format!("{n_efforts} efforts") };
     let keywords = match task.keywords.as_str() {
         "" => String::new(),
-        keywords => format!("  [{}]", one_line(keywords, 120)),
+        keywords => format!("\t[{}]", one_line(keywords, 120)),
     };
     let title = match task.title.as_str() {
         "" => String::new(),
-        title => format!("  {}", one_line(title, 120)),
+        title => format!("\t{}", one_line(title, 120)),
     };
-    format!("{:<40}  {state:<7}  {efforts}{title}{keywords}\n", one_line(&task.relative, 120))
+    format!("{}\t{state}\t{efforts}{title}{keywords}\n", one_line(&task.relative, 120))
 }
 
 pub(super) fn task_json(task: &Task, n_efforts: i64, n_active: i64) -> Value {
@@ -95,9 +95,9 @@ pub(super) fn window_line(
         kind => format!("{} ({})", one_line(&window.actor, 20), one_line(kind, 30)),
     };
     let effort = window.effort.map_or_else(String::new, |effort| {
-        format!("  effort {effort}, {} calls since its last log entry", window.n_calls)
+        format!("effort {effort}, {} calls since its last log entry", window.n_calls)
     });
-    let after = window.prev.map_or_else(String::new, |prev| format!("  after {prev}"));
+    let after = window.prev.map_or_else(String::new, |prev| format!("after {prev}"));
     let state = match (window.ended, &window.ended_why) {
         (Some(at), why) => {
             format!("ended {} ({})", words::ago(cx.now, at), why.as_deref().unwrap_or("?"))
@@ -105,9 +105,11 @@ pub(super) fn window_line(
         (None, _) => format!("open, begun {}", words::ago(cx.now, window.started)),
     };
     let session =
-        if with_session { format!("{}  ", one_line(&window.session, 40)) } else { String::new() };
+        if with_session { format!("{}\t", one_line(&window.session, 40)) } else { String::new() };
     let indent = if window.parent.is_some() { "  " } else { "" };
-    Ok(format!("{:>5}  {session}{indent}{actor}  {agent}{effort}{after}  {state}\n", window.id))
+    let notes: Vec<String> =
+        [effort, after, state].into_iter().filter(|note| !note.is_empty()).collect();
+    Ok(format!("{}\t{session}{indent}{actor}\t{agent}\t{}\n", window.id, notes.join("  ")))
 }
 
 pub(super) fn window_json(cx: &mut Cx<'_>, window: &Window) -> Result<Value, DbError> {

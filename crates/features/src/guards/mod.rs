@@ -37,6 +37,8 @@ mod verbs;
 #[cfg(test)]
 mod tests;
 
+pub use rule_set::unreadable_rules;
+
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Feature, Verb};
 

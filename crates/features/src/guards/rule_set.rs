@@ -86,6 +86,22 @@ thread_local! {
 /// The scope of rules that come with a skill.
 const SKILL: &str = "skill";
 
+/// The rules that can't be read: where each was written, and why. `substrate guard check` also tries the others.
+pub fn unreadable_rules(settings: &Settings) -> Vec<(String, String)> {
+    let set = of(settings);
+    let broken = set.entries.iter().filter_map(|entry| {
+        let why = entry.condition().err()?;
+        Some((entry.origin.clone(), format!("rule `{}`: {why}", one_line(&entry.rule.name, 64))))
+    });
+    // A problem of a setting as a whole stands where that setting does.
+    let place = |name: &str| settings.get(name).and_then(|found| found.origin.clone());
+    let of_tables = set
+        .problems
+        .iter()
+        .map(|(origin, why)| (place(origin).unwrap_or_else(|| origin.clone()), why.clone()));
+    of_tables.chain(broken).collect()
+}
+
 /// The rules that these settings ask for.
 pub(super) fn of(settings: &Settings) -> Rc<RuleSet> {
     let (tables, allowed) = (settings.tables("guards.rules"), settings.texts("guards.allow"));

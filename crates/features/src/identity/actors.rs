@@ -105,10 +105,9 @@ pub(super) fn end(
     actor: &str,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let params = [session.as_str().into(), actor.into(), now.0.into()];
     db.execute(
         "update agent_actors set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
-        &params,
+        &[session.as_str().into(), actor.into(), now.0.into()],
     )?;
     end_calls(db, session, actor, now)
 }

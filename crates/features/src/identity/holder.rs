@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
+use substrate_core::text::one_line;
 use substrate_core::{
-    Cx, Db, DbError, Event, Memorable, Param, Row, Timestamp, VerbError, Who, World,
+    Caller, Cx, Db, DbError, Event, Memorable, Param, Row, SafeId, Timestamp, VerbError, Who, World,
 };
 
 use super::book::{self, Address, MAIN};
@@ -42,8 +43,8 @@ impl Holder {
     }
 
     /// The caller of a command.
-    pub(crate) fn of_caller(cx: &mut Cx<'_>) -> Result<Self, VerbError> {
-        let who = caller(cx)?;
+    pub(crate) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Self, VerbError> {
+        let who = self::caller(cx, caller)?;
         let (agent, sub) = (who.agent, who.sub.clone());
         if agent == book::USER {
             let (session, actor) = (PERSON.to_owned(), MAIN.to_owned());
@@ -118,14 +119,44 @@ pub(crate) fn is_person(session: &str) -> bool {
     session == PERSON
 }
 
-/// Who is calling a command.
-pub(crate) fn caller(cx: &Cx<'_>) -> Result<Who, VerbError> {
-    cx.who.clone().ok_or_else(|| {
-        VerbError::user(
+/// Who is calling a command, or an error that says how to name an agent.
+pub(crate) fn caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Who, VerbError> {
+    if let Some(who) = &cx.who {
+        return Ok(who.clone());
+    }
+    let named = caller.agent.as_deref().filter(|name| !name.is_empty());
+    Err(match (caller.session_id(), named) {
+        (_, Some(name)) if caller.agent_typed => no_such_agent(cx, name)?,
+        (Some(session), _) => unknown_session(&session),
+        (None, Some(name)) => no_such_agent(cx, name)?,
+        (None, None) => VerbError::user(
             "can't tell which agent you are",
-            "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names an agent",
-        )
+            "add `--agent NAME`, or `--session-id ID` with the client's session",
+        ),
     })
+}
+
+/// The error for an unknown name, with similar names.
+pub(super) fn no_such_agent(cx: &mut Cx<'_>, name: &str) -> Result<VerbError, VerbError> {
+    let nearest = match book::find(cx.db, name)? {
+        book::Lookup::Unknown { nearest } => nearest,
+        book::Lookup::Found(_) | book::Lookup::Ended(_) => Vec::new(),
+    };
+    let hint = if nearest.is_empty() {
+        "`substrate agent list --all` shows all names".to_owned()
+    } else {
+        format!("did you mean {}?", nearest.join(", "))
+    };
+    let name = one_line(name, 60);
+    Ok(VerbError::user(format!("there is no agent {name}"), hint))
+}
+
+/// The error for a session that has not reported an event yet.
+pub(super) fn unknown_session(session: &SafeId) -> VerbError {
+    VerbError::user(
+        format!("session {session} has no agent yet"),
+        format!("`substrate agent ensure --session-id {session}` gives it one"),
+    )
 }
 
 /// The error for an agent that would need a session to own something.

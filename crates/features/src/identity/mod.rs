@@ -74,7 +74,6 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::identity::Rename>(),
         Verb::of::<verbs::agent::List>(),
         Verb::of::<verbs::agent::Show>(),
-        Verb::of::<verbs::agent::Whoami>(),
         Verb::of::<verbs::agent::Discover>(),
         Verb::of::<verbs::agent::Delete>(),
         Verb::of::<verbs::identity::Heartbeat>(),

@@ -68,11 +68,8 @@ pub(super) fn leave(
     pid: u32,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    db.execute(
-        "update client_processes set left_ms = $3 where session = $1 and pid = $2 and left_ms is null",
-        &[session.as_str().into(), i64::from(pid).into(), now.0.into()],
-    )?;
-    Ok(())
+    let sql = "update client_processes set left_ms = $3 where session = $1 and pid = $2 and left_ms is null";
+    left(db, sql, session, pid, now)
 }
 
 /// Notes that the process has left all other sessions. It has one open at a time.
@@ -82,10 +79,18 @@ pub(super) fn leave_others(
     pid: u32,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    db.execute(
-        "update client_processes set left_ms = $3 where pid = $2 and session <> $1 and left_ms is null",
-        &[session.as_str().into(), i64::from(pid).into(), now.0.into()],
-    )?;
+    let sql = "update client_processes set left_ms = $3 where pid = $2 and session <> $1 and left_ms is null";
+    left(db, sql, session, pid, now)
+}
+
+fn left(
+    db: &mut dyn Db,
+    sql: &'static str,
+    session: &SafeId,
+    pid: u32,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(sql, &[session.as_str().into(), i64::from(pid).into(), now.0.into()])?;
     Ok(())
 }
 

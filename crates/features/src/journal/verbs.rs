@@ -40,7 +40,7 @@ pub(super) struct RowFilter {
     /// Only this verdict: deny, ask, block, context, notice, export, wait, allow
     #[arg(long)]
     verdict: Option<String>,
-    /// Only the last e.g. `15m`, `2h`, `7d`
+    /// Only entries this recent, e.g. `15m`, `2h`, `7d`
     #[arg(long)]
     since: Option<String>,
 }

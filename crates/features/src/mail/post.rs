@@ -3,7 +3,7 @@
 use substrate_core::size::Bytes;
 use substrate_core::text::one_line;
 use substrate_core::time::parse_span;
-use substrate_core::{Caller, Cx, DbError, Timestamp, VerbError, Who};
+use substrate_core::{Caller, Cx, DbError, Timestamp, VerbError};
 
 use super::ops::{self, Letter, Mailbox};
 use super::{search, words};
@@ -70,7 +70,7 @@ pub(super) fn recipients(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<Recipi
         if out.len() > MAX_RECIPIENTS {
             return Err(VerbError::user(
                 format!("a message goes to {MAX_RECIPIENTS} recipients at most"),
-                "`substrate publish` reaches all who follow a topic",
+                "`substrate mail publish` reaches all who follow a topic",
             ));
         }
     }
@@ -171,16 +171,6 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
         return Err(VerbError::user(format!("`{said}` has passed"), "name a time in the future"));
     }
     Ok(at)
-}
-
-/// Whose command it is.
-pub(super) fn me(cx: &Cx<'_>) -> Result<Who, VerbError> {
-    cx.who.clone().ok_or_else(|| {
-        VerbError::user(
-            "can't tell whose mailbox this is",
-            "`substrate identity current` says more; `--agent NAME` or `--session-id ID` names one",
-        )
-    })
 }
 
 /// The key that makes a request count once: the given one, or the request's own id.

@@ -105,7 +105,7 @@ pub(super) fn header(
     line("Deadline", message.deadline_ms.map(|at| moment(at, tz_offset_s)));
     line("Topic", message.topic.as_deref().map(name));
     let in_thread = (message.thread != message.id)
-        .then(|| format!("#{} (`substrate thread {}` shows it)", message.thread, message.id));
+        .then(|| format!("#{} (`substrate mail thread {}` shows it)", message.thread, message.id));
     line("Thread", in_thread);
     Ok(out)
 }

@@ -21,7 +21,6 @@
 pub(crate) mod face;
 mod ops;
 mod policy;
-mod schema;
 mod source;
 mod verbs;
 
@@ -36,7 +35,7 @@ const NAME: &str = "reminders";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Reminds agents that want to stop to look back, and subagents to check their work",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "reminders.on",

@@ -1,9 +1,22 @@
 //! The SQL of which reminders were told.
 
-use substrate_core::{Db, DbError, Memorable, RequestId, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Migration, RequestId, SafeId, Timestamp};
 
 use super::source::Reminder;
 use crate::retention::Expiring;
+
+/// Which reminders each actor was told, so that none comes twice.
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "which reminders an actor was told",
+    sql: "create table reminders_told (
+            session text not null,
+            actor text not null,
+            reminder text not null,
+            request text not null,
+            at_ms bigint not null,
+            primary key (session, actor, reminder)
+          );",
+}];
 
 /// The reminders that an actor was told.
 pub(super) fn told(

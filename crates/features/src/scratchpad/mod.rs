@@ -26,7 +26,6 @@ mod day;
 mod judge;
 mod ops;
 mod policy;
-mod schema;
 mod sections;
 mod verbs;
 mod whereabouts;
@@ -46,7 +45,7 @@ pub use words::{COORDINATOR_LINES, EGO_LINES, tail};
 pub(crate) const FEATURE: Feature = Feature {
     name: "scratchpad",
     about: "Has subagents and coordinators leave scratchpads, and shows new ones how the latest end",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "scratchpad.on",

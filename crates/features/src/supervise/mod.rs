@@ -24,7 +24,6 @@
 
 mod ops;
 mod policy;
-mod schema;
 mod verbs;
 
 #[cfg(test)]
@@ -36,7 +35,7 @@ use substrate_core::{Feature, Verb};
 pub(crate) const FEATURE: Feature = Feature {
     name: "supervise",
     about: "Restarts clients that run under `substrate run` with a fresh context",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[Key {
         name: "context.on_auto_compact",
         kind: Kind::Word(&["compact", "restart"]),

@@ -22,7 +22,6 @@ mod asked;
 mod list;
 mod ops;
 mod policy;
-mod schema;
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +32,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub(crate) const FEATURE: Feature = Feature {
     name: "todos",
     about: "Keeps an agent from stopping while its own task list is unfinished",
-    migrations: schema::MIGRATIONS,
+    migrations: ops::MIGRATIONS,
     keys: &[
         Key {
             name: "todos.block",

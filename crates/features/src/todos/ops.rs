@@ -1,10 +1,21 @@
 //! The SQL of stored task lists.
 
 use substrate_core::redact::clean;
-use substrate_core::{Db, DbError, Memorable, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Migration, SafeId, Timestamp};
 
 use super::list::{Todo, Unfinished};
 use crate::retention::Expiring;
+
+/// Lists without files: what a session's latest `TodoWrite` left unfinished.
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    about: "unfinished entries of TodoWrite lists",
+    sql: "create table todo_lists (
+            session text primary key,
+            entries text not null,
+            n_unfinished bigint not null,
+            at_ms bigint not null
+          );",
+}];
 
 /// Replaces the session's list. A finished list is forgotten.
 pub(super) fn replace(

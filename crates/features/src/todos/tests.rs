@@ -215,7 +215,8 @@ fn mail_in_between_does_not_let_them_hold_again() {
     assert_eq!(held(&mut stage, 1, None), [true]);
     let caller =
         Caller { inside_client: true, session: Some("s1".to_owned()), ..Caller::default() };
-    let me = stage.call(&caller, &["agent", "whoami"], json!({})).unwrap().json["agent"].clone();
+    let me =
+        stage.call(&caller, &["identity", "current"], json!({})).unwrap().json["agent"].clone();
     let letter = json!({"to": [me], "subject": "x", "body": "y", "priority": "normal"});
     stage.call(&Caller::default(), &["send"], letter).unwrap();
     let event = again(&stage);

@@ -81,7 +81,10 @@ pub(super) fn start(context: &Context) -> Result<Value> {
         match call::control(&context.home, &Ask::Ping, PATIENCE) {
             Ok((_, status)) if !status.is_brief => break status,
             // A brief daemon, or one that has just ended.
-            _ if begun.elapsed() < PATIENCE => {
+            found if begun.elapsed() < PATIENCE => {
+                if found.is_ok() {
+                    let _it_may_have_ended = call::control(&context.home, &Ask::Stop, PATIENCE);
+                }
                 started |= daemon::start(&context.env, &context.home, Stay::Long)?;
                 std::thread::sleep(Duration::from_millis(5));
             }

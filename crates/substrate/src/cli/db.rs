@@ -1,5 +1,6 @@
 //! `substrate db check|backup|restore|path`
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
@@ -117,12 +118,28 @@ fn look(context: &Context) -> Result<()> {
     Err(error.hint(RESTORE))
 }
 
+/// The copy that was named.
+fn given_copy(path: &str, backups: &Path) -> Result<PathBuf> {
+    let copy = PathBuf::from(path);
+    let problem = match copy.metadata() {
+        Ok(found) if found.is_file() => return Ok(copy),
+        Ok(_) => format!("`{path}` is not a file"),
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no file `{path}`"),
+        Err(error) => format!("can't read `{path}`: {error}"),
+    };
+    let hint = format!(
+        "daily copies are in `{}`; without FILE the newest good one is restored",
+        backups.display()
+    );
+    Err(AppError::new(Kind::User, problem).hint(hint))
+}
+
 /// Whatever can fail because of the copy happens before the daemon stops.
 fn put_back(context: &Context, flags: &ArgMatches) -> Result<()> {
     let (home, database) = (&context.home, context.home.database());
     let backups = home.backups();
     let copy = match flags.get_one::<String>("from") {
-        Some(path) => PathBuf::from(path),
+        Some(path) => given_copy(path, &backups)?,
         None => Database::newest_good_copy(&backups).ok_or_else(|| {
             AppError::new(Kind::User, format!("there is no good copy in `{}`", backups.display()))
                 .hint("name one: `substrate db restore FILE`")

@@ -220,7 +220,6 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["version"], &["substrate version"]),
     (&["heartbeat"], &["substrate heartbeat --session-id abc"]),
     (&["statusline"], &["substrate statusline < status.json"]),
-    (&["identity", "current"], &["substrate identity current"]),
 ];
 
 /// The most that the help of a group shows.

@@ -102,19 +102,18 @@ fn one(name: &'static str, path: &[&'static str], only: &[&'static str]) -> Comm
     let command = with_examples(command, shown);
     if !is_group {
         let Some(place) = place else { return command };
-        return (place.definition.flags)(command.about(place.definition.about));
+        return (place.definition.flags)(command).about(place.definition.about);
     }
     let is_default = |place: &&Place| {
-        place.definition.is_default
-            && place.path.split_last().is_some_and(|(_, group)| group == path)
+        place.is_default && place.path.split_last().is_some_and(|(_, group)| group == path)
     };
     let alone = place.or_else(|| layout::places().iter().find(is_default));
-    let command = command.about(layout::about(path));
     let command = match alone {
         Some(place) => (place.definition.flags)(command.args_conflicts_with_subcommands(true)),
         None => command.subcommand_required(true).arg_required_else_help(true),
     };
-    below(command, path, only)
+    // After the flags, because the comment of a struct of flags becomes the text otherwise.
+    below(command.about(layout::about(path)), path, only)
 }
 
 fn with_examples(command: Command, path: &[&str]) -> Command {

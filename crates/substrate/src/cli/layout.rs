@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use substrate_features::spellings::MOVED;
+
 use super::table::{self, Definition};
 
 /// What `substrate --help` shows, by heading. Any other first word is hidden: plumbing, or an older spelling.
@@ -43,40 +45,6 @@ const GROUPS: &[(&[&str], &str)] = &[
     (&["supervise"], "What `substrate run` tells the daemon"),
 ];
 
-/// Verbs that help shows elsewhere. Their own name can be typed as well.
-const MOVED: &[(&[&str], &[&str])] = &[
-    (&["send"], &["mail", "send"]),
-    (&["inbox"], &["mail", "inbox"]),
-    (&["read"], &["mail", "read"]),
-    (&["reply"], &["mail", "reply"]),
-    (&["thread"], &["mail", "thread"]),
-    (&["search"], &["mail", "search"]),
-    (&["status"], &["mail", "status"]),
-    (&["ack"], &["mail", "ack"]),
-    (&["star"], &["mail", "star"]),
-    (&["snooze"], &["mail", "snooze"]),
-    (&["archive"], &["mail", "archive"]),
-    (&["trash"], &["mail", "trash"]),
-    (&["broadcast"], &["mail", "broadcast"]),
-    (&["publish"], &["mail", "publish"]),
-    (&["subscribe"], &["mail", "subscribe"]),
-    (&["unsubscribe"], &["mail", "unsubscribe"]),
-    (&["topic", "create"], &["mail", "topic", "create"]),
-    (&["topic", "list"], &["mail", "topic", "list"]),
-    (&["poll"], &["mail", "poll"]),
-    (&["watch"], &["mail", "watch"]),
-    (&["identity", "list"], &["agent", "sessions"]),
-    (&["identity", "rename"], &["agent", "rename"]),
-    (&["identity", "ensure"], &["agent", "ensure"]),
-    (&["identity", "save"], &["agent", "save"]),
-    (&["identity", "restore"], &["agent", "restore"]),
-    (&["task", "list"], &["effort", "task", "list"]),
-    (&["task", "show"], &["effort", "task", "show"]),
-    (&["task", "set"], &["effort", "task", "set"]),
-    (&["session", "list"], &["effort", "session", "list"]),
-    (&["session", "show"], &["effort", "session", "show"]),
-];
-
 /// Other programs run these: git, tmux and `substrate run`.
 const PLUMBING: &[&[&str]] = &[&["locks", "guard", "run"]];
 
@@ -87,6 +55,8 @@ pub(super) struct Place {
     pub(super) definition: &'static Definition,
     /// Where help shows the command, if it is not here.
     pub(super) elsewhere: Option<&'static [&'static str]>,
+    /// The group's name alone means this command.
+    pub(super) is_default: bool,
 }
 
 impl Place {
@@ -100,15 +70,26 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
     let mut out = Vec::new();
     for (from, to) in MOVED {
         if let Some(definition) = table::all().iter().find(|known| known.path == *from) {
-            out.push(Place { path: to, definition, elsewhere: None });
+            // The default of the group that it comes to stays the default.
+            let is_default = definition.is_default && !has_default(group(to));
+            out.push(Place { path: to, definition, elsewhere: None, is_default });
         }
     }
     for definition in table::all() {
         let moved = MOVED.iter().find(|(from, _)| *from == definition.path).map(|(_, to)| *to);
-        out.push(Place { path: definition.path, definition, elsewhere: moved });
+        let is_default = definition.is_default;
+        out.push(Place { path: definition.path, definition, elsewhere: moved, is_default });
     }
     out
 });
+
+fn group(path: &'static [&'static str]) -> &'static [&'static str] {
+    path.split_last().map_or(&[], |(_, group)| group)
+}
+
+fn has_default(of: &[&str]) -> bool {
+    table::all().iter().any(|known| known.is_default && group(known.path) == of)
+}
 
 /// Every way to type every command.
 pub(super) fn places() -> &'static [Place] {
@@ -131,6 +112,8 @@ pub(super) fn is_hidden(path: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use substrate_features::spellings::SHORT;
+
     use super::*;
 
     #[test]
@@ -151,6 +134,16 @@ mod tests {
         for place in places() {
             let n = places().iter().filter(|other| other.path == place.path).count();
             assert_eq!(n, 1, "{:?}", place.path);
+        }
+    }
+
+    /// Texts of features name commands as `spellings` has them, so help must show them so.
+    #[test]
+    fn help_shows_every_command_as_texts_spell_it() {
+        for (from, to) in MOVED {
+            assert!(!is_hidden(&to[..1]), "{to:?}");
+            let is_short = matches!(from, [name] if SHORT.contains(name));
+            assert_eq!(is_hidden(&from[..1]), !is_short, "{from:?}");
         }
     }
 
@@ -177,6 +170,8 @@ mod tests {
             ("mail star", "star"),
             ("journal", "journal list"),
             ("identity", "identity current"),
+            ("agent", "agent list"),
+            ("agent whoami", "identity current"),
             ("agent rename", "identity rename"),
             ("effort task list", "task list"),
             ("scratchpad", "scratchpad"),

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Read};
 
+use substrate_core::dialect::ClientStatus;
 use substrate_core::facts::Place;
 use substrate_core::{Facts, Local, Need, VerbError};
 
@@ -62,6 +63,10 @@ impl Local for ThisProcess<'_> {
 
     fn look_up(&mut self, needs: Vec<Need>) -> Facts {
         gather::gather(needs)
+    }
+
+    fn client_status(&mut self, text: &str) -> Option<ClientStatus> {
+        substrate_clients::ALL.iter().find_map(|client| (client.status)(text))
     }
 
     fn skills_folder(&mut self) -> Option<String> {

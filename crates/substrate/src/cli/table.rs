@@ -127,7 +127,7 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static Verb> {
 pub(super) fn typed(words: &[&str]) -> Option<&'static Definition> {
     let is_meant = |place: &&Place| {
         place.path == words
-            || (place.definition.is_default
+            || (place.is_default
                 && place.path.split_last().is_some_and(|(_, group)| group == words))
     };
     layout::places().iter().find(is_meant).map(|place| place.definition)

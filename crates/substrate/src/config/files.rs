@@ -225,7 +225,9 @@ fn layer(scope: Scope, file: &Path, keys: &[&Key]) -> Option<Layer> {
     };
     let (opened, n_bytes) = match opened {
         Ok(opened) => opened,
-        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return None;
+        }
         Err(error) => return Some(unusable(&format!("it could not be read: {error}"))),
     };
     if n_bytes > max {

@@ -53,10 +53,9 @@ impl Home {
     /// Creates what is missing, and removes access for others.
     pub(crate) fn ensure(&self) -> Result<()> {
         let fail = |error: &std::io::Error| {
-            AppError::from_error(Kind::State, error).hint(format!(
-                "`{}` must be a folder that only you can write; or set SUBSTRATE_HOME to one",
-                self.root.display()
-            ))
+            let message = format!("can't use `{}` as the state home: {error}", self.root.display());
+            AppError::new(Kind::State, message)
+                .hint("make it a folder that you own and can write, or set SUBSTRATE_HOME to one")
         };
         let logs = self.logs();
         let is_private =

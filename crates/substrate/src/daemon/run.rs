@@ -54,8 +54,11 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 /// The most threads. A folder that hangs occupies a few of them.
 const MAX_THREADS: usize = 128;
 
-/// How long a brief daemon stays after its last request: hooks often come in pairs.
-const BRIEF: Duration = Duration::from_millis(50);
+/// How long a brief daemon stays after its last request, and how often it looks: hooks often come in pairs.
+const BRIEF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(5));
+
+/// The same if it goes on in memory: leases, and what guards remember, would end with it.
+const BRIEF_IN_MEMORY: (Duration, Duration) = (Duration::from_secs(600), Duration::from_secs(1));
 
 /// Runs the daemon to its end.
 pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
@@ -233,8 +236,13 @@ fn displaced(state: &State) {
 /// A brief daemon: it ends when the last caller has its answer.
 async fn end_when_idle(state: Rc<State>) {
     let mut idle_since = Instant::now();
-    while idle_since.elapsed() < BRIEF {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    loop {
+        let is_in_memory = state.storage.borrow().is_in_memory();
+        let (stays, look) = if is_in_memory { BRIEF_IN_MEMORY } else { BRIEF };
+        if idle_since.elapsed() >= stays {
+            break;
+        }
+        tokio::time::sleep(look).await;
         let has_served = state.counts.hooks.get() + state.counts.commands.get() > 0;
         let is_busy = state.counts.open.get() > 0 || state.waiters.borrow().len() > 0;
         if is_busy || !(has_served || state.started.0 + LAST_REPLIES_MS < clock::now().0) {

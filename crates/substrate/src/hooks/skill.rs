@@ -25,19 +25,19 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | see who else is here | `substrate agent discover` |
 | read your mail (it then counts as read) | `substrate inbox` |
 | answer message 42 | `substrate reply 42 --body "…"` |
-| only say that you took note | `substrate ack 42` |
+| only say that you took note | `substrate mail ack 42` |
 | write | `substrate send --to NAME --subject "…" --body "…"` |
 | … something that can't wait for the turn's end | add `--priority urgent` |
 | … something long | `--body-file FILE` (`-`: standard input) |
 | … and want an ack by a time | add `--deadline 2h` |
 | write to the person | `--to User` |
-| know what became of your message | `substrate status 42` |
-| be told of a message later | `substrate snooze 42 --until 1h` |
+| know what became of your message | `substrate mail status 42` |
+| be told of a message later | `substrate mail snooze 42 --until 1h` |
 | wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
 | see who holds what | `substrate locks` |
 | log, see and end your effort | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
 | take up an effort | `substrate effort list`, `substrate effort resume 3` |
-| find old mail | `substrate search WORDS`, `substrate thread 42` |
+| find old mail | `substrate mail search WORDS`, `substrate mail thread 42` |
 | see what happened, what was refused | `substrate journal`, `substrate journal list --verdict deny` |
 | know whether Substrate works | `substrate doctor` |
 
@@ -46,7 +46,7 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
   full, `substrate effort dehydrate "…"` leaves what the next session must know.
 * Subagents have addresses: `NAME/reviewer-1`. In a subagent these commands act as that subagent. Mail that it never saw goes
   to its agent.
-* `status` says queued, injected, seen, read or acked; a message that got lost on the way is told again.
+* `mail status` says queued, injected, seen, read or acked; a message that got lost on the way is told again.
 * Don't edit the client's settings or `~/.subtrate` to get around a rule; tell the user.
 * If a command fails, its `hint:` line says what to do. `substrate COMMAND --help` has every flag; `--format json` is for
   programs.

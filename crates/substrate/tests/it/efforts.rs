@@ -208,7 +208,7 @@ fn the_status_line_says_what_the_client_says() {
     let mut command = env.command(bin("substrate"));
     command.arg("statusline");
     let odd = Running::start(command, b"not json".to_vec()).finish(SOON).code(1);
-    assert!(odd.stderr.contains("is not a client's status"), "{}", odd.stderr);
+    assert!(odd.stderr.contains("is not what a client tells its status line"), "{}", odd.stderr);
 }
 
 #[test]

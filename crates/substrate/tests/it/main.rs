@@ -111,6 +111,8 @@ mod session_logs;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod snapshots;
+#[cfg(test)]
 mod start;
 #[cfg(test)]
 mod terminal;

@@ -67,8 +67,8 @@ fn a_copy_that_is_damaged_or_absent_changes_nothing() {
     let before = bytes(&database(&env));
     let bad = env.root().join("bad.db");
     write_file(&bad, vec![0x5a; 9_000]);
-    for file in [bad, env.root().join("absent.db")] {
-        env.substrate(["db", "restore", &file.to_string_lossy()]).code(STATE);
+    for (file, code) in [(bad, STATE), (env.root().join("absent.db"), 1)] {
+        env.substrate(["db", "restore", &file.to_string_lossy()]).code(code);
     }
     std::fs::remove_dir_all(env.state().join("backups")).unwrap();
     let said = env.substrate(["db", "restore"]).code(1).stderr;

@@ -8,7 +8,7 @@ mod settings;
 
 use substrate_clients::install::{IfMissing, Installer, Places};
 use substrate_clients::{Client, Relaunch, Variables};
-use substrate_core::dialect::{Dialect, LatestAnswer, Prices, Tokens, UsageLine};
+use substrate_core::dialect::{ClientStatus, Dialect, LatestAnswer, Prices, Tokens, UsageLine};
 use substrate_core::{TodoItem, ToolClass};
 
 use crate::contract::{Evidence, Sample};
@@ -27,6 +27,10 @@ pub const ACORN: Client = Client {
     delivers: encode::delivers,
     session_files: None,
     was_interrupted: |tail| tail.ends_with(b"\ninterrupted\n"),
+    status: |text| {
+        let session = text.strip_prefix("thread ")?.trim().to_owned();
+        Some(ClientStatus { session, ..ClientStatus::default() })
+    },
     relaunch: Relaunch { fresh: without_conversation, again: <[_]>::to_vec },
     install: Installer {
         places: Places {

@@ -168,7 +168,7 @@ impl VerbArgs for Dehydrate {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let text = self.payload.checked()?;
         let effort = own(cx, caller, &worker, self.which.effort)?;
         if !worker.who.sub.is_empty() {
@@ -270,7 +270,7 @@ impl VerbArgs for Finish {
     const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let effort = own(cx, caller, &worker, self.id)?;
         if !worker.who.sub.is_empty() {
             return Err(VerbError::user(

@@ -13,7 +13,7 @@ use super::super::ops::{self, Effort, Task, messages, windows};
 use super::super::{render, words};
 use super::{effort, worker, working_tree};
 use crate::context;
-use crate::listing::{MAX_ROWS, Page, Scope};
+use crate::listing::{MAX_ROWS, Page, Scope, aligned};
 
 /// The tasks that `--find` searches.
 const MAX_SEARCHED: i64 = 10_000;
@@ -47,7 +47,7 @@ impl VerbArgs for ShowEffort {
     const DEFAULT: bool = true;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let effort = effort(cx, caller, &worker, self.id)?;
         if self.dehydrated {
             return dehydrated(&effort);
@@ -56,7 +56,7 @@ impl VerbArgs for ShowEffort {
         let messages = messages::said(cx.db, effort.id, "", n)?;
         let n_pending = messages::n_open(cx.db, effort.id)?;
         let mut text = format!("{}\n", words::briefing(&effort, &[], false));
-        text.push_str(&render::line(cx, &effort)?);
+        text.push_str(&aligned(&render::line(cx, &effort)?));
         if let Some(at) = effort.payload_at {
             let told =
                 if effort.payload_told.is_some() { "told" } else { "waits for the next session" };
@@ -78,10 +78,12 @@ impl VerbArgs for ShowEffort {
         }
         let mut shown: Vec<Value> = Vec::new();
         text.push_str("Windows:\n");
+        let mut lines = String::new();
         for window in &windows::of_effort(cx.db, effort.id)? {
-            text.push_str(&render::window_line(cx, window, true)?);
+            lines.push_str(&render::window_line(cx, window, true)?);
             shown.push(render::window_json(cx, window)?);
         }
+        text.push_str(&aligned(&lines));
         if !messages.is_empty() {
             text.push_str("Latest:\n");
         }
@@ -169,7 +171,7 @@ impl VerbArgs for ListTasks {
         Ok(page.output("tasks", || match wanted.is_empty() {
             true => format!("No tasks here. {hint}\n"),
             false => format!(
-                "No task has `{}`. `substrate task list` shows them all.\n",
+                "No task has `{}`. `substrate effort task list` shows them all.\n",
                 one_line(&wanted, 80)
             ),
         }))
@@ -204,7 +206,7 @@ impl TaskFolder {
         ops::task(cx.db, &whole)?.ok_or_else(|| {
             VerbError::user(
                 format!("there is no task `{}`", one_line(dir, 120)),
-                "`substrate task list` shows the project's tasks",
+                "`substrate effort task list` shows the project's tasks",
             )
         })
     }
@@ -288,14 +290,14 @@ fn shown(cx: &mut Cx<'_>, task: &Task) -> Result<Output, VerbError> {
     let n = i64::try_from(efforts.len()).unwrap_or(i64::MAX);
     let n_active = i64::try_from(efforts.iter().filter(|effort| effort.finished.is_none()).count())
         .unwrap_or(0);
-    let mut text = render::task_line(task, n, n_active);
-    let mut list = Vec::new();
+    let (mut lines, mut list) = (String::new(), Vec::new());
     for effort in &efforts {
-        text.push_str(&render::line(cx, effort)?);
+        lines.push_str(&render::line(cx, effort)?);
         list.push(render::json(cx, effort)?);
     }
     let mut json = render::task_json(task, n, n_active);
     json["efforts"] = list.into();
+    let text = aligned(&render::task_line(task, n, n_active)) + &aligned(&lines);
     Ok(Output::new(text, json))
 }
 
@@ -346,14 +348,14 @@ impl VerbArgs for ShowSession {
         let Some(session) = named.or_else(|| caller.session_id()) else {
             return Err(VerbError::user(
                 "can't tell which session you mean",
-                "name one: `substrate session list --all` shows them",
+                "name one: `substrate effort session list --all` shows them",
             ));
         };
         let windows = windows::of_session(cx.db, session.as_str())?;
         if windows.is_empty() {
             return Err(VerbError::user(
                 format!("no window of session `{}` is known", one_line(session.as_str(), 60)),
-                "`substrate session list --all` shows the known ones; sessions are recorded while `efforts.on` is true",
+                "`substrate effort session list --all` shows the known ones; sessions are recorded while `efforts.on` is true",
             ));
         }
         let usage = context::face::reported(cx, session.as_str())?;
@@ -378,6 +380,6 @@ impl VerbArgs for ShowSession {
         }
         let percent = usage.map(|usage| usage.percent_of_window);
         let json = json!({"session": session.as_str(), "windows": list, "percent": percent});
-        Ok(Output::new(text, json))
+        Ok(Output::new(aligned(&text), json))
     }
 }

@@ -42,21 +42,21 @@ impl Worker {
 }
 
 /// Who calls. Fails where efforts are off, because nothing would act on what the command does.
-fn worker(cx: &mut Cx<'_>) -> Result<Worker, VerbError> {
+fn worker(cx: &mut Cx<'_>, caller: &Caller) -> Result<Worker, VerbError> {
     if !cx.settings.on("efforts.on") {
         return Err(VerbError::user(
             "efforts are switched off here",
             "`efforts.on = true` in config.toml or in the project's .substrate.toml switches them on; so does `substrate hooks install --profile engine`",
         ));
     }
-    let who = holder::caller(cx)?;
+    let who = holder::caller(cx, caller)?;
     let seat = if who.agent == book::USER { None } else { holder::seat(cx.db, &who)? };
     Ok(Worker { who, seat })
 }
 
 /// An agent in its session. Only an agent begins efforts, never a subagent or the person.
 fn agent(cx: &mut Cx<'_>, caller: &Caller) -> Result<(Worker, String), VerbError> {
-    let worker = worker(cx)?;
+    let worker = worker(cx, caller)?;
     if worker.is_person() {
         return Err(VerbError::user(
             "an effort belongs to an agent, and you are the person",

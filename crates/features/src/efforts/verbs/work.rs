@@ -36,7 +36,7 @@ impl VerbArgs for Phase {
     const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let effort = own(cx, caller, &worker, self.which.effort)?;
         let phases = &effort.config.phases;
         let at = phases.iter().position(|phase| *phase == effort.phase);
@@ -97,7 +97,7 @@ impl VerbArgs for Log {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let text = self.entry.checked()?;
         let effort = own(cx, caller, &worker, self.which.effort)?;
         let who = worker.who.address();
@@ -148,7 +148,7 @@ impl VerbArgs for Inject {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let text = self.message.checked()?;
         let effort = effort(cx, caller, &worker, self.which.effort)?;
         if effort.finished.is_some() {
@@ -206,7 +206,7 @@ impl VerbArgs for Preload {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let worker = worker(cx)?;
+        let worker = worker(cx, caller)?;
         let effort = own(cx, caller, &worker, self.which.effort)?;
         let mut preload = effort.config.preload.clone();
         for file in &self.files {

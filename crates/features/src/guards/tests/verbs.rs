@@ -11,7 +11,7 @@ fn the_list_shows_every_rule_and_what_became_of_it() {
     let out = verb(&mut stage, "list", json!({})).unwrap();
     let line =
         |name: &str| out.text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(line("rm-vital").contains("deny      on       PreToolUse shell"), "{}", out.text);
+    assert!(line("rm-vital").contains("deny      on      PreToolUse shell"), "{}", out.text);
     assert!(line("git-reset-hard").contains("deny→ask"));
     assert!(line("sql-drop").contains(" off "));
     assert!(line("mine").contains("broken") && line("mine").contains("user"));

@@ -16,6 +16,7 @@ use crate::guards::rule::{Again, Fails, Rule};
 use crate::guards::rule_set::{self, LoadedRule, RuleSet};
 use crate::identity::book;
 use crate::journal::face;
+use crate::listing::aligned;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -32,16 +33,13 @@ impl VerbArgs for List {
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let sets = sets(cx)?;
         let is_on = cx.settings.on("guards.on");
-        let mut text = format!(
-            "{:<20} {:<9} {:<8} {:<26} {:<8} reason\n",
-            "rule", "action", "state", "looks at", "from"
-        );
+        let mut text = "rule\taction\tstate\tlooks at\tfrom\treason\n".to_owned();
         let mut rules = Vec::new();
         for entry in sets.iter().flat_map(|set| &set.entries) {
             let state = state(entry, is_on);
             let _infallible = writeln!(
                 text,
-                "{:<20} {:<9} {state:<8} {:<26} {:<10} {}",
+                "{}\t{}\t{state}\t{}\t{}\t{}",
                 one_line(&entry.rule.name, 40),
                 action(&entry.rule),
                 looks_at(&entry.rule),
@@ -70,7 +68,7 @@ impl VerbArgs for List {
         }
         let json =
             json!({"on": is_on, "rules": rules, "problems": unreadable, "failures": troubles});
-        Ok(Output::new(text, json))
+        Ok(Output::new(aligned(&text), json))
     }
 }
 

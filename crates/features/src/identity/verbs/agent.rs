@@ -7,10 +7,11 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
 use super::{
-    Neighbour, agent_json, agent_list, agents, me, me_json, me_text, neighbour_json, neighbours,
-    no_such_agent, one_agent, session_json, sub_json, who,
+    Neighbour, agent_json, agent_list, agents, me, neighbour_json, neighbours, one_agent,
+    session_json, sub_json,
 };
 use crate::identity::book::{self, Address};
+use crate::identity::holder::{self, no_such_agent};
 use crate::identity::presence::{self, Status};
 use crate::identity::{actors, identify, ops, record};
 use crate::mail;
@@ -80,21 +81,6 @@ impl VerbArgs for Show {
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
-pub(crate) struct Whoami {}
-
-impl VerbArgs for Whoami {
-    const PATH: &'static [&'static str] = &["agent", "whoami"];
-    const ABOUT: &'static str = "Show the name that others reach you by";
-    const ACCESS: Access = Access::Read;
-    const FOR: Audience = Audience::Both;
-
-    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let me = me(cx, caller)?;
-        Ok(Output::new(me_text(&me), me_json(&me)))
-    }
-}
-
-#[derive(Args, Serialize, Deserialize, Debug)]
 pub(crate) struct Discover {}
 
 impl VerbArgs for Discover {
@@ -150,7 +136,7 @@ impl VerbArgs for Delete {
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = who(cx, caller)?;
+        let who = holder::caller(cx, caller)?;
         let Some((agent, name)) = identify::agent_named(cx, &self.name)? else {
             if book::agent(cx.db, &self.name)?.is_some() {
                 return Err(VerbError::user(format!("{} can't be deleted", self.name), ""));

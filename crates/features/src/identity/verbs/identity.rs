@@ -6,7 +6,8 @@ use serde_json::json;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, SafeId, Standing, VerbError};
 
-use super::{identities, me, me_json, me_text, no_such_agent, session_json, who};
+use super::{identities, me, me_json, me_text, session_json};
+use crate::identity::holder::{self, no_such_agent, unknown_session};
 use crate::identity::{book, identify, names, ops, presence, record};
 
 #[derive(Args, Serialize, Deserialize, Debug)]
@@ -96,7 +97,7 @@ impl VerbArgs for Restore {
         )? {
             return Err(VerbError::user(
                 format!("{name} is running in another session"),
-                "`substrate identity ensure` gives this session its own agent",
+                "`substrate agent ensure` gives this session its own agent",
             ));
         }
         let new = identify::described(&session, caller);
@@ -141,11 +142,11 @@ impl VerbArgs for Rename {
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = who(cx, caller)?;
+        let who = holder::caller(cx, caller)?;
         if [book::USER, book::SUBSTRATE].contains(&who.agent) {
             return Err(VerbError::user(
                 format!("{} can't be renamed", who.name),
-                "`substrate identity rename NEW --agent NAME` renames an agent",
+                "`substrate agent rename NEW --agent NAME` renames an agent",
             ));
         }
         if !who.sub.is_empty() {
@@ -215,13 +216,6 @@ fn session_of(cx: &Cx<'_>, caller: &Caller) -> Result<SafeId, VerbError> {
             "add `--session-id ID`, the client's session",
         )
     })
-}
-
-pub(super) fn unknown_session(session: &SafeId) -> VerbError {
-    VerbError::user(
-        format!("session {session} has no agent yet"),
-        format!("`substrate identity ensure --session-id {session}` gives it one"),
-    )
 }
 
 /// The name of the session's agent, and whether it is new.

@@ -11,10 +11,10 @@ use substrate_core::time::Ago;
 use substrate_core::{Caller, Cx, Timestamp, VerbError, Who};
 
 use super::actors::Subagent;
-use super::book;
+use super::holder;
 use super::ops::{self, KnownAgent};
 use super::presence::{SessionPresence, Status};
-use identity::unknown_session;
+use crate::listing::aligned;
 
 /// The caller, and the project of its session.
 struct CallerIdentity {
@@ -99,28 +99,22 @@ fn heard(now: Timestamp, last: Option<Timestamp>) -> String {
     last.map_or_else(|| "never".to_owned(), |last| format!("{} ago", Ago(now.since(last))))
 }
 
-/// The width of a column: that of its longest text, but at least `least`.
-fn width<'a>(texts: impl Iterator<Item = &'a str>, least: usize) -> usize {
-    texts.map(|text| text.chars().count()).max().unwrap_or(0).max(least)
-}
-
 fn agent_list(agents: &[AgentRow], now: Timestamp) -> String {
     if agents.is_empty() {
         return "No agents are there. `substrate agent list --all` includes those that are offline.\n".to_owned();
     }
-    let wide = width(agents.iter().map(|agent| agent.name.as_str()), 5);
-    let mut out = format!("{:<wide$}  {:<15}  {:<10}  project\n", "agent", "status", "heard");
+    let mut out = "agent\tstatus\theard\tproject\n".to_owned();
     for agent in agents {
         let _infallible = writeln!(
             out,
-            "{:<wide$}  {:<15}  {:<10}  {}",
+            "{}\t{}\t{}\t{}",
             agent.name,
             status_words(agent.status, agent.is_waiting),
             heard(now, agent.last),
             one_line(&agent.project, 120),
         );
     }
-    out
+    aligned(&out)
 }
 
 fn agent_json(agent: &AgentRow) -> Value {
@@ -138,20 +132,18 @@ fn identities(sessions: &[SessionPresence], now: Timestamp) -> String {
     if sessions.is_empty() {
         return "No sessions yet.\n".to_owned();
     }
-    let wide = width(sessions.iter().map(|one| one.name.as_str()), 5);
-    let long = width(sessions.iter().map(|one| one.session.as_str()), 7);
-    let mut out = format!("{:<wide$}  {:<long$}  {:<10}  project\n", "agent", "session", "heard");
+    let mut out = "agent\tsession\theard\tproject\n".to_owned();
     for one in sessions {
         let _infallible = writeln!(
             out,
-            "{:<wide$}  {:<long$}  {:<10}  {}",
+            "{}\t{}\t{}\t{}",
             one.name,
             one.session,
             heard(now, Some(one.last)),
             one_line(&one.project, 120),
         );
     }
-    out
+    aligned(&out)
 }
 
 fn session_json(one: &SessionPresence) -> Value {
@@ -221,18 +213,17 @@ fn neighbours(found: &[Neighbour]) -> String {
         return "No other agents are in this project. `substrate agent list` shows those elsewhere.\n"
             .to_owned();
     }
-    let wide = width(found.iter().map(|one| one.to.as_str()), 5);
     let mut out = String::new();
     for one in found {
         let _infallible = writeln!(
             out,
-            "{:<wide$}  {:<15}  substrate send --to {} --subject … --body …",
+            "{}\t{}\tsubstrate send --to {} --subject … --body …",
             one.to,
             status_words(one.agent.status, one.agent.is_waiting),
             one.to,
         );
     }
-    out
+    aligned(&out)
 }
 
 fn neighbour_json(one: &Neighbour) -> Value {
@@ -245,43 +236,13 @@ fn neighbour_json(one: &Neighbour) -> Value {
     })
 }
 
-/// The caller, or an error that says how to name one.
-fn who(cx: &Cx<'_>, caller: &Caller) -> Result<Who, VerbError> {
-    cx.who.clone().ok_or_else(|| match (caller.session_id(), caller.agent.as_deref()) {
-        (Some(session), _) => unknown_session(&session),
-        (None, Some(agent)) if !agent.is_empty() => VerbError::user(
-            format!("there is no agent {}", one_line(agent, 60)),
-            "`substrate agent list --all` shows all names",
-        ),
-        (None, _) => VerbError::user(
-            "no agent specified: neither session nor agent is known",
-            "add `--session-id ID` (the client's session), or `--agent NAME`",
-        ),
-    })
-}
-
 /// The caller with its session's project.
 fn me(cx: &mut Cx<'_>, caller: &Caller) -> Result<CallerIdentity, VerbError> {
-    let who = who(cx, caller)?;
+    let who = holder::caller(cx, caller)?;
     let kept = match &who.session {
         Some(session) => ops::kept(cx.db, session)?,
         None => None,
     };
     let project = kept.map_or_else(|| caller.project.clone(), |kept| kept.project);
     Ok(CallerIdentity { who, project })
-}
-
-/// The error for an unknown name, with similar names.
-fn no_such_agent(cx: &mut Cx<'_>, name: &str) -> Result<VerbError, VerbError> {
-    let nearest = match book::find(cx.db, name)? {
-        book::Lookup::Unknown { nearest } => nearest,
-        book::Lookup::Found(_) | book::Lookup::Ended(_) => Vec::new(),
-    };
-    let hint = if nearest.is_empty() {
-        "`substrate agent list --all` shows all names".to_owned()
-    } else {
-        format!("did you mean {}?", nearest.join(", "))
-    };
-    let name = one_line(name, 60);
-    Ok(VerbError::user(format!("there is no agent {name}"), hint))
 }

@@ -14,7 +14,7 @@ fn a_list_shows_who_holds_what() {
     assert_eq!(
         out.text,
         "src/b.rs  NobleLion/coder-1  editing, taken 0s ago, ends in 1m if silent\n\
-         src/a.rs  NobleLion  held, taken 2m ago, ends in 10m if silent\n"
+         src/a.rs  NobleLion          held, taken 2m ago, ends in 10m if silent\n"
     );
     let elsewhere = Caller { project: "/other".to_owned(), ..person() };
     let out = run(&mut stage, &elsewhere, "list", json!({})).unwrap();
@@ -204,7 +204,10 @@ fn an_unknown_caller_is_told_how_to_identify_itself() {
     let unknown = Caller { session: Some("unknown".to_owned()), ..caller(LION) };
     let unknown = Caller { agent: None, ..unknown };
     let error = run(&mut stage, &unknown, "acquire", json!({"paths": ["a.rs"]})).unwrap_err();
-    assert!(error.contains("`substrate identity current` says more"), "{error}");
+    assert!(
+        error.contains("`substrate agent ensure --session-id unknown` gives it one"),
+        "{error}"
+    );
 }
 
 #[test]

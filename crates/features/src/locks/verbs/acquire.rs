@@ -54,7 +54,7 @@ impl VerbArgs for Acquire {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let holder = Holder::of_caller(cx)?;
+        let holder = Holder::of_caller(cx, caller)?;
         let ttl_ms = match &self.ttl {
             Some(text) => ttl(text)?,
             None => cx.settings.int("locks.ttl"),

@@ -11,6 +11,7 @@ use substrate_core::{Access, Audience, Caller, Cx, DbError, Local, Output, Times
 
 use super::{Target, here, known};
 use crate::identity::holder::{Holder, Pulses};
+use crate::listing::aligned;
 use crate::locks::history::{self, HistoryEntry};
 use crate::locks::leases::{self, Lease};
 use crate::locks::reservations::{self, Reservation};
@@ -59,8 +60,8 @@ impl VerbArgs for List {
 }
 
 fn joined(shown: Vec<LeaseRow>) -> (String, Vec<Value>) {
-    let text = shown.iter().map(|one| one.line.as_str()).collect();
-    (text, shown.into_iter().map(|one| one.json).collect())
+    let text: String = shown.iter().map(|one| one.line.as_str()).collect();
+    (aligned(&text), shown.into_iter().map(|one| one.json).collect())
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
@@ -179,7 +180,7 @@ impl VerbArgs for Check {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         // An unknown caller holds nothing, so every holder is someone else.
-        let me = match Holder::of_caller(cx) {
+        let me = match Holder::of_caller(cx, caller) {
             Err(VerbError::User { .. }) => Holder::unknown(),
             known => known?,
         };
@@ -258,7 +259,7 @@ fn row(
     let tail = if reason.is_empty() { String::new() } else { format!("  {reason}") };
     Ok(Some(LeaseRow {
         line: format!(
-            "{}  {who}  {state}, taken {taken} ago, ends in {left} if silent{tail}\n",
+            "{}\t{who}\t{state}, taken {taken} ago, ends in {left} if silent{tail}\n",
             words::path(relative)
         ),
         json: json!({
@@ -275,11 +276,11 @@ fn history_text(entries: &[HistoryEntry], now: Timestamp) -> (String, Value) {
         let HistoryEntry { at, who, what, detail } = entry;
         let tail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
         let _infallible =
-            writeln!(text, "{:>5} ago  {who}  {what}{tail}", Ago(now.since(*at)).to_string());
+            writeln!(text, "{:>5} ago\t{who}\t{what}{tail}", Ago(now.since(*at)).to_string());
         list.push(json!({"at_ms": at.0, "who": who, "what": what, "detail": detail}));
     }
     if entries.is_empty() {
         "No history in the last 30 days.\n".clone_into(&mut text);
     }
-    (text, Value::Array(list))
+    (aligned(&text), Value::Array(list))
 }

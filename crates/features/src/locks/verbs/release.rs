@@ -47,7 +47,7 @@ impl VerbArgs for Release {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let me = Holder::of_caller(cx)?;
+        let me = Holder::of_caller(cx, caller)?;
         if self.force && me.agent != book::USER {
             return Err(VerbError::user(
                 "only the person may release what others hold",
@@ -166,7 +166,7 @@ impl VerbArgs for Wait {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let me = Holder::of_caller(cx)?;
+        let me = Holder::of_caller(cx, caller)?;
         let found = known(std::slice::from_ref(&self.path), &self.found, caller);
         let target = found.into_iter().next().unwrap_or_default();
         let file = words::path(&target.relative);

@@ -133,13 +133,18 @@ macro_rules! columns {
     };
 }
 
+/// A select of messages `m`.
+macro_rules! select {
+    ($where:literal) => {
+        concat!("select ", columns!(), " from messages m where ", $where)
+    };
+}
+
 /// A message, if the agent or one of its subagents sent or got it. An agent never learns that others' mail exists.
 pub(super) fn visible(db: &mut dyn Db, id: i64, agent: i64) -> Result<Option<Message>, DbError> {
     db.first(
-        concat!(
-            "select ",
-            columns!(),
-            " from messages m where m.id = $1 and (m.sender = $2 or exists (
+        select!(
+            "m.id = $1 and (m.sender = $2 or exists (
                select 1 from deliveries d where d.message = m.id and d.agent = $2))"
         ),
         &[id.into(), agent.into()],
@@ -155,10 +160,8 @@ pub(super) fn thread(
     limit: i64,
 ) -> Result<Vec<Message>, DbError> {
     db.rows(
-        concat!(
-            "select ",
-            columns!(),
-            " from messages m where m.thread = $1 and (m.sender = $2 or exists (
+        select!(
+            "m.thread = $1 and (m.sender = $2 or exists (
                select 1 from deliveries d where d.message = m.id and d.agent = $2))
              order by m.id desc limit $3"
         ),
@@ -174,11 +177,7 @@ pub(super) fn sent(
     limit: i64,
 ) -> Result<Vec<Message>, DbError> {
     db.rows(
-        concat!(
-            "select ",
-            columns!(),
-            " from messages m where m.sender = $1 and m.sender_sub = $2 order by m.id desc limit $3"
-        ),
+        select!("m.sender = $1 and m.sender_sub = $2 order by m.id desc limit $3"),
         &[from.agent.into(), from.sub.into(), limit.into()],
         message,
     )

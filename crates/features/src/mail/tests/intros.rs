@@ -219,7 +219,7 @@ fn every_count_is_the_same() {
     assert!(poll.text.starts_with("📬 You have 3 unread messages:\n"), "{}", poll.text);
     let line = stage.call(&inside("otter"), &["inbox"], json!({"peek": true})).unwrap();
     assert!(line.text.starts_with("3 unread messages.\n"), "{}", line.text);
-    let input = json!({"input": {"session_id": "otter"}});
+    let input = json!({"status": {"session": "otter"}});
     let line = run(&mut stage, &inside("otter"), "statusline", input);
     assert_eq!(line.text, "CalmOtter · 3 mail\n");
     let fleet = run(&mut stage, &person(), "fleet list", json!({}));

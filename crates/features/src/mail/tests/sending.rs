@@ -74,8 +74,8 @@ fn an_unknown_sender_sends_nothing() {
     let stranger = Caller { inside_client: true, ..Caller::default() };
     let body = json!({"to": "User", "subject": "s", "body": "b"});
     let (message, hint) = refused(&mut stage, &stranger, "send", body);
-    assert_eq!(message, "can't tell whose mailbox this is");
-    assert!(hint.contains("`substrate identity current`"));
+    assert_eq!(message, "can't tell which agent you are");
+    assert!(hint.contains("`--agent NAME`"));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn topics_have_plain_names_and_are_opened_once() {
     let (message, hint) = refused(&mut stage, &person(), "topic create", json!({"name": "A"}));
     assert_eq!(
         (message.as_str(), hint.as_str()),
-        ("there is a topic `a` already", "`substrate subscribe a` follows it")
+        ("there is a topic `a` already", "`substrate mail subscribe a` follows it")
     );
     let (message, _) = refused(&mut stage, &person(), "subscribe", json!({"topic": "b"}));
     assert_eq!(message, "there is no topic `b`");

@@ -10,12 +10,13 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
 use super::send::visible;
+use crate::identity::holder;
 use crate::mail::message::MessageId;
 use crate::mail::ops::mailbox;
 use crate::mail::ops::{self, Mailbox, Message};
 use crate::mail::policy::address;
 use crate::mail::render::{self, Part};
-use crate::mail::{post, search, words};
+use crate::mail::{search, words};
 
 const MAX_FOUND: i64 = 20;
 const MAX_IN_THREAD: i64 = 50;
@@ -35,8 +36,8 @@ impl VerbArgs for Thread {
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         let thread = visible(cx, self.id, who.agent)?.thread;
         let (mut text, mut list) = (String::new(), Vec::new());
         let mut messages = ops::thread(cx.db, thread, who.agent, MAX_IN_THREAD + 1)?;
@@ -45,7 +46,7 @@ impl VerbArgs for Thread {
         if let (Some(first), true) = (messages.last(), is_cut) {
             let _infallible = writeln!(
                 text,
-                "… older ones: `substrate search` finds them; this is {} and later\n",
+                "… older ones: `substrate mail search` finds them; this is {} and later\n",
                 first.id
             );
         }
@@ -67,10 +68,10 @@ impl VerbArgs for Thread {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Search {
-    /// What to look for: all of these words; `buil*` finds what begins so
+    /// Find messages with all of these words; `buil*` matches `build`
     #[arg(required = true)]
     pub(in crate::mail) words: Vec<String>,
-    /// Also what was thrown away
+    /// Include the trash
     #[arg(long)]
     #[serde(default)]
     pub(in crate::mail) all: bool,
@@ -82,12 +83,12 @@ impl VerbArgs for Search {
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         let wanted = search::Words::read(&self.words.join(" ")).ok_or_else(|| {
             VerbError::user(
                 "there is no word to look for",
-                "write it like `substrate search build fail*`",
+                "write it like `substrate mail search build fail*`",
             )
         })?;
         let found = search::find(cx.db, who.agent, &wanted, self.all, MAX_FOUND)?;
@@ -121,7 +122,7 @@ impl VerbArgs for Status {
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         match self.id {
             Some(id) => of_message(cx, &who, id, caller.tz_offset_s),
             None => of_mailbox(cx, &who),

@@ -9,6 +9,7 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError, Who};
 
 use super::send::{not_there, visible};
+use crate::identity::holder;
 use crate::mail::message::MessageId;
 use crate::mail::ops::ledger;
 use crate::mail::ops::mailbox::{self, Mark};
@@ -30,7 +31,7 @@ pub(in crate::mail) struct Inbox {
     /// Show everything but the trash, newest first, one line each
     #[arg(long)]
     all: bool,
-    /// How many at the most
+    /// Show at most this many messages
     #[arg(long, short = 'n', value_parser = clap::value_parser!(i64).range(1..=200))]
     n: Option<i64>,
     /// With `--all`: only messages before this one
@@ -51,8 +52,8 @@ impl VerbArgs for Inbox {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         if !self.printed.is_empty() {
             return printed(cx, &who, &self.printed);
         }
@@ -92,7 +93,8 @@ impl Inbox {
                 write!(text, "\n{}\n{}", render::head(row, &from, cx.now), part.text(row.id));
             if let Some(at) = row.deadline_ms {
                 let at = words::moment(at, 0);
-                let _infallible = writeln!(text, "(`substrate ack {}` until {at} UTC)", row.id);
+                let _infallible =
+                    writeln!(text, "(`substrate mail ack {}` until {at} UTC)", row.id);
             }
             let mut json = render::open_json(row, &from);
             json["n_chars"] = json!(part.n_chars);
@@ -139,7 +141,7 @@ impl Inbox {
 pub(in crate::mail) struct Read {
     /// The message, e.g. `42`
     id: MessageId,
-    /// Where in the body to go on, in characters
+    /// Start at this character of the body
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     #[serde(default)]
     from: i64,
@@ -156,7 +158,7 @@ impl VerbArgs for Read {
     const FOR: Audience = Audience::Both;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         let message = visible(cx, self.id, who.agent)?;
         if self.printed {
             // Only the owner of a copy marks it: a subagent that reads its agent's mail takes nothing from it.
@@ -195,8 +197,8 @@ impl VerbArgs for Ack {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        marked(cx, &self.ids, Mark::Acked, "Acknowledged")
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        marked(cx, caller, &self.ids, Mark::Acked, "Acknowledged")
     }
 }
 
@@ -216,9 +218,9 @@ impl VerbArgs for Star {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let done = if self.off { "No star any more:" } else { "Starred" };
-        marked(cx, &[self.id], Mark::Starred(!self.off), done)
+        marked(cx, caller, &[self.id], Mark::Starred(!self.off), done)
     }
 }
 
@@ -240,10 +242,10 @@ impl VerbArgs for Snooze {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let until = post::moment(&self.until, cx.now)?;
         let done = format!("Back at {}:", words::moment(until.0, caller.tz_offset_s));
-        let mut out = marked(cx, &[self.id], Mark::Snoozed(until), &done)?;
+        let mut out = marked(cx, caller, &[self.id], Mark::Snoozed(until), &done)?;
         out.json["until_ms"] = json!(until.0);
         // Waiters for this agent's mail must know when the next snooze ends.
-        let agent = post::me(cx)?.agent;
+        let agent = holder::caller(cx, caller)?.agent;
         cx.wake(agent);
         Ok(out)
     }
@@ -262,8 +264,8 @@ impl VerbArgs for Archive {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        marked(cx, &self.ids, Mark::Archived, "Archived")
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        marked(cx, caller, &self.ids, Mark::Archived, "Archived")
     }
 }
 
@@ -281,14 +283,20 @@ impl VerbArgs for Trash {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        marked(cx, &self.ids, Mark::Trashed, "Thrown away")
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        marked(cx, caller, &self.ids, Mark::Trashed, "Thrown away")
     }
 }
 
 /// Marks all of them, or none.
-fn marked(cx: &mut Cx<'_>, ids: &[MessageId], mark: Mark, done: &str) -> Result<Output, VerbError> {
-    let who = post::me(cx)?;
+fn marked(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    ids: &[MessageId],
+    mark: Mark,
+    done: &str,
+) -> Result<Output, VerbError> {
+    let who = holder::caller(cx, caller)?;
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let (now, mut said) = (cx.now, Vec::new());
     cx.db.savepoint(|db| {

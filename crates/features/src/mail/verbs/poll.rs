@@ -10,13 +10,14 @@ use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, Timestamp, VerbError, WaitFor, Who};
 
+use crate::identity::holder;
 use crate::mail::introduce::{Bodies, lines};
 use crate::mail::message::{MessageId, Priority};
 use crate::mail::ops::Mailbox;
 use crate::mail::ops::ledger;
 use crate::mail::ops::mailbox::{self, Mark};
 use crate::mail::words::MAX_LINES;
-use crate::mail::{post, render, words};
+use crate::mail::{render, words};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -49,8 +50,8 @@ impl VerbArgs for Poll {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         if !self.printed.is_empty() {
             return printed(cx, &who, &self.printed, &self.whole, "poll");
         }
@@ -105,8 +106,8 @@ impl VerbArgs for Watch {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         if !self.printed.is_empty() {
             return printed(cx, &who, &self.printed, &self.whole, "watch");
         }

@@ -7,6 +7,7 @@ use substrate_core::text;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, VerbError};
 
+use crate::identity::holder;
 use crate::identity::presence::{Reach, reach};
 use crate::mail::message::{MessageId, Priority, names};
 use crate::mail::ops::mailbox::{self, Mark};
@@ -134,7 +135,7 @@ impl Send {
         caller: &Caller,
         line: Option<usize>,
     ) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         let to = post::recipients(cx, &self.to)?;
         let deadline =
             self.deadline.as_deref().map(|text| post::moment(text, cx.now)).transpose()?;
@@ -195,7 +196,7 @@ impl VerbArgs for Reply {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         let message = visible(cx, self.id, who.agent)?;
         let is_own = message.sender == who.agent && message.sender_sub == who.sub;
         // A reply to one's own message goes to its recipients.

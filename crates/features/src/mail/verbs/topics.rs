@@ -11,6 +11,8 @@ use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::send::{checked_body, complete, said};
 use crate::identity::book;
+use crate::identity::holder;
+use crate::listing::aligned;
 use crate::mail::message::Priority;
 use crate::mail::ops::{Letter, Mailbox, topics};
 use crate::mail::post::{self, Recipient};
@@ -32,18 +34,18 @@ impl VerbArgs for TopicCreate {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
         let name = topic_name(&self.name)?;
         let about = one_line(&self.about, 200);
         if !topics::create(cx.db, &name, &about, who.agent, cx.now)? {
             return Err(VerbError::user(
                 format!("there is a topic `{name}` already"),
-                format!("`substrate subscribe {name}` follows it"),
+                format!("`substrate mail subscribe {name}` follows it"),
             ));
         }
         let text =
-            format!("The topic `{name}` is open; `substrate subscribe {name}` follows it.\n");
+            format!("The topic `{name}` is open; `substrate mail subscribe {name}` follows it.\n");
         Ok(Output::new(text, json!({"ok": true, "topic": name})))
     }
 }
@@ -64,7 +66,7 @@ impl VerbArgs for TopicList {
         for topic in &topics {
             let _infallible = writeln!(
                 text,
-                "{:<24} {:>4} following  {}",
+                "{}\t{}\tfollowing  {}",
                 topic.name, topic.n_subscribers, topic.about
             );
             let mut json = json!(topic);
@@ -72,14 +74,16 @@ impl VerbArgs for TopicList {
             list.push(json);
         }
         if topics.is_empty() {
-            "There are no topics; `substrate topic create NAME` opens one.\n".clone_into(&mut text);
+            "There are no topics; `substrate mail topic create NAME` opens one.\n"
+                .clone_into(&mut text);
         }
-        Ok(Output::new(text, Value::Array(list)))
+        Ok(Output::new(aligned(&text), Value::Array(list)))
     }
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Subscribe {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
 }
 
@@ -89,13 +93,14 @@ impl VerbArgs for Subscribe {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        follow(cx, &self.topic, true)
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        follow(cx, caller, &self.topic, true)
     }
 }
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Unsubscribe {
+    /// The topic's name
     topic: String,
 }
 
@@ -105,14 +110,14 @@ impl VerbArgs for Unsubscribe {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Both;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        follow(cx, &self.topic, false)
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        follow(cx, caller, &self.topic, false)
     }
 }
 
 /// Makes the caller follow a topic, or stop following it.
-fn follow(cx: &mut Cx<'_>, topic: &str, on: bool) -> Result<Output, VerbError> {
-    let who = post::me(cx)?;
+fn follow(cx: &mut Cx<'_>, caller: &Caller, topic: &str, on: bool) -> Result<Output, VerbError> {
+    let who = holder::caller(cx, caller)?;
     let topic = existing(cx, topic)?;
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let (word, field, changed) = if on {
@@ -148,6 +153,7 @@ struct Announcement {
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(in crate::mail) struct Publish {
+    /// The topic's name; `substrate mail topic list` lists them
     topic: String,
     #[command(flatten)]
     #[serde(flatten)]
@@ -165,7 +171,7 @@ impl VerbArgs for Publish {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         let topic = existing(cx, &self.topic)?;
         let mut to: Vec<Recipient> = Vec::new();
         for (agent, sub) in topics::subscribers(cx.db, &topic)? {
@@ -201,7 +207,7 @@ impl VerbArgs for Broadcast {
     }
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let who = post::me(cx)?;
+        let who = holder::caller(cx, caller)?;
         if caller.project.is_empty() {
             return Err(VerbError::user(
                 "can't tell which project this is",
@@ -224,7 +230,7 @@ fn to_many(
     to: &[Recipient],
     none: String,
 ) -> Result<Output, VerbError> {
-    let who = post::me(cx)?;
+    let who = holder::caller(cx, caller)?;
     let letter = Letter {
         sender: who.agent,
         sender_sub: who.sub,
@@ -264,6 +270,6 @@ fn existing(cx: &mut Cx<'_>, text: &str) -> Result<String, VerbError> {
     }
     Err(VerbError::user(
         format!("there is no topic `{name}`"),
-        "`substrate topic list` shows them; `substrate topic create NAME` opens one",
+        "`substrate mail topic list` shows them; `substrate mail topic create NAME` opens one",
     ))
 }

@@ -91,7 +91,8 @@ fn a_reminder_joins_other_blocks_and_is_still_told_once() {
         cwd: "/repo".to_owned(),
         ..Caller::default()
     };
-    let name = stage.call(&whoami, &["agent", "whoami"], json!({})).unwrap().json["agent"].clone();
+    let name =
+        stage.call(&whoami, &["identity", "current"], json!({})).unwrap().json["agent"].clone();
     let to = format!("{}/reviewer-1", name.as_str().unwrap());
     let letter = json!({"to": [to], "subject": "look left", "body": "b", "priority": "normal"});
     stage.call(&Caller::default(), &["send"], letter).unwrap();

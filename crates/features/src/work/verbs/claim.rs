@@ -40,7 +40,7 @@ impl VerbArgs for Claim {
     const FOR: Audience = Audience::Agent;
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
-        let by = Holder::of_caller(cx)?;
+        let by = Holder::of_caller(cx, caller)?;
         let ttl_ms = match &self.lease {
             Some(text) => typed_span(text)?,
             None => cx.settings.int("work.lease"),
@@ -50,7 +50,7 @@ impl VerbArgs for Claim {
         if !matches!(held.liveness(cx, &mut pulses)?, Liveness::Held { .. }) {
             return Err(VerbError::user(
                 "this session has ended and can no longer claim work",
-                "`substrate identity current` shows which session you are in",
+                "`substrate agent whoami` shows which session you are in",
             ));
         }
         // The answer to an earlier try of this request may have been lost with the daemon.
@@ -193,8 +193,8 @@ impl VerbArgs for Done {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Agent;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let me = Holder::of_caller(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let me = Holder::of_caller(cx, caller)?;
         let item = find(cx, self.id)?;
         let is_mine = item.claim.as_ref().is_some_and(|claim| claim.by.is_same(&me));
         let by = me.address(cx)?;
@@ -231,8 +231,8 @@ impl VerbArgs for Release {
     const ACCESS: Access = Access::Write;
     const FOR: Audience = Audience::Agent;
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
-        let me = Holder::of_caller(cx)?;
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let me = Holder::of_caller(cx, caller)?;
         let item = find(cx, self.id)?;
         check_mine(cx, &me, &item)?;
         let why = one_line(self.why.as_deref().unwrap_or_default(), 200);

@@ -12,6 +12,7 @@ use substrate_core::{Cx, DbError, Timestamp, VerbError};
 
 use super::items::{self, Item, ItemState};
 use crate::identity::holder::{Liveness, Pulses};
+use crate::listing::aligned;
 
 /// An item as one line of text and as JSON.
 struct ItemRow {
@@ -21,7 +22,7 @@ struct ItemRow {
 
 fn shown(cx: &mut Cx<'_>, pulses: &mut Pulses, item: &Item) -> Result<ItemRow, DbError> {
     let (words, until) = status(cx, pulses, item)?;
-    let line = format!("#{:<5} {}  {}\n", item.id, one_line(&item.title, 100), words);
+    let line = format!("#{}\t{}\t{}\n", item.id, one_line(&item.title, 100), words);
     let claimant = match (&item.claim, item.state) {
         (Some(claim), ItemState::Claimed) => Some(claim.by.address(cx)?),
         _ => None,
@@ -81,7 +82,7 @@ fn status(
 
 /// Everything about an item.
 fn whole(item: &Item, line: &str) -> String {
-    let mut out = line.to_owned();
+    let mut out = aligned(line);
     out.push_str(&quoted(&item.body));
     if let Some(result) = item.result.as_deref().filter(|result| !result.is_empty()) {
         let _infallible = write!(out, "Result:\n{}", quoted(result));

@@ -10,6 +10,7 @@ use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
 use super::{find, shown, whole};
 use crate::identity::holder::Pulses;
+use crate::listing::aligned;
 use crate::work::items::{self, ItemState, NewItem};
 
 /// The longest title, in characters.
@@ -164,7 +165,7 @@ impl VerbArgs for List {
         let text = if items.is_empty() && state.is_empty() {
             "No work yet. `substrate work add \"TITLE\"` adds an item.\n".to_owned()
         } else {
-            format!("{text}{}\n", words.join(", "))
+            format!("{}{}\n", aligned(&text), words.join(", "))
         };
         Ok(Output::new(text, json!({"work": list, "counts": Value::Object(counts)})))
     }

@@ -48,6 +48,9 @@ pub(super) const COMMANDS: &[Definition] = &[
     .taking(set::edit_flags),
 ];
 
+/// The longest value that the column of origins leaves room for.
+const MAX_VALUE: usize = 40;
+
 fn settings(context: &Context) -> Arc<Settings> {
     SettingsFiles::new(context.home.config()).at(call::dir(context))
 }
@@ -58,9 +61,13 @@ fn list(context: &Context, _: &ArgMatches) -> Result<()> {
     print::result(context, &all, || {
         let wide = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let mut out = String::new();
+        let values = settings.iter().map(|(name, found)| text(name, found).chars().count());
+        // A long list pushes only its own line.
+        let wide_value = values.filter(|n| *n <= MAX_VALUE).max().unwrap_or(0);
         for (name, found) in settings.iter() {
             let origin = found.origin.as_deref().unwrap_or(found.scope.name());
-            let _infallible = writeln!(out, "{name:<wide$} = {:<24} # {origin}", text(name, found));
+            let value = text(name, found);
+            let _infallible = writeln!(out, "{name:<wide$} = {value:<wide_value$} # {origin}");
         }
         out
     });
@@ -77,11 +84,13 @@ fn get(context: &Context, flags: &ArgMatches) -> Result<()> {
 
 fn check(context: &Context, _: &ArgMatches) -> Result<()> {
     let settings = settings(context);
-    let problems = problems(&settings.problems);
-    let n = problems.len();
-    print::result(context, &json!({"problems": problems}), || {
+    let rules = substrate_features::unreadable_rules(&settings);
+    let found: Vec<Problem> =
+        settings.problems.iter().cloned().chain(rules.into_iter().map(of_rule)).collect();
+    let n = found.len();
+    print::result(context, &json!({"problems": problems(&found)}), || {
         let told = |problem: &Problem| format!("{problem}\n  {}\n", problem.hint);
-        settings.problems.iter().map(told).collect()
+        found.iter().map(told).collect()
     });
     if n > 0 {
         let s = if n == 1 { "" } else { "s" };
@@ -91,6 +100,18 @@ fn check(context: &Context, _: &ArgMatches) -> Result<()> {
     }
     ui::talk("the settings are fine\n");
     Ok(())
+}
+
+/// What is wrong with a rule, and where: `config.toml:7`.
+fn of_rule((origin, message): (String, String)) -> Problem {
+    let (file, line) = origin.rsplit_once(':').unwrap_or((&origin, ""));
+    let hint = "the rule does nothing, unless it has `fails = \"closed\"`; `substrate guard check` tries the others";
+    Problem {
+        file: file.to_owned(),
+        line: line.parse().unwrap_or(1),
+        message,
+        hint: hint.to_owned(),
+    }
 }
 
 /// Problems of settings files, for programs.

@@ -55,7 +55,7 @@ fn run(context: &Context, matches: &ArgMatches) -> Result<()> {
     if EventKind::named(&event) == EventKind::Unknown {
         let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
         return Err(AppError::new(Kind::User, format!("no event is called `{event}`"))
-            .hint(format!("one of: {}", names.join(", "))));
+            .hint(format!("use one of {}", names.join(", "))));
     }
     if !matches.get_flag("explain") {
         let program = daemon::this_program()?.with_file_name("substrate-hook");
