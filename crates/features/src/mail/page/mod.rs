@@ -10,9 +10,9 @@ use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, Timestamp, VerbEr
 use super::message::MessageId;
 use super::ops::{self, Mailbox, mailbox};
 use super::policy::address;
-use super::post;
+
 use super::verbs::look::{Search, Status, Thread};
-use crate::identity::book;
+use crate::identity::{book, holder};
 use crate::page::{Since, body, clock};
 
 /// How many threads the list shows.
@@ -102,7 +102,7 @@ struct Step {
 }
 
 fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError> {
-    let who = post::me(cx)?;
+    let who = holder::caller(cx, &request.caller)?;
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let is_sent = request.field("box") == Some("sent");
     let wanted = request.segments.first().and_then(|id| id.parse::<i64>().ok());
