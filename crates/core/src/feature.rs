@@ -11,6 +11,7 @@ use crate::effect::Effect;
 use crate::engine::Outcome;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
+use crate::need::NeedsYou;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
@@ -48,6 +49,8 @@ pub struct Feature {
     pub explain: Option<Explain>,
     /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
     pub tick: Option<Tick>,
+    /// What waits for the user, as this feature knows it. Only reads.
+    pub needs_you: Option<NeedsYou>,
     pub verbs: &'static [Verb],
 }
 
@@ -77,6 +80,7 @@ impl Feature {
         is_news: None,
         explain: None,
         tick: None,
+        needs_you: None,
         verbs: &[],
     };
 

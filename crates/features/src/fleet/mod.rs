@@ -17,10 +17,11 @@
 //! * A pane gets its own colours back when its agent leaves it.
 //!
 //! Layout: `record` handles events, `activity` what a client shows beside them, `limits` reads rate and context limits,
-//! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
+//! `needs` says what waits for the user, `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
 mod limits;
+mod needs;
 mod ops;
 mod paint;
 mod record;
@@ -79,7 +80,10 @@ pub(crate) const FEATURE: Feature = Feature {
     is_news: Some(activity::is_news),
     explain: Some(record::explain),
     tick: Some(paint::tick),
+    needs_you: Some(needs::needs_you),
     verbs: &[
+        Verb::of::<verbs::overview::Overview>(),
+        Verb::of::<verbs::needs::Needs>(),
         Verb::of::<verbs::fleet::List>(),
         Verb::of::<verbs::fleet::Check>(),
         Verb::of::<verbs::tmux::On>(),

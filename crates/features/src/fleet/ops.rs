@@ -59,6 +59,11 @@ impl StatusRow {
         if self.checked.is_some() && is_checkable { Status::Checked } else { self.status }
     }
 
+    /// A person is asked about a call.
+    pub(super) fn is_about_a_call(&self) -> bool {
+        !self.asks.is_empty()
+    }
+
     pub(super) fn before(&self, now: Timestamp) -> StatusBefore {
         StatusBefore {
             status: self.status,

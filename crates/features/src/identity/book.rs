@@ -98,6 +98,16 @@ pub(crate) fn sessions_of(db: &mut dyn Db, agent: i64) -> Result<Vec<String>, Db
     )
 }
 
+/// The project that an agent was in last; empty where it was in none.
+pub(crate) fn project_of(db: &mut dyn Db, agent: i64) -> Result<String, DbError> {
+    let found = db.first(
+        "select project from agent_sessions where agent = $1 order by last_ms desc limit 1",
+        &[agent.into()],
+        |row| row.text(0),
+    )?;
+    Ok(found.unwrap_or_default())
+}
+
 /// The agents that work in that project and are not offline, except `except`.
 pub(crate) fn reachable_in(
     db: &mut dyn Db,

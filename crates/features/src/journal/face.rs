@@ -2,6 +2,7 @@
 
 use substrate_core::{Db, DbError, Timestamp};
 
+use super::verbs::percentile;
 use super::{ops, sessions};
 
 /// At most this many of the newest rows are read.
@@ -68,6 +69,75 @@ pub(crate) fn failures(
         }
     }
     Ok(out)
+}
+
+/// How the hooks did lately, from at most a few thousand rows: cheap enough for a page that is always open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Lately {
+    pub(crate) n_events: usize,
+    pub(crate) p50_us: i64,
+    pub(crate) p99_us: i64,
+    pub(crate) n_refused: usize,
+    pub(crate) n_failed: usize,
+}
+
+/// Rows that `lately` reads at the most.
+const MAX_LATELY: i64 = 5_000;
+
+pub(crate) fn lately(db: &mut dyn Db, since: Timestamp) -> Result<Lately, DbError> {
+    let after = ops::id_before(db, since)?;
+    let rows = ops::figures(db, after, MAX_LATELY)?;
+    let mut spent: Vec<i64> = rows.iter().map(|row| row.spent_us).collect();
+    spent.sort_unstable();
+    Ok(Lately {
+        n_events: rows.len(),
+        p50_us: percentile(&spent, 50),
+        p99_us: percentile(&spent, 99),
+        n_refused: rows.iter().filter(|row| row.is_refused()).count(),
+        n_failed: rows.iter().filter(|row| row.failures.is_some()).count(),
+    })
+}
+
+/// A call that a person is asked about.
+#[derive(Clone, Debug)]
+pub(crate) struct AskedCall {
+    pub(crate) tool: Option<String>,
+    /// As far as the journal keeps it, without secrets.
+    pub(crate) input: String,
+    /// What was answered before the call.
+    pub(crate) answer: Option<serde_json::Value>,
+}
+
+/// A dialog opens within this time after its call began.
+const ASKED_MS: i64 = 60_000;
+
+pub(super) const ASKED: &str = "select event, tool, input, answer from journal
+     where id > $1 and id <= $1 + $2 and session = $3 and actor = $4
+       and event in ('PreToolUse', 'PermissionRequest') and at_ms <= $5
+     order by id desc limit 20";
+
+/// The call of an actor that a dialog is about, which opened at that moment.
+pub(crate) fn asked(
+    db: &mut dyn Db,
+    (session, actor): (&str, &str),
+    at: Timestamp,
+) -> Result<Option<AskedCall>, DbError> {
+    let after = ops::id_before(db, at.plus_ms(-ASKED_MS))?;
+    let params =
+        [after.into(), MAX_ROWS.into(), session.into(), actor.into(), at.plus_ms(1_000).0.into()];
+    let rows = db.rows(ASKED, &params, |row| {
+        let answer = row.opt_text(3)?.and_then(|text| serde_json::from_str(&text).ok());
+        let input = row.opt_text(2)?.unwrap_or_default();
+        Ok((row.text(0)?, AskedCall { tool: row.opt_text(1)?, input, answer }))
+    })?;
+    // A dialog without a request of its own is about the latest call.
+    let is_request = |(event, _): &&(String, AskedCall)| event == "PermissionRequest";
+    let Some((_, asked)) = rows.iter().find(is_request).or(rows.first()) else { return Ok(None) };
+    let is_its = |(event, call): &&(String, AskedCall)| {
+        event == "PreToolUse" && call.tool == asked.tool && call.input == asked.input
+    };
+    let answer = rows.iter().find(is_its).and_then(|(_, call)| call.answer.clone());
+    Ok(Some(AskedCall { answer, ..asked.clone() }))
 }
 
 /// How many rows back an actor is searched that was silent while others in its session were not.

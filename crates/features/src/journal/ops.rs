@@ -238,6 +238,13 @@ pub(super) struct StatsRow {
     pub(super) n_unknown_fields: i64,
 }
 
+impl StatsRow {
+    /// A call or the end of a turn was refused, or put to the user.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.verdict.as_str(), "deny" | "ask" | "block")
+    }
+}
+
 /// The rows after `after`, at most the newest `limit`.
 pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<StatsRow>, DbError> {
     db.rows(

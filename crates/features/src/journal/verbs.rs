@@ -279,10 +279,7 @@ impl VerbArgs for Stats {
             let mut spent: Vec<i64> = rows.iter().map(|row| row.spent_us).collect();
             spent.sort_unstable();
             let (p50, p99) = (percentile(&spent, 50), percentile(&spent, 99));
-            let n_refused = rows
-                .iter()
-                .filter(|row| matches!(row.verdict.as_str(), "deny" | "ask" | "block"))
-                .count();
+            let n_refused = rows.iter().filter(|row| row.is_refused()).count();
             let n_failed = rows.iter().filter(|row| row.failures.is_some()).count();
             let _infallible = writeln!(
                 text,

@@ -23,6 +23,7 @@
 pub(crate) mod face;
 mod introduce;
 mod message;
+mod needs;
 mod ops;
 mod policy;
 mod post;
@@ -49,6 +50,7 @@ pub(crate) const FEATURE: Feature = Feature {
     record: Some(policy::record),
     printed: Some(policy::printed),
     tick: Some(tick::tick),
+    needs_you: Some(needs::needs_you),
     verbs: &[
         Verb::of::<verbs::send::Send>(),
         Verb::of::<verbs::send::Reply>(),

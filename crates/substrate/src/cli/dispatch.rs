@@ -8,7 +8,7 @@ use substrate_clients::Variables;
 use substrate_core::{Caller, Format, RequestId};
 
 use super::table::{self, Definition, Run};
-use super::{Context, audience, help, verbs};
+use super::{Context, audience, help, overview, verbs};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{clock, proc, ui};
@@ -46,6 +46,9 @@ pub(super) fn request() -> String {
 
 fn run(matches: &ArgMatches) -> Result<ExitCode> {
     let (words, flags) = table::words(matches);
+    if words.is_empty() {
+        return overview::run(&context(matches)?).map(|()| ExitCode::SUCCESS);
+    }
     let definition = table::typed(&words).ok_or_else(|| {
         AppError::new(Kind::Internal, format!("no command is called `{}`", words.join(" ")))
     })?;

@@ -70,6 +70,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["mail", "topic", "list"], &["substrate mail topic list"]),
     (&["mail", "poll"], &["substrate mail poll", "substrate mail poll --wait 30s --quiet"]),
     (&["mail", "watch"], &["substrate mail watch --timeout 10m"]),
+    (&["needs"], &["substrate needs", "substrate needs --whole"]),
     (
         &["fleet", "list"],
         &["substrate fleet", "substrate fleet --watch", "substrate fleet list --all"],

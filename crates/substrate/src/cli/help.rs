@@ -57,8 +57,6 @@ pub(super) fn typed(args: &[String]) -> Option<Command> {
 fn root() -> Command {
     Command::new("substrate")
         .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
         .args(global_flags())
 }
 

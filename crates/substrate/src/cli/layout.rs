@@ -7,8 +7,8 @@ use super::table::{self, Definition};
 /// What `substrate --help` shows, by heading. Any other first word is hidden: plumbing, or an older spelling.
 pub(super) const HEADINGS: &[(&str, &[&str])] = &[
     ("Setup", &["up", "down", "uninstall", "hooks", "config", "demo"]),
-    ("Mail", &["send", "inbox", "read", "reply", "mail"]),
-    ("Fleet", &["fleet", "agent", "work", "run", "tmux"]),
+    ("Mail", &["send", "inbox", "mail"]),
+    ("Fleet", &["needs", "fleet", "agent", "work", "run", "tmux"]),
     ("Safety", &["locks", "guard"]),
     ("Memory", &["effort", "scratchpad", "reminders"]),
     ("Inspect", &["doctor", "journal", "daemon", "db"]),

@@ -18,6 +18,7 @@ mod layout;
 mod let_go;
 mod lines;
 mod local;
+mod overview;
 mod print;
 mod reference;
 mod run;

@@ -152,3 +152,29 @@ fn the_fleet_says_who_needs_you_who_works_and_who_is_gone() {
     let unknown = env.substrate(["fleet", "check", "NobleLiom"]).code(1);
     assert!(unknown.stderr.contains("did you mean NobleLion?"), "{unknown}");
 }
+
+#[test]
+fn substrate_alone_says_how_to_begin_and_later_what_needs_you() {
+    let env = TestEnv::new();
+    let begin = env.substrate([""; 0]).success();
+    assert!(begin.starts_with("Substrate is not set up yet"), "{begin}");
+    assert!(begin.contains("substrate up") && begin.contains("substrate demo"), "{begin}");
+    assert!(!env.state().join("daemon.lock").exists(), "nothing was started");
+    let otter = Agent::begin(&env, "s2", "CalmOtter", &[]);
+    otter.event("UserPromptSubmit", json!({"prompt": "go"}));
+    otter.bash("PreToolUse", "rm -r build");
+    otter.bash("PermissionRequest", "rm -r build");
+    let shown = env.substrate([""; 0]);
+    assert!(shown.stderr.contains("`substrate up`"), "{}", shown.stderr);
+    let shown = shown.success();
+    assert!(shown.starts_with("Needs you (1)\n  permission  CalmOtter"), "{shown}");
+    assert!(shown.lines().count() <= 15, "{shown}");
+    let json: Value =
+        serde_json::from_str(&env.substrate(["--format", "json"]).success()).unwrap();
+    assert_eq!(json["needs"][0]["text"], "rm -r build");
+    let needs: Value =
+        serde_json::from_str(&env.substrate(["needs", "--format", "json"]).success()).unwrap();
+    assert_eq!(needs["needs"][0]["id"], "dialog:s2:main");
+    otter.bash("PostToolUse", "rm -r build");
+    assert_eq!(env.substrate(["needs"]).success(), "Nothing waits for you.\n");
+}

@@ -2,6 +2,7 @@
 
 mod activity;
 mod colours;
+mod needs;
 mod plans;
 mod stories;
 mod table;

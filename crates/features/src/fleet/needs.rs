@@ -1,0 +1,164 @@
+//! Which rows of the fleet wait for the user: dialogs, questions, failed turns, limits, and clients that are gone in the
+//! middle of their work.
+
+use serde_json::{Value, json};
+use substrate_core::dialect::Limit;
+use substrate_core::need::{Action, UserNeed, dialog_id};
+use substrate_core::{Cx, DbError, FeatureError, NeedKind};
+
+use super::ops;
+use super::status::Status;
+use super::view::{self, FleetRow};
+use crate::journal::face::{self, AskedCall};
+
+pub(super) fn needs_you(cx: &mut Cx<'_>) -> Result<Vec<UserNeed>, FeatureError> {
+    if !cx.settings.on("fleet.on") {
+        return Ok(Vec::new());
+    }
+    let mut out = Vec::new();
+    for row in view::view(cx, false)?.lines {
+        let found = match row.status {
+            None => gone(cx, &row)?,
+            Some(Status::Attention) => Some(asks(cx, &row)?),
+            Some(Status::Error) => Some(failed(&row, cx)),
+            Some(Status::Working | Status::Checked | Status::Done) => None,
+        };
+        out.extend(found);
+    }
+    Ok(out)
+}
+
+/// An open dialog, or a finished agent that the settings count as waiting.
+fn asks(cx: &mut Cx<'_>, row: &FleetRow) -> Result<UserNeed, DbError> {
+    let seen = Action::new("Mark as seen", &["fleet", "check"], json!({"names": [row.address()]}));
+    let kept = ops::one(cx.db, &row.seat.session, &row.seat.actor)?;
+    if row.seat.has_stopped && !kept.is_some_and(|kept| kept.is_about_a_call()) {
+        let id = format!("idle:{}:{}", row.seat.session, row.seat.actor);
+        return Ok(UserNeed { actions: vec![seen], ..need(row, id, NeedKind::Idle) });
+    }
+    let id = dialog_id(&row.seat.session, &row.seat.actor);
+    let mut out = UserNeed { actions: vec![seen], ..need(row, id, NeedKind::Permission) };
+    let actor = (row.seat.session.as_str(), row.seat.actor.as_str());
+    let Some(call) = face::asked(cx.db, actor, row.since)? else { return Ok(out) };
+    out.text = words_of(&call.input);
+    let dialect = cx.world.dialects().iter().find(|dialect| dialect.client == row.seat.client);
+    let asks = dialect.and_then(|dialect| dialect.question_tool);
+    if asks.is_some() && asks == call.tool.as_deref() {
+        out.kind = NeedKind::Question;
+        out.reason = first_line(&out.text).map_or(out.reason, |line| format!("asks: {line}"));
+    } else if let Some(rule) = rule_words(&call) {
+        (out.kind, out.reason) = (NeedKind::Guard, rule);
+    }
+    Ok(out)
+}
+
+/// The words of the rule that put the call to the user.
+fn rule_words(call: &AskedCall) -> Option<String> {
+    let asked = call.answer.as_ref()?.pointer("/permission/ask")?.as_str()?;
+    first_line(asked)
+}
+
+fn failed(row: &FleetRow, cx: &Cx<'_>) -> UserNeed {
+    let session = &row.seat.session;
+    let id = format!("failed:{session}:{}", row.seat.actor);
+    match row.limit {
+        None => need(row, id, NeedKind::Error),
+        Some(hit) => {
+            let reason = match hit.limit {
+                Limit::Rate => hit.words(cx.now),
+                Limit::Context => "the context is full".to_owned(),
+            };
+            UserNeed { reason, text: row.why.clone(), ..need(row, id, NeedKind::Limit) }
+        }
+    }
+}
+
+/// A client that vanished in its turn, or with an effort that is not finished.
+fn gone(cx: &mut Cx<'_>, row: &FleetRow) -> Result<Option<UserNeed>, DbError> {
+    if row.seat.has_ended {
+        return Ok(None);
+    }
+    let kept = ops::one(cx.db, &row.seat.session, &row.seat.actor)?;
+    let was_busy = kept.is_some_and(|kept| kept.status != Status::Done);
+    let reason = match &row.effort {
+        Some(effort) => format!("its client is gone, and its effort {} is open", effort.label()),
+        None if was_busy => "its client is gone in the middle of a turn".to_owned(),
+        None => return Ok(None),
+    };
+    let id = format!("gone:{}:{}", row.seat.session, row.seat.actor);
+    let text = row.resume.clone().unwrap_or_default();
+    Ok(Some(UserNeed { reason, text, ..need(row, id, NeedKind::Dead) }))
+}
+
+fn need(row: &FleetRow, id: String, kind: NeedKind) -> UserNeed {
+    UserNeed {
+        id,
+        kind,
+        agent: row.address(),
+        project: row.seat.project.clone(),
+        session: row.seat.session.clone(),
+        actor: row.seat.actor.clone(),
+        since_ms: row.since.0,
+        reason: row.why.clone(),
+        text: String::new(),
+        pane: row.pane.clone().map(Into::into),
+        actions: Vec::new(),
+    }
+}
+
+/// What a person must see of a call's input: the command, the questions with their options, or all of it.
+fn words_of(input: &str) -> String {
+    let Ok(json) = serde_json::from_str::<Value>(input) else { return input.to_owned() };
+    if let Some(command) = json["command"].as_str() {
+        return command.to_owned();
+    }
+    let questions: Vec<String> =
+        json["questions"].as_array().into_iter().flatten().filter_map(question).collect();
+    if !questions.is_empty() {
+        return questions.join("\n");
+    }
+    match json["file_path"].as_str() {
+        Some(path) => format!("{path}\n{input}"),
+        None => input.to_owned(),
+    }
+}
+
+/// A question, and below it what can be answered.
+fn question(one: &Value) -> Option<String> {
+    let mut out = one["question"].as_str()?.to_owned();
+    for option in one["options"].as_array().into_iter().flatten() {
+        let label = option["label"].as_str().unwrap_or_default();
+        out.push_str("\n- ");
+        out.push_str(label);
+        if let Some(about) = option["description"].as_str().filter(|about| !about.is_empty()) {
+            out.push_str(": ");
+            out.push_str(about);
+        }
+    }
+    Some(out)
+}
+
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::command(r#"{"command":"make test","description":"x"}"#, "make test")]
+    #[case::not_json("cut off {", "cut off {")]
+    #[case::file(r#"{"file_path":"/a"}"#, "/a\n{\"file_path\":\"/a\"}")]
+    #[case::question(
+        r#"{"questions":[{"question":"Which port?","options":[{"label":"80","description":"plain"},{"label":"443"}]}]}"#,
+        "Which port?\n- 80: plain\n- 443"
+    )]
+    #[case::anything(r#"{"url":"x"}"#, r#"{"url":"x"}"#)]
+    fn a_person_sees_of_a_call(#[case] input: &str, #[case] expected: &str) {
+        assert_eq!(words_of(input), expected);
+    }
+}
