@@ -34,6 +34,10 @@ pub struct Dialect {
     /// The latest answer of the model that the end of a transcript tells of, after the latest compaction. The second
     /// argument says that the transcript is a subagent's own.
     pub latest_answer: fn(&str, bool) -> Option<LatestAnswer>,
+    /// What one line of a transcript says about usage. `None`: nothing.
+    pub usage: fn(&str) -> Option<UsageLine>,
+    /// Every line that says something has this in it, and few others do. Empty: no line does.
+    pub usage_mark: &'static str,
     /// The command that opens a closed session again, in the folder where it ran.
     pub resume: fn(&str) -> String,
 }
@@ -52,6 +56,8 @@ impl Dialect {
         todo_file: |_| None,
         tools: &[],
         latest_answer: |_, _| None,
+        usage: |_| None,
+        usage_mark: "",
         resume: |_| String::new(),
     };
 
@@ -99,6 +105,29 @@ pub struct LatestAnswer {
     pub model: String,
     /// When it was written, if the transcript says so.
     pub at: Option<Timestamp>,
+}
+
+/// What one answer of a model used. A transcript may say it several times, once per part of the answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsageLine {
+    /// The answer: the same in every line about it, and in copies of them.
+    pub id: String,
+    pub model: String,
+    /// When it was written, if the transcript says so.
+    pub at: Option<Timestamp>,
+    pub tokens: Tokens,
+}
+
+/// Tokens, by what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    pub input: i64,
+    pub output: i64,
+    pub cache_read: i64,
+    /// Written to a cache that lasts five minutes.
+    pub cache_5m: i64,
+    /// Written to a cache that lasts an hour.
+    pub cache_1h: i64,
 }
 
 /// Why a client refuses to go on.

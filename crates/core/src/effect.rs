@@ -8,6 +8,8 @@ use crate::time::Timestamp;
 pub enum Effect {
     /// Wakes all who wait for this key.
     Wake { key: String },
+    /// Runs this feature's housekeeping within a few seconds, not only once a minute.
+    Soon { feature: &'static str },
     /// Writes a file of ours, for its owner only. The path is below the state home.
     Keep { path: String, text: String },
     /// Removes such a file.

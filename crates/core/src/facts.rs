@@ -23,6 +23,9 @@ pub enum Need {
     /// The last `max` bytes of a file, as text, from the start of a line. The cost does not depend on the file's
     /// length.
     Tail { path: String, max: usize },
+    /// The lines of a file from a byte on that have `with` in them. At most `max` bytes of the file are read. An unfinished
+    /// last line is left for later.
+    Lines { path: String, from: u64, with: &'static str, max: usize },
     /// The names of a folder's entries, sorted, at most `max`.
     Folder { path: String, max: usize },
     /// The first `max_files` files of a folder with this suffix, by name, each with its first `max_bytes` bytes.
@@ -48,6 +51,16 @@ pub enum Need {
     /// The files with directions for anyone who works on a file: `AGENTS.md`, the clients' own and `.directives/*.md` in its
     /// folder and in those above, up to its working tree or `project`. Their paths, the uppermost first.
     Directives { file: String, cwd: String, project: Option<String> },
+}
+
+/// Lines of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    pub lines: Vec<String>,
+    /// Where to go on.
+    pub next: u64,
+    /// There is more to read right now.
+    pub is_more: bool,
 }
 
 /// The questions that git is asked.
@@ -171,6 +184,7 @@ pub struct Facts {
 pub enum Found {
     Text(String),
     Names(Vec<String>),
+    Lines(Lines),
     /// Name and text of each file.
     Files(Vec<(String, String)>),
     Daily(Daily),
@@ -223,6 +237,14 @@ impl Facts {
     pub fn tail(&self, path: &str, max: usize) -> Option<&str> {
         match self.found.get(&Need::Tail { path: path.to_owned(), max })? {
             Found::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The answer to a need for lines.
+    pub fn lines(&self, need: &Need) -> Option<&Lines> {
+        match self.found.get(need)? {
+            Found::Lines(lines) => Some(lines),
             _ => None,
         }
     }

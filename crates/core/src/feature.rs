@@ -47,7 +47,8 @@ pub struct Feature {
     pub is_news: Option<IsNews>,
     /// What the feature knows about an event that was just considered, for `hook --explain`: an object.
     pub explain: Option<Explain>,
-    /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now.
+    /// Housekeeping, about once a minute, in a transaction of its own. `true`: there is more to do right now. It may ask for
+    /// facts by `Cx::look`. It is then rolled back, and runs again once they are found.
     pub tick: Option<Tick>,
     /// What waits for the user, as this feature knows it. Only reads.
     pub needs_you: Option<NeedsYou>,

@@ -5,6 +5,7 @@
 mod agent_init;
 pub(crate) mod commits;
 pub(crate) mod context;
+mod cost;
 pub(crate) mod directives;
 mod durations;
 pub(crate) mod efforts;
@@ -49,6 +50,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub const ALL: &[&Feature] = &[
     &identity::FEATURE,
     &context::FEATURE,
+    &cost::FEATURE,
     &agent_init::FEATURE,
     &mail::FEATURE,
     &scratchpad::FEATURE,

@@ -217,6 +217,7 @@ pub fn files_that_say_nothing_mean_nothing(client: &Client) {
     for odd in ["", "\n", "{", "[]", "{}", "null", "\u{0}"] {
         assert_eq!((client.dialect.latest_answer)(odd, false), None, "{odd:?}");
         assert_eq!((client.dialect.latest_answer)(odd, true), None, "{odd:?}");
+        assert_eq!((client.dialect.usage)(odd), None, "{odd:?}");
         assert_eq!((client.dialect.todo_file)(odd), None, "{odd:?}");
         assert!(!(client.was_interrupted)(odd.as_bytes()), "{odd:?}");
         if let Some(files) = client.session_files {

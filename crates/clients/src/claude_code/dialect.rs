@@ -3,7 +3,7 @@
 use substrate_core::Dialect;
 use substrate_core::dialect::{Limit, ShellWrapper};
 
-use super::{NAME, todos, tools, transcript};
+use super::{NAME, todos, tools, transcript, usage};
 
 pub(super) const DIALECT: Dialect = Dialect {
     client: NAME,
@@ -19,6 +19,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     todo_file: todos::in_file,
     tools: tools::ALL,
     latest_answer: transcript::latest,
+    usage: usage::of_line,
+    usage_mark: "\"usage\"",
     resume: |session| format!("claude --resume {session}"),
 };
 

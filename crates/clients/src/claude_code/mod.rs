@@ -14,6 +14,7 @@ mod sessions;
 mod todos;
 mod tools;
 mod transcript;
+mod usage;
 mod wire;
 
 use crate::{BlockCap, Client, Relaunch, Variables};

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use substrate_core::{Actor, Cx, DbError, Event, EventKind, FeatureError, Need};
 
-use super::policy::{MAX_TAIL, transcript};
+use super::policy::MAX_TAIL;
 use super::{ops, window};
 use crate::identity::book::MAIN;
 
+pub(crate) use super::policy::transcript;
 pub(crate) use super::window::Usage;
 
 /// How full the window of the event's actor is, if that is known.

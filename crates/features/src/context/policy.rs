@@ -26,7 +26,7 @@ pub(super) fn gather(event: &Event, settings: &Settings) -> Vec<Need> {
 }
 
 /// The transcript of the event's actor. A subagent has its own, in a folder beside its session's.
-pub(super) fn transcript(event: &Event) -> Option<String> {
+pub(crate) fn transcript(event: &Event) -> Option<String> {
     let path = event.transcript.as_ref()?;
     match &event.actor {
         Actor::Main { .. } => Some(path.clone()),

@@ -166,6 +166,10 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["scratchpad", "init"], &["substrate scratchpad init reviewer"]),
     (&["reminders", "list"], &["substrate reminders"]),
     (&["reminders", "show"], &["substrate reminders show reflect"]),
+    (
+        &["cost"],
+        &["substrate cost", "substrate cost --by day --since 30d", "substrate cost --by model"],
+    ),
     (&["doctor"], &["substrate doctor", "substrate doctor --fix"]),
     (
         &["journal", "list"],

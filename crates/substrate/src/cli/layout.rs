@@ -11,7 +11,7 @@ pub(super) const HEADINGS: &[(&str, &[&str])] = &[
     ("Fleet", &["needs", "fleet", "agent", "work", "run", "tmux"]),
     ("Safety", &["locks", "guard"]),
     ("Memory", &["effort", "scratchpad", "reminders"]),
-    ("Inspect", &["doctor", "journal", "daemon", "db"]),
+    ("Inspect", &["cost", "doctor", "journal", "daemon", "db"]),
 ];
 
 /// What groups are about.

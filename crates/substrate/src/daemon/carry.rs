@@ -65,7 +65,14 @@ pub(super) fn carry_out(
     effects: Vec<Effect>,
     exports: Option<Exports>,
 ) -> (Vec<String>, Carrying) {
-    let (keys, files) = effects::split(&state.painter, effects);
+    let (keys, mut files) = effects::split(&state.painter, effects);
+    files.retain(|effect| match effect {
+        Effect::Soon { feature } => {
+            state.soon.borrow_mut().insert(feature);
+            false
+        }
+        _ => true,
+    });
     let mut loads: Vec<(Box<str>, Vec<Chore>)> = Vec::new();
     let mut add =
         |folder: Box<str>, chore: Chore| match loads.iter_mut().find(|(other, _)| *other == folder)

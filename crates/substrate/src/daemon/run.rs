@@ -160,6 +160,7 @@ fn serve_all(
         counts: Counts::default(),
         ending: Ending::default(),
         look_for_socket: Notify::new(),
+        soon: RefCell::default(),
         successor: RefCell::default(),
         listening: RefCell::new(None),
         new_listener: Notify::new(),

@@ -1,6 +1,7 @@
 //! State that the daemon's tasks share. They all run on one thread, so nothing here is locked.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -75,6 +76,8 @@ pub(super) struct State {
     pub(super) ending: Ending,
     /// Notified when a caller could not find the socket, so that it is checked at once.
     pub(super) look_for_socket: Notify,
+    /// Features whose housekeeping is due soon.
+    pub(super) soon: RefCell<HashSet<&'static str>>,
     /// Our successor waits for the end of this pipe.
     pub(super) successor: RefCell<Option<ChildStderr>>,
     pub(super) listening: RefCell<Option<Rc<Listening>>>,

@@ -138,6 +138,7 @@ fn folder(need: &Need, dir: &Path, root: &str) -> Box<str> {
         Need::File { path, .. }
         | Need::RealFile { path, .. }
         | Need::Tail { path, .. }
+        | Need::Lines { path, .. }
         | Need::Folder { path, .. }
         | Need::Changed { path } => (path.as_str(), "/"),
         Need::Place { path, cwd } => (path.as_str(), cwd.as_str()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use substrate_core::{Cx, FeatureError, engine};
+use substrate_core::{Cx, Facts, Feature, FeatureError, Need, Settings, engine};
 use substrate_store::{Database, Durability};
 
 use super::state::{EndReason, State};
@@ -29,6 +29,7 @@ pub(super) async fn keep_up(state: Rc<State>, follows_program: bool) {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {
                 n_looks += 1;
+                soon(&state).await;
                 if n_looks.is_multiple_of(HOUSEKEEPING) {
                     housekeeping(&state).await;
                     back_up(&state);
@@ -84,42 +85,80 @@ fn back_up(state: &State) {
 /// Each feature in its own transaction, in small steps, so that hooks get their turn in between.
 async fn housekeeping(state: &Rc<State>) {
     let ((settings, _), _) = surround::around(state, Path::new("/"), "").await;
-    let engine_done =
-        in_transaction(state, |cx| Ok(engine::tick(cx.db, cx.now).map(|()| false)?), &settings);
+    let engine_tick = |cx: &mut Cx<'_>| Ok(engine::tick(cx.db, cx.now).map(|()| false)?);
+    let engine_done = in_transaction(state, engine_tick, &settings, &Facts::default());
     log_failure("engine", &engine_done);
     for feature in substrate_features::ALL {
-        let Some(tick) = feature.tick else { continue };
-        loop {
-            let more = in_transaction(state, tick, &settings);
-            log_failure(feature.name, &more);
-            if !more.unwrap_or(false) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        tick(state, feature, &settings).await;
     }
+}
+
+/// The housekeeping of features that asked for it (`Effect::Soon`).
+async fn soon(state: &Rc<State>) {
+    let wanted = state.soon.take();
+    if wanted.is_empty() {
+        return;
+    }
+    let ((settings, _), _) = surround::around(state, Path::new("/"), "").await;
+    for feature in substrate_features::ALL.iter().filter(|feature| wanted.contains(feature.name)) {
+        tick(state, feature, &settings).await;
+    }
+}
+
+/// One feature's housekeeping, until nothing is left to do.
+async fn tick(state: &Rc<State>, feature: &Feature, settings: &Settings) {
+    let Some(tick) = feature.tick else { return };
+    loop {
+        let mut facts = Facts::default();
+        let mut more = in_transaction(state, tick, settings, &facts);
+        if let Ok(Ticked::Looks(needs)) = more {
+            let found = surround::found(state, Path::new("/"), "", needs.clone()).await;
+            facts.extend(found);
+            facts.close(needs);
+            more = in_transaction(state, tick, settings, &facts);
+        }
+        log_failure(feature.name, &more);
+        if !matches!(more, Ok(Ticked::Done { more: true })) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What came of a step.
+enum Ticked {
+    Done {
+        more: bool,
+    },
+    /// It was rolled back, because it must know these first.
+    Looks(Vec<Need>),
 }
 
 fn in_transaction(
     state: &Rc<State>,
     body: impl FnOnce(&mut Cx<'_>) -> Result<bool, FeatureError>,
-    settings: &substrate_core::Settings,
-) -> Result<bool, FeatureError> {
+    settings: &Settings,
+    facts: &Facts,
+) -> Result<Ticked, FeatureError> {
     let mut storage = state.storage.borrow_mut();
     // Housekeeping need not wait for the disk.
-    let Some(writer) = storage.disk() else { return Ok(false) };
+    let Some(writer) = storage.disk() else { return Ok(Ticked::Done { more: false }) };
     let mut tx = writer.begin(Durability::Normal)?;
-    let mut cx = Cx { world: &state.machine, ..Cx::new(clock::now(), &mut tx, settings) };
+    let mut cx = Cx { world: &state.machine, facts, ..Cx::new(clock::now(), &mut tx, settings) };
     let more = body(&mut cx)?;
+    let missing = cx.missing.take();
+    if !missing.is_empty() {
+        return Ok(Ticked::Looks(missing));
+    }
     let effects = cx.effects;
     tx.commit()?;
     drop(storage);
     let (keys, _unawaited) = carry::carry_out(state, effects, None);
     waiting::wake(state, keys);
-    Ok(more)
+    Ok(Ticked::Done { more })
 }
 
-fn log_failure(feature: &str, result: &Result<bool, FeatureError>) {
+fn log_failure(feature: &str, result: &Result<Ticked, FeatureError>) {
     if let Err(error) = result {
         tracing::error!(feature, %error, "housekeeping failed");
     }

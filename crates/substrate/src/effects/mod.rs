@@ -40,6 +40,7 @@ pub(crate) fn folder<'a>(home: &'a Home, effect: &'a Effect) -> &'a Path {
         Effect::Keep { .. }
         | Effect::Forget { .. }
         | Effect::Wake { .. }
+        | Effect::Soon { .. }
         | Effect::Paint { .. } => home.root(),
     }
 }
@@ -81,7 +82,7 @@ pub(crate) fn write(home: &Home, effect: Effect) {
                 tracing::warn!(root, dir, name, %error, "could not write an artifact");
             }
         }
-        Effect::Wake { .. } | Effect::Paint { .. } => {}
+        Effect::Wake { .. } | Effect::Soon { .. } | Effect::Paint { .. } => {}
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use rustix::fs::OFlags;
+use substrate_core::facts::Lines;
 
 use crate::inside;
 
@@ -30,6 +31,28 @@ pub(super) fn tail(path: &str, max: usize) -> Option<String> {
         text.splice(0..0, before);
     }
     Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The lines from a byte on that have `with` in them; see `Need::Lines`. A line that is longer than `max` is passed over.
+pub(super) fn lines(path: &str, from: u64, with: &str, max: usize) -> Option<Lines> {
+    let (mut file, len) = open(path).ok()?;
+    // A file that has become shorter is another one.
+    let from = if from > len { 0 } else { from };
+    let end = len.min(from.saturating_add(u64::try_from(max).unwrap_or(u64::MAX)));
+    let bytes = part(&mut file, from, end)?;
+    let is_full = end < len;
+    let n_whole = match bytes.iter().rposition(|byte| *byte == b'\n') {
+        Some(at) => at + 1,
+        None if is_full => bytes.len(),
+        None => 0,
+    };
+    let has = |line: &&[u8]| line.windows(with.len().max(1)).any(|part| part == with.as_bytes());
+    let lines = bytes[..n_whole].split(|byte| *byte == b'\n').filter(has);
+    Some(Lines {
+        lines: lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect(),
+        next: from + u64::try_from(n_whole).unwrap_or(0),
+        is_more: is_full,
+    })
 }
 
 /// The whole lines in the `max` bytes before a position, and where they begin.
@@ -100,6 +123,28 @@ mod tests {
         assert_eq!(ends(&format!("zero\n{}", "one line\n".repeat(20)), 20), "one line\none line\n");
         assert_eq!(ends("a\nb\n", 100), "a\nb\n");
         assert_eq!(ends("", 100), "");
+    }
+
+    #[test]
+    fn lines_are_read_from_a_byte_on_and_an_unfinished_one_is_left_for_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t");
+        let write = |text: &str| crate::fsx::replace(&file, text.as_bytes(), 0o600).unwrap();
+        let read = |from, max| lines(file.to_str().unwrap(), from, "use", max).unwrap();
+        let of = |lines: &[&str], next, is_more| Lines {
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            next,
+            is_more,
+        };
+        write("use a\nother\nuse b\nuse c");
+        assert_eq!(read(0, 100), of(&["use a", "use b"], 18, false));
+        assert_eq!(read(18, 100), of(&[], 18, false), "unfinished");
+        write("use a\nother\nuse b\nuse c\n");
+        assert_eq!(read(18, 100), of(&["use c"], 24, false));
+        assert_eq!(read(0, 8), of(&["use a"], 6, true), "as much as fits");
+        assert_eq!(read(6, 3), of(&[], 9, true), "a line that is too long is passed over");
+        assert_eq!(read(99, 100).next, 24, "another file");
+        assert_eq!(lines("/nonexistent", 0, "use", 9), None);
     }
 
     #[test]

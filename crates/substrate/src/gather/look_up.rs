@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use substrate_core::facts::Found;
 use substrate_core::{Facts, Need};
 
-use super::files::{beginning, tail};
+use super::files::{beginning, lines, tail};
 use super::places::place;
 use super::{changed, daily, directives, git, room, skill_folder, skills, tree};
 use crate::{effects, inside};
@@ -47,6 +47,7 @@ fn look_up(need: &Need, deadline: Instant) -> Option<Found> {
             Some(Found::Possible(effects::takes_artifact(root, dir, name)))
         }
         Need::Tail { path, max } => tail(path, *max).map(Found::Text),
+        Need::Lines { path, from, with, max } => lines(path, *from, with, *max).map(Found::Lines),
         Need::Folder { path, max } => {
             let entries = std::fs::read_dir(path).ok()?;
             let mut names: Vec<String> = entries

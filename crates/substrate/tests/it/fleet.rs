@@ -169,8 +169,7 @@ fn substrate_alone_says_how_to_begin_and_later_what_needs_you() {
     let shown = shown.success();
     assert!(shown.starts_with("Needs you (1)\n  permission  CalmOtter"), "{shown}");
     assert!(shown.lines().count() <= 15, "{shown}");
-    let json: Value =
-        serde_json::from_str(&env.substrate(["--format", "json"]).success()).unwrap();
+    let json: Value = serde_json::from_str(&env.substrate(["--format", "json"]).success()).unwrap();
     assert_eq!(json["needs"][0]["text"], "rm -r build");
     let needs: Value =
         serde_json::from_str(&env.substrate(["needs", "--format", "json"]).success()).unwrap();

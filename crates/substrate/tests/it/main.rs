@@ -64,6 +64,8 @@ mod real_client_activity;
 #[cfg(test)]
 mod real_client_callers;
 #[cfg(test)]
+mod real_client_cost;
+#[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
 mod real_client_fleet;

@@ -8,7 +8,7 @@ mod settings;
 
 use substrate_clients::install::{IfMissing, Installer, Places};
 use substrate_clients::{Client, Relaunch, Variables};
-use substrate_core::dialect::{Dialect, LatestAnswer};
+use substrate_core::dialect::{Dialect, LatestAnswer, Tokens, UsageLine};
 use substrate_core::{TodoItem, ToolClass};
 
 use crate::contract::{Evidence, Sample};
@@ -101,6 +101,13 @@ const DIALECT: Dialect = Dialect {
             tail.lines().rev().find_map(|line| line.strip_prefix("tokens ")?.parse().ok())?;
         Some(LatestAnswer { used, model: "oak".to_owned(), at: None })
     },
+    usage: |line| {
+        let (id, used) = line.strip_prefix("usage ")?.split_once(' ')?;
+        let tokens = Tokens { input: used.parse().ok()?, ..Tokens::default() };
+        let (id, model) = (id.to_owned(), "oak".to_owned());
+        Some(UsageLine { id, model, at: None, tokens })
+    },
+    usage_mark: "usage ",
     resume: |session| format!("acorn resume {session}"),
 };
 
