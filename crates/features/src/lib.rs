@@ -5,7 +5,7 @@
 mod agent_init;
 pub(crate) mod commits;
 pub(crate) mod context;
-mod cost;
+mod costs;
 pub(crate) mod directives;
 mod durations;
 pub(crate) mod efforts;
@@ -50,7 +50,7 @@ use substrate_core::settings::{Key, Kind, ProjectMay};
 pub const ALL: &[&Feature] = &[
     &identity::FEATURE,
     &context::FEATURE,
-    &cost::FEATURE,
+    &costs::FEATURE,
     &agent_init::FEATURE,
     &mail::FEATURE,
     &scratchpad::FEATURE,

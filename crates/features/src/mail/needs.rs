@@ -1,5 +1,7 @@
 //! Which messages wait for the user: unread ones, and those that were not acknowledged in time.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 use substrate_core::need::{Action, UserNeed};
 use substrate_core::{Cx, DbError, FeatureError, NeedKind};
@@ -52,9 +54,8 @@ fn of_message(cx: &mut Cx<'_>, row: &MailboxRow, is_late: bool) -> Result<UserNe
     let mut text = ops::body(cx.db, id, 0, MAX_CHARS)?;
     let n_more = ops::body_len(cx.db, id)? - MAX_CHARS;
     if n_more > 0 {
-        text.push_str(&format!(
-            "\n({n_more} more characters: `substrate read {id} --from {MAX_CHARS}`)"
-        ));
+        let _infallible =
+            write!(text, "\n({n_more} more characters: `substrate read {id} --from {MAX_CHARS}`)");
     }
     let reply = Action::new("Reply", &["reply"], json!({ "id": id }));
     let ack = Action::new("Acknowledge", &["ack"], json!({ "ids": [id] }));

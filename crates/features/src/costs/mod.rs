@@ -29,7 +29,7 @@ mod tests;
 
 use substrate_core::{Feature, Verb};
 
-const NAME: &str = "cost";
+const NAME: &str = "costs";
 
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
