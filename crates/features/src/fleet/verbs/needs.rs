@@ -75,8 +75,8 @@ pub(in crate::fleet) fn line(row: &UserNeed, now: Timestamp, whole: bool) -> Str
     );
     out.truncate(out.trim_end().len());
     out.push('\n');
-    if whole {
-        out.push_str(&quoted(&row.text));
+    if whole && !row.text.is_empty() {
+        let _infallible = writeln!(out, "{}", quoted(&row.text).trim_matches('\n'));
     }
     out
 }
