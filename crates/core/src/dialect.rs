@@ -36,6 +36,8 @@ pub struct Dialect {
     pub latest_answer: fn(&str, bool) -> Option<LatestAnswer>,
     /// What one line of a transcript says about usage. `None`: nothing.
     pub usage: fn(&str) -> Option<UsageLine>,
+    /// What its models cost.
+    pub prices: Prices,
     /// Every line that says something has this in it, and few others do. Empty: no line does.
     pub usage_mark: &'static str,
     /// The command that opens a closed session again, in the folder where it ran.
@@ -58,6 +60,7 @@ impl Dialect {
         latest_answer: |_, _| None,
         usage: |_| None,
         usage_mark: "",
+        prices: Prices { as_of: "", models: &[] },
         resume: |_| String::new(),
     };
 
@@ -116,6 +119,21 @@ pub struct UsageLine {
     /// When it was written, if the transcript says so.
     pub at: Option<Timestamp>,
     pub tokens: Tokens,
+}
+
+/// List prices as of a day, by the name of a model. Only a date may follow the name.
+#[derive(Clone, Copy, Debug)]
+pub struct Prices {
+    pub as_of: &'static str,
+    pub models: &'static [(&'static str, Price)],
+}
+
+/// Billionths of a dollar per token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    pub input: i64,
+    pub output: i64,
+    pub cache_read: i64,
 }
 
 /// Tokens, by what they cost.

@@ -3,7 +3,7 @@
 use substrate_core::Dialect;
 use substrate_core::dialect::{Limit, ShellWrapper};
 
-use super::{NAME, todos, tools, transcript, usage};
+use super::{NAME, prices, todos, tools, transcript, usage};
 
 pub(super) const DIALECT: Dialect = Dialect {
     client: NAME,
@@ -20,6 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     tools: tools::ALL,
     latest_answer: transcript::latest,
     usage: usage::of_line,
+    prices: prices::PRICES,
     usage_mark: "\"usage\"",
     resume: |session| format!("claude --resume {session}"),
 };

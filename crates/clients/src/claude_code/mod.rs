@@ -9,6 +9,7 @@ mod deliver;
 mod dialect;
 mod encode;
 mod install;
+mod prices;
 mod relaunch;
 mod sessions;
 mod todos;

@@ -7,7 +7,7 @@
 //! ```text
 //! $ substrate cost --by model --since 7d
 //! model                   answers      input     output     cached      cost
-//! claude-opus-4-5             120      1.2M       180k       9.3M     $15.20
+//! opus-4-5                    120      1.2M       180k       9.3M     $15.20
 //! ```
 //!
 //! Invariants:
@@ -16,7 +16,7 @@
 //! * A model without a price is named, and its sum is "at least". Nothing is guessed.
 //! * What a line of a transcript looks like is the client's own business (`Dialect::usage`).
 //!
-//! Layout: `record` notes which transcripts are due and reads them, `prices` is the table with its date, `view` adds up.
+//! Layout: `record` notes which transcripts are due and reads them, `prices` is what they cost, `view` adds up.
 
 mod ops;
 mod prices;

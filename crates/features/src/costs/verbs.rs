@@ -10,9 +10,10 @@ use substrate_core::time::parse_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 
+use super::ops;
+use super::prices::PriceList;
 use super::record::day;
 use super::view::{By, Sum, sums};
-use super::{ops, prices};
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Cost {
@@ -39,7 +40,8 @@ impl VerbArgs for Cost {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let since = self.first_day(cx, caller)?;
         let rows = ops::since(cx.db, &since)?;
-        let (sums, total) = sums(&rows, self.by);
+        let prices = PriceList(cx.world.dialects());
+        let (sums, total) = sums(&rows, self.by, prices);
         let mut text = String::new();
         if rows.is_empty() {
             let _infallible = writeln!(
@@ -49,7 +51,7 @@ impl VerbArgs for Cost {
         } else {
             text.push_str(&table(self.by, &sums, &total));
             let _infallible =
-                writeln!(text, "\nSince {since}, at list prices of {}.", prices::AS_OF);
+                writeln!(text, "\nSince {since}, at list prices of {}.", prices.as_of());
         }
         if !total.without_price.is_empty() {
             let names = total.without_price.join(", ");
@@ -57,7 +59,7 @@ impl VerbArgs for Cost {
                 writeln!(text, "Without a price: {names}. The sums are at least that.");
         }
         let json = json!({
-            "by": self.by, "since": since, "rows": sums, "total": total, "prices_as_of": prices::AS_OF,
+            "by": self.by, "since": since, "rows": sums, "total": total, "prices_as_of": prices.as_of(),
         });
         Ok(Output::new(text, json))
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use substrate_core::dialect::Tokens;
 
 use super::ops::UsageRow;
-use super::prices;
+use super::prices::PriceList;
 
 /// What rows are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -59,14 +59,14 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, row: &UsageRow) {
+    fn add(&mut self, row: &UsageRow, prices: PriceList) {
         let Tokens { input, output, cache_read, cache_5m, cache_1h } = row.tokens;
         self.answers += row.n_answers;
         self.input_tokens += input;
         self.output_tokens += output;
         self.cache_read_tokens += cache_read;
         self.cache_write_tokens += cache_5m + cache_1h;
-        match prices::nanos(&row.model, row.tokens) {
+        match prices.nanos(&row.model, row.tokens) {
             Some(nanos) => self.nano_usd = self.nano_usd.saturating_add(nanos),
             None if self.without_price.contains(&row.model) => {}
             None => self.without_price.push(row.model.clone()),
@@ -86,15 +86,15 @@ impl Sum {
 }
 
 /// The sums, the dearest first (days in their order), and the sum of all.
-pub(super) fn sums(rows: &[UsageRow], by: By) -> (Vec<Sum>, Sum) {
+pub(super) fn sums(rows: &[UsageRow], by: By, prices: PriceList) -> (Vec<Sum>, Sum) {
     let mut total = Sum { name: "total".to_owned(), ..Sum::default() };
     let mut found: BTreeMap<&str, Sum> = BTreeMap::new();
     let mut subs: BTreeMap<(&str, &str), Sum> = BTreeMap::new();
     for row in rows {
-        total.add(row);
-        found.entry(by.key(row)).or_default().add(row);
+        total.add(row, prices);
+        found.entry(by.key(row)).or_default().add(row, prices);
         if by == By::Agent && !row.sub.is_empty() {
-            subs.entry((&row.agent, &row.sub)).or_default().add(row);
+            subs.entry((&row.agent, &row.sub)).or_default().add(row, prices);
         }
     }
     for ((agent, sub), sum) in subs {

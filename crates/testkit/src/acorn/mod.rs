@@ -8,7 +8,7 @@ mod settings;
 
 use substrate_clients::install::{IfMissing, Installer, Places};
 use substrate_clients::{Client, Relaunch, Variables};
-use substrate_core::dialect::{Dialect, LatestAnswer, Tokens, UsageLine};
+use substrate_core::dialect::{Dialect, LatestAnswer, Prices, Tokens, UsageLine};
 use substrate_core::{TodoItem, ToolClass};
 
 use crate::contract::{Evidence, Sample};
@@ -107,6 +107,7 @@ const DIALECT: Dialect = Dialect {
         let (id, model) = (id.to_owned(), "oak".to_owned());
         Some(UsageLine { id, model, at: None, tokens })
     },
+    prices: Prices { as_of: "2026-01-01", models: &[] },
     usage_mark: "usage ",
     resume: |session| format!("acorn resume {session}"),
 };
