@@ -63,6 +63,7 @@ mod pane;
 mod real_client;
 #[cfg(test)]
 mod real_client_activity;
+#[cfg(test)]
 mod real_client_answers;
 #[cfg(test)]
 mod real_client_callers;
