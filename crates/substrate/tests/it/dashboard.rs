@@ -441,7 +441,7 @@ fn hidden(page: &str, action: &str) -> String {
     for field in form.split("type=\"hidden\" name=\"").skip(1) {
         let (name, rest) = field.split_once("\" value=\"").unwrap();
         let value = rest.split('"').next().unwrap().replace(' ', "+");
-        out.push_str(&format!("{name}={value}&"));
+        out.extend([name, "=", &value, "&"]);
     }
     out
 }
