@@ -114,13 +114,7 @@ fn words_of(input: &str) -> String {
     }
     let questions: Vec<String> =
         json["questions"].as_array().into_iter().flatten().filter_map(question).collect();
-    if !questions.is_empty() {
-        return questions.join("\n");
-    }
-    match json["file_path"].as_str() {
-        Some(path) => format!("{path}\n{input}"),
-        None => input.to_owned(),
-    }
+    if questions.is_empty() { input.to_owned() } else { questions.join("\n") }
 }
 
 /// A question, and below it what can be answered.
@@ -152,7 +146,6 @@ mod tests {
     #[rstest]
     #[case::command(r#"{"command":"make test","description":"x"}"#, "make test")]
     #[case::not_json("cut off {", "cut off {")]
-    #[case::file(r#"{"file_path":"/a"}"#, "/a\n{\"file_path\":\"/a\"}")]
     #[case::question(
         r#"{"questions":[{"question":"Which port?","options":[{"label":"80","description":"plain"},{"label":"443"}]}]}"#,
         "Which port?\n- 80: plain\n- 443"

@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn only_a_few_commands_are_shown_and_each_of_them_exists_once() {
         let shown: Vec<&str> = HEADINGS.iter().flat_map(|(_, names)| *names).copied().collect();
-        assert!(shown.len() <= 30, "{}", shown.len());
+        assert!(shown.len() <= 25, "{}", shown.len());
         for name in &shown {
             assert_eq!(shown.iter().filter(|other| *other == name).count(), 1, "{name}");
             assert!(places().iter().any(|place| place.path[0] == *name), "{name}");

@@ -204,14 +204,20 @@ fn serve_all(
         committing.abort();
         Ok::<(), AppError>(())
     })?;
-    match state.ending.how.get() {
-        EndReason::Stop => tidy_up(&state),
-        EndReason::Displaced => displaced(&state),
-        EndReason::HandedOver | EndReason::NotYet => {}
-    }
-    tracing::info!(how = ?state.ending.how.get(), "daemon ended");
+    leave(&state);
     runtime.shutdown_background();
     Ok(())
+}
+
+/// What is left to do depends on why the daemon ends.
+fn leave(state: &State) {
+    let how = state.ending.how.get();
+    match how {
+        EndReason::Stop => tidy_up(state),
+        EndReason::Displaced => displaced(state),
+        EndReason::HandedOver | EndReason::NotYet => {}
+    }
+    tracing::info!(?how, "daemon ended");
 }
 
 /// No successor takes over.
