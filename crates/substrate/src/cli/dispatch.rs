@@ -176,7 +176,6 @@ mod tests {
     #[test]
     fn help_and_errors_are_those_of_all_commands() {
         for line in [
-            "substrate",
             "substrate sned x",
             "substrate send --hlep",
             "substrate send --help",
