@@ -1,4 +1,4 @@
-//! Answers the client's permission dialogs and questions from elsewhere: a command, the page, the terminal UI.
+//! Answers the client's permission dialogs and questions from elsewhere: a command.
 //!
 //! With `ui.answer = true` a request for permission waits in the daemon while the client shows its own dialog. The first
 //! answer wins. `substrate answer` lists what waits.
@@ -49,7 +49,7 @@ pub(crate) const FEATURE: Feature = Feature {
         name: ON,
         kind: Kind::Bool,
         default: "false",
-        about: "Answer the client's permission dialogs and questions with `substrate answer`, in `substrate top` or on the page, beside the client's own dialog.",
+        about: "Answer the client's permission dialogs and questions with `substrate answer`, beside the client's own dialog.",
         project: ProjectMay::Nothing,
         profiles: &[],
     }],

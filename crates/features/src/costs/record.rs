@@ -2,6 +2,7 @@
 
 use substrate_core::dialect::{Dialect, UsageLine};
 use substrate_core::facts::Lines;
+use substrate_core::redact::clean;
 use substrate_core::{
     Cx, DbError, Effect, Event, EventKind, FeatureError, Need, Outcome, SafeId, Timestamp,
 };
@@ -35,7 +36,8 @@ pub(super) fn record(
     else {
         return Ok(());
     };
-    if event.dialect.usage_mark.is_empty() {
+    // A path with a secret in it is not stored, so its usage is not counted.
+    if event.dialect.usage_mark.is_empty() || clean(&path) != path {
         return Ok(());
     }
     let file = Transcript {

@@ -8,9 +8,9 @@ use super::table::{self, Definition};
 
 /// What `substrate --help` shows, by heading. Any other first word is hidden: plumbing, or an older spelling.
 pub(super) const HEADINGS: &[(&str, &[&str])] = &[
-    ("Setup", &["up", "down", "uninstall", "hooks", "config", "demo"]),
-    ("Mail", &["send", "inbox", "mail"]),
-    ("Fleet", &["ui", "needs", "answer", "fleet", "agent", "work", "run", "tmux"]),
+    ("Setup", &["up", "down", "uninstall", "hooks", "config"]),
+    ("Mail", &["send", "inbox", "read", "reply", "mail"]),
+    ("Fleet", &["ui", "needs", "answer", "fleet", "agent", "work", "run"]),
     ("Safety", &["locks", "guard"]),
     ("Memory", &["effort", "scratchpad", "reminders"]),
     ("Inspect", &["cost", "doctor", "journal"]),

@@ -358,7 +358,7 @@ fn without_git_the_projects_folder_is_the_tree() {
     assert_eq!(edit(&mut stage, LION, "/plainer/x", "/plain"), None);
     let here = Caller { project: "/plain".to_owned(), cwd: "/plain".to_owned(), ..person() };
     let out = run(&mut stage, &here, "list", json!({})).unwrap();
-    assert!(out.text.contains("a.rs  NobleLion  editing"), "{}", out.text);
+    assert!(out.text.contains("\na.rs      NobleLion  editing"), "{}", out.text);
 }
 
 #[rstest]

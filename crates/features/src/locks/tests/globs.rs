@@ -164,7 +164,7 @@ fn a_folder_waits_for_shows_and_checks_what_is_held_inside() {
     edits(&mut stage, LION, "docs/a.md");
     for typed in ["src/**", "src/"] {
         let out = run(&mut stage, &person(), "show", json!({"path": typed})).unwrap();
-        assert!(out.text.starts_with("src/c.rs  NobleLion  held"), "{}", out.text);
+        assert!(out.text.starts_with("src/c.rs    NobleLion  held"), "{}", out.text);
         assert!(out.text.contains("\nsrc/api/**  NobleLion  reserved"), "{}", out.text);
         assert!(!out.text.contains("docs"), "{}", out.text);
     }
