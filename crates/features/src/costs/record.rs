@@ -2,6 +2,7 @@
 
 use substrate_core::dialect::{Dialect, UsageLine};
 use substrate_core::facts::Lines;
+use substrate_core::ids::checksum;
 use substrate_core::redact::clean;
 use substrate_core::{
     Cx, DbError, Effect, Event, EventKind, FeatureError, Need, Outcome, SafeId, Timestamp,
@@ -36,7 +37,7 @@ pub(super) fn record(
     else {
         return Ok(());
     };
-    // A path with a secret in it is not stored, so its usage is not counted.
+    // A path with a secret in it must not be kept, so that transcript is not counted.
     if event.dialect.usage_mark.is_empty() || clean(&path) != path {
         return Ok(());
     }
@@ -101,13 +102,13 @@ fn count(
     for line in &found.lines {
         let Some(UsageLine { id, model, at, tokens }) = (dialect.usage)(line) else { continue };
         let at = at.unwrap_or(cx.now);
-        if ops::is_new(cx.db, &id, at)? {
+        if ops::is_new(cx.db, &checksum(&id), at)? {
             let row = UsageRow {
                 day: day(at, cx.world.offset_s(at)),
                 agent: file.agent.clone(),
                 sub: file.sub.clone(),
                 project: file.project.clone(),
-                model,
+                model: clean(&model).into_owned(),
                 n_answers: 1,
                 tokens,
             };
