@@ -26,6 +26,9 @@ pub struct UserNeed {
     pub reason: String,
     /// The whole command, question or message. Never cut: a user decides only about what is shown.
     pub text: String,
+    /// The text is exactly what the actions decide about. Other features only know what was kept of it.
+    #[serde(skip)]
+    pub is_whole: bool,
     /// Where the agent's terminal is.
     pub pane: Option<PaneView>,
     pub actions: Vec<Action>,
@@ -136,18 +139,21 @@ pub fn merged(rows: Vec<UserNeed>) -> Vec<UserNeed> {
             None => out.push(row),
         }
     }
+    // Where a rule objects, no answer is the one that we would give.
+    for row in out.iter_mut().filter(|row| row.kind == NeedKind::Guard) {
+        row.actions.iter_mut().for_each(|action| action.recommended = false);
+    }
     out.sort_by_key(|row| (row.kind, row.since_ms));
     out
 }
 
 fn join(known: &mut UserNeed, row: UserNeed) {
-    let UserNeed { kind, reason, text, pane, actions, since_ms, .. } = row;
+    let UserNeed { kind, reason, text, is_whole, pane, actions, since_ms, .. } = row;
     if kind < known.kind {
         (known.kind, known.reason) = (kind, reason);
     }
-    // The journal keeps only so much of a call. The feature that answers it has all.
-    if text.len() > known.text.len() {
-        known.text = text;
+    if is_whole || (!known.is_whole && text.len() > known.text.len()) {
+        (known.text, known.is_whole) = (text, is_whole);
     }
     known.since_ms = known.since_ms.min(since_ms);
     known.pane = known.pane.take().or(pane);
@@ -178,6 +184,7 @@ mod tests {
             since_ms,
             reason: format!("{kind:?}"),
             text: String::new(),
+            is_whole: false,
             pane: None,
             actions: Vec::new(),
         }
@@ -201,9 +208,11 @@ mod tests {
         let check = || Action::new("Seen", &["fleet", "check"], json!({}));
         let id = dialog_id("lion", "main");
         let mut status = row(&id, NeedKind::Guard, 7);
+        "something longer that was asked at another time".clone_into(&mut status.text);
         status.actions = vec![check()];
         let mut answer = row(&id, NeedKind::Permission, 5);
         "rm -rf build && make".clone_into(&mut answer.text);
+        answer.is_whole = true;
         let allow = Action::new("Allow", &["answer"], json!({"n": 1})).recommended();
         answer.actions = vec![allow, check()];
         let all = merged(vec![status, answer]);
@@ -213,7 +222,7 @@ mod tests {
         assert_eq!((one.reason.as_str(), one.text.as_str()), ("Guard", "rm -rf build && make"));
         let labels: Vec<&str> = one.actions.iter().map(|action| action.label.as_str()).collect();
         assert_eq!(labels, ["Seen", "Allow"]);
-        assert_eq!(one.actions.iter().filter(|action| action.recommended).count(), 1);
+        assert!(!one.actions.iter().any(|action| action.recommended), "a rule objects");
     }
 
     #[test]

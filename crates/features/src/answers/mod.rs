@@ -19,6 +19,7 @@
 //!   end of the hook.
 //! * Without the setting, no event costs a statement.
 
+mod needs;
 mod ops;
 mod policy;
 mod schema;
@@ -58,6 +59,7 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(policy::printed),
     is_news: Some(policy::is_news),
     tick: Some(policy::tick),
+    needs_you: Some(needs::needs_you),
     verbs: &[Verb::of::<verbs::Answer>()],
     ..Feature::NOTHING
 };

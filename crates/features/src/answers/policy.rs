@@ -19,7 +19,7 @@ const LONGEST_MS: i64 = 86_100_000;
 const SIDE_BY_SIDE_MS: i64 = 1_000;
 
 /// The longest command or input that is kept, in bytes.
-const MAX_WHAT: usize = 64 << 10;
+pub(super) const MAX_WHAT: usize = 64 << 10;
 
 /// Why a row is closed, in words for a late answer.
 const ANSWERED_THERE: &str = "it was answered in the terminal";

@@ -194,7 +194,7 @@ const fn word(decision: &Decision) -> &'static str {
 }
 
 /// The requests that wait right now, oldest first.
-fn waiting(cx: &mut Cx<'_>) -> Result<Vec<Asked>, DbError> {
+pub(super) fn waiting(cx: &mut Cx<'_>) -> Result<Vec<Asked>, DbError> {
     let world = cx.world;
     let all = ops::all(cx.db)?.into_iter();
     Ok(all.filter(|it| it.state == State::Open && world.has_waiter(&it.key())).collect())

@@ -101,6 +101,7 @@ fn need(row: &FleetRow, id: String, kind: NeedKind) -> UserNeed {
         since_ms: row.since.0,
         reason: row.why.clone(),
         text: String::new(),
+        is_whole: false,
         pane: row.pane.clone().map(Into::into),
         actions: Vec::new(),
     }

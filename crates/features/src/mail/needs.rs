@@ -117,6 +117,7 @@ fn nothing(id: i64) -> UserNeed {
         since_ms: 0,
         reason: String::new(),
         text: String::new(),
+        is_whole: false,
         pane: None,
         actions: Vec::new(),
     }

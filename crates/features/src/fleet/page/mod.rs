@@ -1,10 +1,15 @@
-//! The front page: who needs you, then the fleet. It shows what `substrate fleet` returns.
+//! The front page: who needs you, then the fleet. It shows what `substrate needs` and `substrate fleet` return.
+
+mod needs;
 
 use askama::Template;
 use substrate_core::page::Badge;
-use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, VerbError, html};
+use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, VerbError};
+
+use needs::NeedLine;
 
 use super::status::Status;
+use super::verbs;
 use super::view::{self, FleetRow, View};
 use crate::context;
 use crate::identity::book;
@@ -24,8 +29,7 @@ pub(super) const PAGES: &[Page] = &[Page {
 #[derive(Template)]
 #[template(path = "fleet/page/front.html")]
 struct Front {
-    needs: Vec<FleetLine>,
-    n_mail: i64,
+    needs: Vec<NeedLine>,
     meta: String,
     tallies: Vec<(String, String, usize, bool)>,
     n_all: usize,
@@ -33,7 +37,6 @@ struct Front {
     groups: Vec<Group>,
     is_folded: bool,
     is_empty: bool,
-    may_act: bool,
     where_: String,
 }
 
@@ -62,9 +65,6 @@ struct FleetLine {
     n_held: usize,
     n_unread: i64,
     since: String,
-    why: String,
-    headline: &'static str,
-    check: String,
     resume: String,
 }
 
@@ -79,14 +79,13 @@ impl FleetLine {
 }
 
 fn n_waiting(cx: &mut Cx<'_>) -> Result<i64, DbError> {
-    let view = view::view(cx, false)?;
-    let n = view.lines.iter().filter(|line| line.needs_you()).count();
-    Ok(i64::try_from(n).unwrap_or(0) + i64::from(view.n_unread > 0))
+    let all = verbs::needs::all(cx).map_err(|error| DbError::Other { detail: error.to_string() })?;
+    Ok(i64::try_from(all.rows.len()).unwrap_or(i64::MAX))
 }
 
 fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError> {
     let shows_ended = request.field("all").is_some();
-    let View { lines, n_unread } = view::view(cx, shows_ended)?;
+    let View { lines, .. } = view::view(cx, shows_ended)?;
     let wanted = request.field("status").map(str::to_owned);
     let mut rows = Vec::new();
     for line in nested(&lines) {
@@ -100,11 +99,9 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
             (n > 0).then(|| ((*name).to_owned(), status(name, &format!("{n} {name}")), n, is_here))
         });
     let tallies: Vec<_> = tallies.collect();
-    let mut needs = Vec::new();
-    for line in lines.iter().filter(|line| line.needs_you()) {
-        needs.push(shown(cx, request, line)?);
-    }
-    let n_needs = needs.len() + usize::from(n_unread > 0);
+    let needs = verbs::needs::all(cx)?.rows;
+    let needs: Vec<NeedLine> = needs.iter().map(|row| NeedLine::of(cx.now, request, row)).collect();
+    let n_needs = needs.len();
     let projects = {
         let mut projects: Vec<&str> = lines.iter().map(|line| line.seat.project.as_str()).collect();
         projects.sort_unstable();
@@ -115,7 +112,6 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
     rows.retain(|row| wanted.as_deref().is_none_or(|wanted| row.class == wanted));
     let is_folded = rows.len() >= FOLD_FROM;
     let page = Front {
-        n_mail: n_unread,
         meta: counted(n_all, projects),
         tallies,
         n_all,
@@ -123,7 +119,6 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
         groups: groups(rows, is_folded),
         is_folded,
         is_empty: lines.is_empty(),
-        may_act: request.may_act,
         where_: if shows_ended { "all=1&".to_owned() } else { String::new() },
         needs,
     };
@@ -201,11 +196,6 @@ fn shown(cx: &mut Cx<'_>, request: &PageRequest, line: &FleetRow) -> Result<Flee
     };
     let since = Since { at: line.since, now: cx.now, tz_offset_s: request.caller.tz_offset_s };
     let address = line.address();
-    let headline = match line.status {
-        Some(Status::Error) if line.limit.is_some() => "has reached a limit",
-        Some(Status::Error) => "is in trouble",
-        _ => "waits for you",
-    };
     Ok(FleetLine {
         id: element("agent", &format!("{address}-{}", line.seat.session)),
         name: if is_main { line.seat.name.clone() } else { line.seat.sub.clone() },
@@ -220,9 +210,6 @@ fn shown(cx: &mut Cx<'_>, request: &PageRequest, line: &FleetRow) -> Result<Flee
         n_held: line.n_held,
         n_unread: line.n_unread,
         since: since.html(),
-        why: html::shown(&line.why),
-        headline,
-        check: request.hidden("fleet check", &format!("{address} {}", line.since.0)),
         resume: line.resume.clone().unwrap_or_default(),
     })
 }
