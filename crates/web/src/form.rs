@@ -64,7 +64,7 @@ impl Fields {
         let mut command =
             (verb.augment)(Command::new(name)).no_binary_name(true).disable_help_flag(true);
         command.build();
-        let (mut flags, mut plain) = (Vec::new(), vec!["--".to_owned()]);
+        let (mut flags, mut plain) = (Vec::new(), Vec::new());
         for (name, value) in self.0 {
             let known = command
                 .get_arguments()
@@ -74,7 +74,7 @@ impl Fields {
                     .hint(format!("`substrate {} --help` lists them", verb.path.join(" "))));
             };
             match arg.get_action() {
-                _ if arg.is_positional() => plain.push(value),
+                _ if arg.is_positional() => plain.push((arg.get_index(), value)),
                 ArgAction::SetTrue if matches!(value.as_str(), "true" | "on" | "1" | "") => {
                     flags.extend(arg.get_long().map(|long| format!("--{long}")));
                 }
@@ -84,8 +84,11 @@ impl Fields {
                 _ => flags.extend(arg.get_long().map(|long| format!("--{long}={value}"))),
             }
         }
-        if plain.len() > 1 {
-            flags.extend(plain);
+        // Fields come in any order, arguments in the command's own.
+        plain.sort_by_key(|(index, _)| *index);
+        if !plain.is_empty() {
+            flags.push("--".to_owned());
+            flags.extend(plain.into_iter().map(|(_, value)| value));
         }
         let matches = command.try_get_matches_from(flags).map_err(|error| {
             let text = error.to_string();

@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::Value;
 use substrate_testkit::{TestEnv, wait_until};
 
-use crate::house::{SOON, plain};
+use crate::house::{SOON, bash, configure, plain};
 
 /// A dashboard, and a browser that has signed in.
 struct Browser {
@@ -25,7 +25,10 @@ struct Answer {
 
 impl Browser {
     fn new() -> Self {
-        let env = TestEnv::new();
+        Self::of(TestEnv::new())
+    }
+
+    fn of(env: TestEnv) -> Self {
         let (port, key) = opened(&env, &["ui", "--no-open", "--format", "json"]);
         let cookie = entered(port, &key);
         Self { env, port, cookie }
@@ -469,13 +472,38 @@ fn mail_written_on_the_page_is_sent_once() {
 }
 
 #[test]
+fn a_dialog_is_answered_on_the_page() {
+    let env = TestEnv::new();
+    configure(&env, "[ui]\nanswer = true\n");
+    let browser = Browser::of(env);
+    let call = bash("a", "git push <origin>");
+    browser.env.hook("PreToolUse", call.clone()).success();
+    let mut asked = call;
+    asked["hook_event_name"] = Value::from("PermissionRequest");
+    let attended = [("CLAUDE_CODE_SESSION_ATTENDED", "1")];
+    let dialog = browser.env.start_hook("PermissionRequest", asked, &attended);
+    wait_until(SOON, "it is on the page", || browser.get("/").body.contains("/do/answer"));
+    let page = browser.get("/").body;
+    assert_eq!(page.matches("git push &lt;origin&gt;</pre>").count(), 1, "{page}");
+    assert!(page.contains("<title>(1) Needs you"), "{page}");
+    let form = hidden(&page, "/do/answer");
+    assert!(form.contains("decision=allow"), "{form}");
+    let answered = browser.post("/do/answer", &form);
+    assert_eq!(answered.status, 303, "{}", answered.body);
+    let printed = dialog.finish(SOON).success();
+    assert!(printed.contains("\"behavior\":\"allow\""), "{printed}");
+    assert_eq!(browser.post("/do/answer", &form).status, 409, "once");
+    wait_until(SOON, "the row is gone", || !browser.get("/").body.contains("/do/answer"));
+}
+
+#[test]
 fn what_an_agent_wrote_never_acts_and_never_hides() {
     let browser = Browser::new();
     let hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(2)> \u{202e}txt.exe \u{7}";
     let mut prompt = plain("a", "UserPromptSubmit");
     prompt["prompt"] = Value::from(hostile);
     browser.env.hook("UserPromptSubmit", prompt).success();
-    let mut call = crate::house::bash("a", &format!("rm -rf ~/ {hostile}"));
+    let mut call = bash("a", &format!("rm -rf ~/ {hostile}"));
     call["cwd"] = Value::from("/home/dev/<script>alert(3)</script>");
     browser.env.hook("PreToolUse", call.clone()).success();
     call["hook_event_name"] = Value::from("PermissionRequest");

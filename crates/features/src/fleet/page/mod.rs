@@ -79,7 +79,8 @@ impl FleetLine {
 }
 
 fn n_waiting(cx: &mut Cx<'_>) -> Result<i64, DbError> {
-    let all = verbs::needs::all(cx).map_err(|error| DbError::Other { detail: error.to_string() })?;
+    let all =
+        verbs::needs::all(cx).map_err(|error| DbError::Other { detail: error.to_string() })?;
     Ok(i64::try_from(all.rows.len()).unwrap_or(i64::MAX))
 }
 

@@ -49,7 +49,7 @@ impl NeedLine {
             NeedKind::Dead => ("gone", "gone"),
             NeedKind::Guard | NeedKind::Permission | NeedKind::Idle => ("attention", "attention"),
         };
-        let forms = row.actions.iter().filter(|_| request.may_act);
+        let forms = row.actions.iter().enumerate().filter(|_| request.may_act);
         Self {
             id: element("need", &row.id),
             kind: row.kind.name(),
@@ -66,17 +66,17 @@ impl NeedLine {
             since: since.html(),
             text: html::shown(&row.text),
             is_said: matches!(row.kind, NeedKind::Mail | NeedKind::Deadline | NeedKind::Question),
-            forms: forms.filter_map(|action| form(request, row, action)).collect(),
+            forms: forms.filter_map(|(at, action)| form(request, row, at, action)).collect(),
         }
     }
 }
 
 /// The form of an action. A reply needs words, which are written on the page of the message.
-fn form(request: &PageRequest, row: &UserNeed, action: &Action) -> Option<ActionForm> {
+fn form(request: &PageRequest, row: &UserNeed, at: usize, action: &Action) -> Option<ActionForm> {
     if action.verb == ["reply"] {
         return None;
     }
-    let key = format!("{} {} {}", row.id, row.since_ms, action.body);
+    let key = format!("{} {} {at}", row.id, row.since_ms);
     let mut fields = request.hidden(&action.verb.join(" "), &key);
     for (name, value) in action.body.as_object()? {
         let values = match value {
