@@ -53,26 +53,26 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
             payload["tool_use_id"] = json!(format!("toolu_read_{n}"));
         },
-        max_instructions: 132_000,
+        max_instructions: 127_000,
         max_statements: 3,
-        max_allocations: 69,
+        max_allocations: 67,
         goal: Some(90_000),
     },
     Kind {
         name: "after a tool, 2 KB",
         sample: sample!("PostToolUse-Read"),
         payload: |payload, n, project| after_read(payload, n, project, 2 << 10),
-        max_instructions: 208_000,
-        max_statements: 6,
-        max_allocations: 80,
+        max_instructions: 194_000,
+        max_statements: 3,
+        max_allocations: 77,
         goal: Some(110_000),
     },
     Kind {
         name: "after a tool, 80 KB",
         sample: sample!("PostToolUse-Read"),
         payload: |payload, n, project| after_read(payload, n + 1_000, project, 80 << 10),
-        max_instructions: 890_000,
-        max_statements: 6,
+        max_instructions: 880_000,
+        max_statements: 3,
         max_allocations: 83,
         goal: None,
     },
@@ -85,9 +85,9 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["command"] = json!(line);
             payload["tool_use_id"] = json!(format!("toolu_shell_{n}"));
         },
-        max_instructions: 180_000,
+        max_instructions: 167_000,
         max_statements: 3,
-        max_allocations: 107,
+        max_allocations: 106,
         goal: Some(130_000),
     },
     Kind {
@@ -97,9 +97,9 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
             payload["tool_use_id"] = json!(format!("toolu_edit_{n}"));
         },
-        max_instructions: 216_000,
-        max_statements: 7,
-        max_allocations: 153,
+        max_instructions: 166_000,
+        max_statements: 3,
+        max_allocations: 131,
         goal: Some(130_000),
     },
     Kind {
@@ -110,27 +110,27 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["content"] = json!(text_of(2 << 10));
             payload["tool_use_id"] = json!(format!("toolu_write_{n}"));
         },
-        max_instructions: 290_000,
-        max_statements: 7,
-        max_allocations: 156,
+        max_instructions: 241_000,
+        max_statements: 3,
+        max_allocations: 134,
         goal: None,
     },
     Kind {
         name: "prompt",
         sample: sample!("UserPromptSubmit"),
         payload: |payload, n, _| payload["prompt"] = json!(format!("Please look at item {n}.")),
-        max_instructions: 163_000,
-        max_statements: 8,
-        max_allocations: 82,
+        max_instructions: 139_000,
+        max_statements: 3,
+        max_allocations: 81,
         goal: None,
     },
     Kind {
         name: "stop",
         sample: sample!("Stop-stop_hook_active-false"),
         payload: |payload, n, _| payload["last_assistant_message"] = json!(format!("Done: {n}.")),
-        max_instructions: 307_000,
-        max_statements: 21,
-        max_allocations: 163,
+        max_instructions: 285_000,
+        max_statements: 16,
+        max_allocations: 147,
         goal: None,
     },
 ];
