@@ -28,6 +28,11 @@ pub trait World {
         false
     }
 
+    /// Whether what is written now is still there at the next event. Otherwise no text may promise what takes two.
+    fn remembers(&self) -> bool {
+        true
+    }
+
     /// How each client that we know does things.
     fn dialects(&self) -> &'static [&'static Dialect] {
         &[]

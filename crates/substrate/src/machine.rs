@@ -14,6 +14,8 @@ pub(crate) struct Machine {
     /// The keys of hooks that wait beside a dialog.
     dialogs: Arc<RwLock<HashSet<Box<str>>>>,
     state_home: Option<Arc<str>>,
+    /// What is written ends with this process.
+    is_forgetful: bool,
 }
 
 /// How a session waits.
@@ -35,6 +37,11 @@ impl Machine {
     /// The machine with our state in that folder.
     pub(crate) fn with_state(home: &std::path::Path) -> Self {
         Self { state_home: home.to_str().map(Arc::from), ..Self::default() }
+    }
+
+    /// The same for a process that answers one event and keeps nothing.
+    pub(crate) fn forgetful(self) -> Self {
+        Self { is_forgetful: true, ..self }
     }
 
     /// A session waits (or one more of its hooks does): its turn is held, or it has a waiter beside it.
@@ -84,6 +91,10 @@ impl World for Machine {
         waiting
             .get(session)
             .is_some_and(|waits| waits.n_held > 0 || (has_stopped && waits.n_beside > 0))
+    }
+
+    fn remembers(&self) -> bool {
+        !self.is_forgetful
     }
 
     fn has_waiter(&self, key: &str) -> bool {

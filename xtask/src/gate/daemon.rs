@@ -147,15 +147,21 @@ fn text_of(size: usize) -> String {
     "    let total = items.iter().map(|item| item.price).sum::<u64>();\n".repeat(size / 66)
 }
 
-/// Counts all kinds and judges them. With `top`, prints where the instructions of each go.
-pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
+/// A home, and a project with two files.
+pub(super) fn prepared(dist: &Dist) -> Result<Sandbox> {
     let sandbox = Sandbox::new(dist, Autostart::Off)?;
     let project = sandbox.path("project");
+    std::fs::create_dir_all(project.join("src"))?;
     for file in ["src/lib.rs", "src/main.rs"] {
-        std::fs::create_dir_all(project.join("src"))?;
         put_file(&project.join(file), b"fn main() {}\n")?;
     }
     proc::output(sandbox.command("git").args(["init", "-q"]).arg(&project))?;
+    Ok(sandbox)
+}
+
+/// Counts all kinds and judges them. With `top`, prints where the instructions of each go.
+pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
+    let sandbox = prepared(dist)?;
     let daemon = Counted::start(&sandbox)?;
     let mut table = Table::default();
     for kind in &KINDS {
@@ -192,7 +198,7 @@ fn judge(table: &mut Table, kind: &Kind, dump: &Dump) {
 }
 
 /// A daemon under callgrind.
-struct Counted {
+pub(super) struct Counted {
     child: Child,
     out: PathBuf,
     project: String,
@@ -200,7 +206,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn start(sandbox: &Sandbox) -> Result<Self> {
+    pub(super) fn start(sandbox: &Sandbox) -> Result<Self> {
         let (out, project) = (sandbox.path("daemon.callgrind"), sandbox.path("project"));
         let mut command = sandbox.command("valgrind");
         command
@@ -219,6 +225,12 @@ impl Counted {
             bail!("the daemon did not start under callgrind");
         }
         Ok(counted)
+    }
+
+    /// The instructions of an event of the kind with that name.
+    pub(super) fn instructions(&self, sandbox: &Sandbox, name: &str) -> Result<u64> {
+        let kind = KINDS.iter().find(|kind| kind.name == name).context("no such kind")?;
+        Ok(self.count(sandbox, kind)?.total / N_COUNTED)
     }
 
     fn count(&self, sandbox: &Sandbox, kind: &Kind) -> Result<Dump> {

@@ -6,6 +6,7 @@ mod commands;
 mod count;
 mod daemon;
 mod dump;
+mod scale;
 
 use std::path::Path;
 
@@ -54,7 +55,8 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     };
     let commands = commands::run(&sandbox)?;
     drop(sandbox);
-    Ok(daemon::run(&dist, top)? && commands && hook)
+    let daemon = daemon::run(&dist, top)?;
+    Ok((top || scale::run(&dist)?) && daemon && commands && hook)
 }
 
 fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {

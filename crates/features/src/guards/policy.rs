@@ -164,7 +164,7 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Option<Wish> {
         let written = ops::refused(cx.db, call, cx.now);
         noted(cx, written);
     }
-    Some(said(event, entry))
+    Some(said(event, entry, cx.world.remembers()))
 }
 
 /// An unusable database must not open a door: the rule then acts as if for the first time.
@@ -175,8 +175,8 @@ fn noted<T: Default>(cx: &mut Cx<'_>, result: Result<T, DbError>) -> T {
     })
 }
 
-/// What a rule says when it fires for the first time.
-pub(super) fn said(event: &Event, entry: &LoadedRule) -> Wish {
+/// What a rule says when it fires for the first time. A second call is promised an answer only if this one is remembered.
+pub(super) fn said(event: &Event, entry: &LoadedRule, is_remembered: bool) -> Wish {
     let rule = &entry.rule;
     let (reason, mut next) = entry.words();
     match rule.action {
@@ -192,6 +192,9 @@ pub(super) fn said(event: &Event, entry: &LoadedRule) -> Wish {
         Action::Deny => {
             next.push_str(match rule.again {
                 Again::Deny => "",
+                Again::Ask | Again::Allow if !is_remembered => {
+                    " If it must be this, leave it, and tell your user what to run and why."
+                }
                 Again::Ask if event.attended == Some(false) => {
                     " No one can be asked in this session. If it must be this, leave it, and tell your user what to run and why."
                 }

@@ -112,7 +112,7 @@ pub(super) fn of(settings: &Settings) -> Rc<RuleSet> {
             source.has_pack == has_pack
                 && source.packs == packs
                 && source.allowed == allowed
-                && source.tables == tables
+                && (Arc::ptr_eq(&source.tables, &tables) || source.tables == tables)
         };
         if let Some((source, set)) = sets.iter_mut().find(|(source, _)| is_same(source)) {
             // Next time they are known by their address.

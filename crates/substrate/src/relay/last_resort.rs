@@ -77,7 +77,7 @@ fn considered(home: Option<&Home>, body: &[u8], without_lease: WithoutLease) -> 
     let mut tx = memory.begin(Durability::Normal)?;
     let host = Host { features, wishes: &wishes, is_heard: true };
     let machine = home.map_or_else(Machine::default, |home| Machine::with_state(home.root()));
-    Ok(host::consider(&mut tx, &prepared, &machine, host))
+    Ok(host::consider(&mut tx, &prepared, &machine.forgetful(), host))
 }
 
 /// What to say about a call that may change a file another actor holds. No lease can be looked up or taken.

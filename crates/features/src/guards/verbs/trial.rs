@@ -165,7 +165,7 @@ fn as_json(made: &Simple) -> Value {
 }
 
 fn told(event: &Event, entry: &LoadedRule) -> String {
-    match said(event, entry) {
+    match said(event, entry, true) {
         Wish::Deny { reason, next, .. } => format!("deny: {reason} {next}"),
         Wish::Ask { reason, .. } => format!("ask: {reason}"),
         wish => wish.words().to_owned(),
