@@ -63,7 +63,7 @@ fn a_project_speaks_in_its_own_name() {
     let event = bash_event(&Stage::new(""), LION, "ls");
     let of_project = set.entries.iter().filter(|entry| entry.scope == "project");
     let told: Vec<String> = of_project
-        .map(|entry| format!("{:?}", crate::guards::policy::said(&event, entry)))
+        .map(|entry| format!("{:?}", crate::guards::policy::said(&event, entry, true)))
         .collect();
     assert_eq!(told.len(), 4);
     for text in told {
