@@ -10,7 +10,6 @@ use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, Timestamp, VerbEr
 use super::message::MessageId;
 use super::ops::{self, Mailbox, mailbox};
 use super::policy::address;
-
 use super::verbs::look::{Search, Status, Thread};
 use crate::identity::{book, holder};
 use crate::page::{Since, body, clock};
