@@ -7,8 +7,8 @@
 
 mod claude_code;
 pub mod install;
+mod json;
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 
 use substrate_core::dialect::ClientStatus;
@@ -170,7 +170,7 @@ pub struct Input<'a> {
     pub stdin: &'a [u8],
     pub cwd: &'a str,
     /// The environment variables that the hook passed on.
-    pub env: &'a [(Cow<'a, str>, Cow<'a, str>)],
+    pub env: &'a [(&'a str, &'a str)],
     pub at: Timestamp,
     /// The hook is the waiter beside a session, and not the event itself.
     pub waits: bool,
@@ -178,7 +178,7 @@ pub struct Input<'a> {
 
 impl Input<'_> {
     pub fn env(&self, name: &str) -> Option<&str> {
-        self.env.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
+        self.env.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 }
 

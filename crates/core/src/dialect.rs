@@ -150,6 +150,18 @@ pub struct Tokens {
     pub cache_1h: i64,
 }
 
+impl Tokens {
+    /// What the model was given: how full its context was.
+    pub const fn given(&self) -> i64 {
+        self.input + self.cache_read + self.cache_5m + self.cache_1h
+    }
+
+    /// All of them.
+    pub const fn sum(&self) -> i64 {
+        self.given() + self.output
+    }
+}
+
 /// What a client tells the command behind its status line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::db::{Db, DbError};
 use crate::effect::Effect;
 use crate::engine::Outcome;
+use crate::engine::processed::StoodFor;
 use crate::event::Event;
 use crate::facts::{Changed, Facts, Found, Need};
 use crate::need::NeedsYou;
@@ -16,6 +17,7 @@ use crate::page::Page;
 use crate::settings::{Key, Settings};
 use crate::time::Timestamp;
 use crate::verb::Verb;
+use crate::view::{Checks, Find, Story};
 use crate::who::{Asking, Standing, Who};
 use crate::wish::{Receipt, Wish, Wished};
 use crate::world::{Nowhere, World};
@@ -39,6 +41,8 @@ pub struct Feature {
     pub consider: Option<Consider>,
     /// Called once the verdict is known, in the same transaction.
     pub record: Option<Record>,
+    /// The newest requests that its records stand for (`Cx::stands_for_request`), newest first, at most so many.
+    pub processed: Option<ProcessedBy>,
     /// What to answer instead when `record` failed: a guard that could not note what it allows must not allow it.
     pub if_unrecorded: Option<IfUnrecorded>,
     /// Called with whether an answer that carried a `Wish::Receipt` reached the client's pipe.
@@ -53,6 +57,12 @@ pub struct Feature {
     pub tick: Option<Tick>,
     /// What waits for the user, as this feature knows it. Only reads.
     pub needs_you: Option<NeedsYou>,
+    /// What it knows of an agent's story.
+    pub story: Option<Story>,
+    /// What it finds for words.
+    pub find: Option<Find>,
+    /// What is open or wrong in it.
+    pub checks: Option<Checks>,
     pub verbs: &'static [Verb],
     /// Its pages in the dashboard.
     pub pages: &'static [Page],
@@ -62,6 +72,7 @@ pub type Identify = fn(&mut Cx<'_>, Asking<'_>) -> Result<Option<Who>, FeatureEr
 pub type Printed = fn(&mut Cx<'_>, Receipt) -> Result<(), FeatureError>;
 pub type Consider = fn(&mut Cx<'_>, &Event) -> Result<Vec<Wish>, FeatureError>;
 pub type Record = fn(&mut Cx<'_>, &Event, &Outcome) -> Result<(), FeatureError>;
+pub type ProcessedBy = fn(&mut dyn Db, i64) -> Result<Vec<StoodFor>, DbError>;
 pub type IfUnrecorded = fn(&mut Cx<'_>, &Event) -> Option<Wish>;
 pub type IsNews = fn(&mut Cx<'_>, &Event) -> Result<bool, FeatureError>;
 pub type Explain = fn(&mut Cx<'_>, &Event) -> Result<Value, FeatureError>;
@@ -79,12 +90,16 @@ impl Feature {
         identify: None,
         consider: None,
         record: None,
+        processed: None,
         if_unrecorded: None,
         printed: None,
         is_news: None,
         explain: None,
         tick: None,
         needs_you: None,
+        story: None,
+        find: None,
+        checks: None,
         verbs: &[],
         pages: &[],
     };
@@ -120,6 +135,8 @@ pub struct Cx<'a> {
     pub effects: Vec<Effect>,
     /// What went wrong although the feature could answer. Recorded as its failure.
     pub troubles: Vec<String>,
+    /// Set by `record`: what was written names the request and its scope, so that it is recognised when it comes again.
+    pub stands_for_request: bool,
     /// What was asked for and not looked up yet.
     pub missing: RefCell<Vec<Need>>,
 }
@@ -139,6 +156,7 @@ impl<'a> Cx<'a> {
             n_held: 0,
             effects: Vec::new(),
             troubles: Vec::new(),
+            stands_for_request: false,
             missing: RefCell::default(),
         }
     }

@@ -63,6 +63,19 @@ impl RequestId {
 }
 
 impl RequestId {
+    /// Reads what `hex` wrote.
+    pub fn of_hex(text: &str) -> Option<Self> {
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+        let mut id = [0; 16];
+        if pairs.len() != id.len() {
+            return None;
+        }
+        for (byte, pair) in id.iter_mut().zip(pairs) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(id))
+    }
+
     /// As it is shown and stored.
     pub fn hex(self) -> Hex {
         let mut out = [0; 32];
@@ -107,6 +120,15 @@ fn digits(byte: u8) -> [u8; 2] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let id = RequestId::of("anything");
+        assert_eq!(RequestId::of_hex(id.hex().as_str()), Some(id));
+        for other in ["", "00", &"0".repeat(33), &"g".repeat(32), &"é".repeat(16)] {
+            assert_eq!(RequestId::of_hex(other), None);
+        }
+    }
 
     #[test]
     fn a_plain_id_stays_itself() {

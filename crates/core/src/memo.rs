@@ -5,11 +5,11 @@
 //! anything is rolled back, and when a commit fails. A daemon that starts knows nothing and reads again.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::fmt::Debug;
 use std::rc::Rc;
 
 use crate::db::{Db, DbError};
+use crate::quick::QuickMap;
 
 /// After so many answers a question starts over, so that sessions of the past are forgotten.
 const MAX_ANSWERS: usize = 16_384;
@@ -33,7 +33,7 @@ struct Answers {
     name: &'static str,
     tables: &'static [&'static str],
     /// By session.
-    by_key: HashMap<Box<str>, OfKey>,
+    by_key: QuickMap<Box<str>, OfKey>,
     /// Counts the writes. An answer of an older version is not true any more; it is replaced when it is asked for again.
     version: Version,
     n_put: usize,
@@ -51,7 +51,7 @@ struct Answer {
 #[derive(Debug)]
 struct OfKey {
     first: (Box<str>, Answer),
-    others: HashMap<Box<str>, Answer>,
+    others: QuickMap<Box<str>, Answer>,
 }
 
 impl OfKey {
@@ -114,7 +114,7 @@ impl Memo {
         match answers.by_key.get_mut(first) {
             Some(known) => known.put(second, answer),
             None => {
-                let new = OfKey { first: (second.into(), answer), others: HashMap::new() };
+                let new = OfKey { first: (second.into(), answer), others: QuickMap::default() };
                 answers.by_key.insert(first.into(), new);
             }
         }

@@ -14,5 +14,5 @@ pub fn shell(text: &str) {
 
 /// Compares globs with each other and with a path.
 pub fn globs(glob: &str, other: &str, path: &str) {
-    crate::locks::ask_all(glob, other, path);
+    crate::globs::ask_all(glob, other, path);
 }

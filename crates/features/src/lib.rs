@@ -4,6 +4,7 @@
 
 mod agent_init;
 mod answers;
+mod charts;
 pub(crate) mod commits;
 pub(crate) mod context;
 mod costs;
@@ -12,6 +13,7 @@ mod durations;
 pub(crate) mod efforts;
 mod fleet;
 pub mod fuzz;
+mod globs;
 mod guards;
 pub(crate) mod identity;
 pub mod journal;

@@ -48,6 +48,7 @@ fn happens(kind: EventKind, facts: &Facts, may_look: bool) -> (Outcome, Vec<Stri
         micros: || 0,
         is_late: false,
         request: RequestId([1; 16]),
+        scope: None,
         begun_us: 0,
         may_look,
         troubles: &["it was late".to_owned()],

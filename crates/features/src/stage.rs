@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use substrate_clients::{DEFAULT, DIALECTS, Input};
-use substrate_core::engine::{self, Surroundings};
+use substrate_core::engine::{self, Surroundings, processed};
 use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
@@ -254,6 +254,7 @@ impl Stage {
             micros: || 0,
             is_late: false,
             request: RequestId([self.n_requests; 16]),
+            scope: Some(processed::Scope { digest: u64::from(self.n_requests), origin: 0 }),
             begun_us: 0,
             may_look,
             troubles: &[],

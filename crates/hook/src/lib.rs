@@ -11,4 +11,4 @@ pub mod unjudged;
 
 pub use conn::{Conn, ConnError};
 pub use frame::{Header, Kind};
-pub use messages::{HookRequest, Reply};
+pub use messages::{HookRequest, Reply, variables};

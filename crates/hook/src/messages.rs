@@ -81,14 +81,20 @@ impl<'a> HookRequest<'a> {
     pub fn each_arg(&self) -> impl Iterator<Item = &'a [u8]> {
         pieces(self.args)
     }
+}
 
-    /// The variables, name and value.
-    pub fn each_var(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        pieces(self.env).filter_map(|entry| {
-            let at = entry.iter().position(|byte| *byte == b'=')?;
-            Some((&entry[..at], &entry[at + 1..]))
-        })
-    }
+/// The variables of an environment that was read as text, name and value.
+pub fn variables(mut env: &str) -> impl Iterator<Item = (&str, &str)> {
+    let entries = std::iter::from_fn(move || {
+        if env.is_empty() {
+            return None;
+        }
+        let len = CStr::from_bytes_until_nul(env.as_bytes()).map_or(env.len(), CStr::count_bytes);
+        let (entry, rest) = env.split_at_checked(len)?;
+        env = rest.get(1..).unwrap_or_default();
+        Some(entry)
+    });
+    entries.filter_map(|entry| entry.split_once('='))
 }
 
 /// The pieces before each zero byte, and what is after the last one.
@@ -152,8 +158,9 @@ mod tests {
         let read = HookRequest::read(&bytes).unwrap();
         assert_eq!(read, REQUEST);
         assert_eq!(read.each_arg().collect::<Vec<_>>(), [&b"claude-code"[..], b"Stop", b""]);
-        let vars = [(&b"AGENT_ID"[..], &b"NobleLion"[..]), (b"TMUX", b""), (b"A", b"b=c")];
-        assert_eq!(read.each_var().collect::<Vec<_>>(), vars);
+        let vars = [("AGENT_ID", "NobleLion"), ("TMUX", ""), ("A", "b=c")];
+        let env = str::from_utf8(read.env).unwrap();
+        assert_eq!(variables(env).collect::<Vec<_>>(), vars);
     }
 
     #[test]

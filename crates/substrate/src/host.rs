@@ -2,7 +2,7 @@
 //! without a daemon share this code.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -12,6 +12,8 @@ use ipc::{HookRequest, Reply};
 use serde_json::Value;
 use substrate_clients::{Answer, Client, Exports, Input};
 use substrate_core::engine::Surroundings;
+use substrate_core::engine::processed::Scope;
+use substrate_core::quick::Quick;
 use substrate_core::redact::clean;
 use substrate_core::text::one_line;
 use substrate_core::verdict::{Permission, Wait};
@@ -33,7 +35,8 @@ pub(crate) struct Decoded {
     pub(crate) event: Event,
     client: Option<&'static Client>,
     request: RequestId,
-    scope: Scope,
+    /// `None`: no hook brought the event.
+    scope: Option<Scope>,
     begun_us: u64,
     /// The hook asks again: a daemon that has ended may have processed it.
     is_repeated: bool,
@@ -46,22 +49,13 @@ pub(crate) struct Decoded {
 pub(crate) struct Route {
     client: Option<&'static Client>,
     request: RequestId,
-    scope: Scope,
+    scope: Option<Scope>,
 }
 
 impl Route {
     pub(crate) const fn request(&self) -> RequestId {
         self.request
     }
-}
-
-/// The registration that sent the event.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope {
-    /// The same for one event from two scopes.
-    pub(crate) digest: u64,
-    /// Which registration: the user's own (0), the user's for this project, or the project's.
-    pub(crate) origin: u8,
 }
 
 /// An event with everything that is needed to consider it.
@@ -132,8 +126,9 @@ pub(crate) fn open(
 /// Decodes bytes into an event. Malformed input becomes an event that says so.
 pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) -> Decoded {
     let args: Vec<Cow<'_, str>> = request.each_arg().map(text).collect();
+    let environment = text(request.env);
     let mut env = Vec::with_capacity(MANY_VARS);
-    env.extend(request.each_var().map(|(name, value)| (text(name), text(value))));
+    env.extend(ipc::variables(&environment));
     let cwd = text(request.cwd);
     let name = args.get(1).map_or("", |name| &**name);
     let waits = args.iter().skip(2).any(|arg| arg == "--wake");
@@ -152,7 +147,7 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     let origin =
         ["--shared", "--local"].iter().position(|flag| args.iter().skip(2).any(|arg| arg == flag));
     let origin = origin.map_or(0, |at| u8::from(at == 0) + 1);
-    let scope = Scope { digest: digest(&event, request.stdin), origin };
+    let scope = Some(Scope { digest: digest(&event, request.stdin), origin });
     let mut event = event;
     event.hide_keys();
     if request.waited_ms > 0 {
@@ -182,13 +177,13 @@ fn is_call(name: &str) -> bool {
 /// file.
 fn digest(event: &Event, stdin: &[u8]) -> u64 {
     const END: usize = 512;
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Quick::default();
     event.name.hash(&mut hasher);
     event.client_pid.hash(&mut hasher);
     stdin.len().hash(&mut hasher);
     stdin[..stdin.len().min(END)].hash(&mut hasher);
     stdin[stdin.len().saturating_sub(END)..].hash(&mut hasher);
-    hasher.finish()
+    hasher.finish() >> 2
 }
 
 fn malformed(input: &Input<'_>, client: Option<&Client>, error: &str, truncated: bool) -> Event {
@@ -228,8 +223,8 @@ impl Decoded {
     pub(crate) fn of_our_own(mut event: Event, client: &'static Client, begun_us: u64) -> Self {
         event.hide_keys();
         let said = format!("{} {:?} {}", event.name, event.session, event.at.0);
-        let (request, scope) = (RequestId::of(&said), Scope { digest: 0, origin: 0 });
-        Self::join(event, Route { client: Some(client), request, scope }, begun_us)
+        let (client, request) = (Some(client), RequestId::of(&said));
+        Self::join(event, Route { client, request, scope: None }, begun_us)
     }
 
     /// The folder whose settings apply.
@@ -256,7 +251,7 @@ impl Decoded {
         self.is_repeated
     }
 
-    pub(crate) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> Option<Scope> {
         self.scope
     }
 }
@@ -306,6 +301,7 @@ impl Prepared {
             micros: clock::micros,
             is_late: !host.is_heard,
             request: self.decoded.request,
+            scope: self.decoded.scope.filter(|_| host.is_heard),
             begun_us: self.decoded.begun_us,
             may_look: self.gathered.may_look(),
             troubles: &self.troubles,
@@ -322,6 +318,8 @@ pub(crate) struct Considered {
     /// A feature wants to know whether the answer was printed.
     pub(crate) receipt: bool,
     pub(crate) effects: Vec<Effect>,
+    /// The journal's row stands for the request.
+    pub(crate) is_stood_for: bool,
     /// Nothing happened: these facts have to be looked up first.
     pub(crate) look: Vec<Need>,
 }
@@ -384,6 +382,7 @@ pub(crate) fn consider(
         wait: outcome.verdict.wait,
         receipt: outcome.verdict.receipt,
         effects: outcome.effects,
+        is_stood_for: outcome.is_stood_for,
         look: Vec::new(),
     }
 }

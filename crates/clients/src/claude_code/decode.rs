@@ -4,7 +4,9 @@
 //! does not say comes from the environment that the client gives its hooks, if it is there.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use serde::de::{Error as _, IgnoredAny};
 use substrate_core::text::one_line;
 use substrate_core::{Actor, Detail, Event, EventKind, Pane, SafeId, StartSource};
 
@@ -74,9 +76,14 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
 }
 
 fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
-    serde_json::from_str(text).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => DecodeError::NotAnEvent(error),
-        _ => DecodeError::NotJson(error),
+    Payload::read(text).ok_or_else(|| {
+        // Only an error needs its place and its cause.
+        let error = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text).err();
+        let error = error.unwrap_or_else(|| serde_json::Error::custom("it can't be read"));
+        match error.classify() {
+            serde_json::error::Category::Data => DecodeError::NotAnEvent(error),
+            _ => DecodeError::NotJson(error),
+        }
     })
 }
 

@@ -47,7 +47,7 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
     let json = payload.tool_input.object().unwrap_or("{}");
     let input = match class {
         ToolClass::Edit | ToolClass::Read | ToolClass::Shell | ToolClass::Skill => {
-            serde_json::from_str::<ToolInput<'_>>(json).unwrap_or_default()
+            ToolInput::read(json).unwrap_or_default()
         }
         // Nothing that we look for: their inputs (a prompt, a list) are not read again.
         ToolClass::Agent | ToolClass::Todo | ToolClass::Other => ToolInput::default(),
@@ -124,7 +124,7 @@ mod tests {
 
     fn called(name: &str, input: &str) -> ToolCall {
         let json = format!(r#"{{"tool_name":"{name}","tool_input":{input},"tool_use_id":"t1"}}"#);
-        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        let payload = Payload::read(&json).unwrap();
         call(&payload).unwrap()
     }
 
@@ -180,7 +180,7 @@ mod tests {
     )]
     fn a_command_goes_on_in_the_background(#[case] fields: &str, #[case] expected: bool) {
         let json = format!(r#"{{"tool_name":"Bash",{fields}}}"#);
-        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        let payload = Payload::read(&json).unwrap();
         assert_eq!(call(&payload).unwrap().in_background, expected);
     }
 

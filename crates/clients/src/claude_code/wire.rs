@@ -6,13 +6,12 @@
 //! Skipping does not recurse, so nesting can't overflow the stack.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
-/// A struct whose fields are the keys of a JSON object. Written by hand instead of derived, because the derived code
-/// refuses a key that comes twice.
+use crate::json;
+
+/// A struct whose fields are the keys of a JSON object.
 macro_rules! object {
     ($(#[$doc:meta])* struct $name:ident { $($(#[$field_doc:meta])* $field:ident,)+ }) => {
         $(#[$doc])*
@@ -23,30 +22,18 @@ macro_rules! object {
             pub(super) n_unknown: usize,
         }
 
-        impl<'de> Deserialize<'de> for $name<'de> {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Fields;
-                impl<'de> Visitor<'de> for Fields {
-                    type Value = $name<'de>;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("an object")
-                    }
-
-                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                        let mut out = $name::default();
-                        while let Some(Key(key)) = map.next_key()? {
-                            $(if *key == *stringify!($field).as_bytes() {
-                                out.$field = map.next_value()?;
-                                continue;
-                            })+
-                            out.n_unknown += usize::from(!UNREAD.iter().any(|known| *key == *known.as_bytes()));
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                        Ok(out)
-                    }
-                }
-                from.deserialize_map(Fields)
+        impl<'a> $name<'a> {
+            /// `None`: the text is no JSON object.
+            pub(super) fn read(text: &'a str) -> Option<Self> {
+                let mut out = Self::default();
+                json::object(text, |key, value| {
+                    $(if key == stringify!($field) {
+                        out.$field = Raw(Some(value));
+                        return;
+                    })+
+                    out.n_unknown += usize::from(!UNREAD.contains(&key));
+                })?;
+                Some(out)
             }
         }
     };
@@ -159,23 +146,18 @@ object! {
 
 /// A value that was not parsed yet, or none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Raw<'a>(Option<&'a RawValue>);
+pub(super) struct Raw<'a>(Option<&'a str>);
 
 impl<'a> Raw<'a> {
     /// The value as JSON text, whatever it is.
     pub(super) fn json(self) -> Option<&'a str> {
-        self.0.map(RawValue::get)
+        self.0
     }
 
     /// A string. Half of a surrogate pair, which the client writes when it cuts a text inside an emoji, becomes
     /// `�`s: one such character must not hide a whole command from the guards.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
-        let json = self.json()?;
-        let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-        if !inner.contains('\\') {
-            return Some(Cow::Borrowed(inner));
-        }
-        serde_json::from_str::<Unescaped>(json).ok().map(|text| Cow::Owned(text.0))
+        json::unquoted(self.0?)
     }
 
     /// A string, if there is anything in it.
@@ -205,57 +187,13 @@ impl<'a> Raw<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Raw<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(from).map(|raw| Self(Some(raw)))
-    }
-}
-
-/// A key, as bytes: one with half of a surrogate pair is not ours, but it is no reason to refuse the payload.
-struct Key<'a>(Cow<'a, [u8]>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_bytes(Bytes).map(Self)
-    }
-}
-
-/// A string with its escapes resolved.
-struct Unescaped(String);
-
-impl<'de> Deserialize<'de> for Unescaped {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let bytes = from.deserialize_bytes(Bytes)?;
-        Ok(Self(String::from_utf8_lossy(&bytes).into_owned()))
-    }
-}
-
-/// The bytes of a string, which `serde_json` hands out without insisting on whole surrogate pairs.
-struct Bytes;
-
-impl<'de> Visitor<'de> for Bytes {
-    type Value = Cow<'de, [u8]>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(bytes))
-    }
-
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(bytes.to_vec()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
 
     fn message(json: &str) -> Option<String> {
-        let payload: Payload<'_> = serde_json::from_str(json).unwrap();
+        let payload = Payload::read(json).unwrap();
         payload.message.text().map(Cow::into_owned)
     }
 
@@ -285,7 +223,7 @@ mod tests {
     #[case("true", None)]
     fn a_number_is_read_from(#[case] json: &str, #[case] expected: Option<i64>) {
         let json = format!(r#"{{"duration_ms":{json}}}"#);
-        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        let payload = Payload::read(&json).unwrap();
         assert_eq!(payload.duration_ms.whole(), expected);
     }
 
@@ -296,7 +234,7 @@ mod tests {
     #[case("null", None)]
     fn items_are_counted(#[case] json: &str, #[case] expected: Option<usize>) {
         let json = format!(r#"{{"tool_calls":{json}}}"#);
-        let payload: Payload<'_> = serde_json::from_str(&json).unwrap();
+        let payload = Payload::read(&json).unwrap();
         assert_eq!(payload.tool_calls.n_items(), expected);
     }
 }

@@ -8,6 +8,7 @@ use std::cell::{Cell, OnceCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contain::Contained;
+use processed::Scope;
 use serde_json::{Map, Value};
 
 use crate::db::{Db, DbError};
@@ -58,6 +59,8 @@ pub struct Surroundings<'a> {
     /// Its caller has gone: the event is only recorded.
     pub is_late: bool,
     pub request: RequestId,
+    /// Which registration brought the event. `None`: it is not processed for one, so nothing stands for it.
+    pub scope: Option<Scope>,
     /// When the request arrived, on the clock of `micros`.
     pub begun_us: u64,
     /// Whether the host can still look facts up, and have the event considered again.
@@ -79,6 +82,9 @@ pub struct Outcome {
     /// Its caller had gone.
     pub is_late: bool,
     pub request: RequestId,
+    pub scope: Option<Scope>,
+    /// A feature's record names the request and its scope.
+    pub is_stood_for: bool,
     /// What happens after the commit.
     pub effects: Vec<Effect>,
     /// Facts to look up first. If there are any, nothing was written and the rest of this value does not count.
@@ -96,6 +102,8 @@ impl Outcome {
             failures: around.troubles.iter().map(|trouble| Failure::of_host(trouble)).collect(),
             is_late: around.is_late,
             request: around.request,
+            scope: around.scope,
+            is_stood_for: false,
             effects: Vec::new(),
             look: Vec::new(),
         }
@@ -224,7 +232,8 @@ fn considered(
             let Some(record) = feature.record else { continue };
             match steps.run(|cx| record(cx, event, &out)) {
                 Ok(()) => {
-                    let Cx { effects, troubles, .. } = &mut steps.cx;
+                    let Cx { effects, troubles, stands_for_request, .. } = &mut steps.cx;
+                    out.is_stood_for |= std::mem::take(stands_for_request);
                     out.failures.extend(troubles.drain(..).map(|it| Failure::trouble(feature, it)));
                     out.effects.append(effects);
                 }
@@ -398,6 +407,7 @@ impl Steps<'_> {
         if result.is_err() {
             self.cx.effects.clear();
             self.cx.troubles.clear();
+            self.cx.stands_for_request = false;
         }
         result
     }

@@ -15,8 +15,8 @@
 //! * Only the main thread of an attended session waits: there the client's dialog is open meanwhile. A background
 //!   subagent would wait without a dialog, and an unattended client would wait for nothing.
 //! * A row is open only while a hook waits for it. The client does not report that its dialog was answered, so the row
-//!   ends with the first sign of it: the call itself, a later call, the end of the turn, what the client shows, or the
-//!   end of the hook.
+//!   ends with the first sign of it: the end of the call itself, the end of the turn, what the client shows, or the end
+//!   of the hook. Another call is no sign: calls of one message run side by side.
 //! * Without the setting, no event costs a statement.
 
 mod needs;
@@ -60,6 +60,7 @@ pub(crate) const FEATURE: Feature = Feature {
     is_news: Some(policy::is_news),
     tick: Some(policy::tick),
     needs_you: Some(needs::needs_you),
+    checks: Some(needs::checks),
     verbs: &[Verb::of::<verbs::Answer>()],
     ..Feature::NOTHING
 };

@@ -3,6 +3,7 @@
 use serde_json::json;
 use substrate_core::need::{Action, UserNeed, dialog_id};
 use substrate_core::text::one_line;
+use substrate_core::view::{Check, CheckKind};
 use substrate_core::{Cx, FeatureError, NeedKind};
 
 use super::ops::Asked;
@@ -21,6 +22,20 @@ pub(super) fn needs_you(cx: &mut Cx<'_>) -> Result<Vec<UserNeed>, FeatureError> 
         out.push(row);
     }
     Ok(out)
+}
+
+pub(super) fn checks(cx: &mut Cx<'_>) -> Result<Vec<Check>, FeatureError> {
+    let check = |asked: Asked| Check {
+        kind: CheckKind::Waits,
+        what: asked.agent,
+        detail: match asked.questions.is_empty() {
+            true => format!("a permission dialog for {}, until you answer", asked.tool),
+            false => "a question, until you answer".to_owned(),
+        },
+        since_ms: Some(asked.asked.0),
+        link: Some("/".to_owned()),
+    };
+    Ok(verbs::waiting(cx)?.into_iter().map(check).collect())
 }
 
 fn need(asked: &Asked) -> UserNeed {

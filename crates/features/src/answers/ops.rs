@@ -110,6 +110,13 @@ pub(super) fn of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Asked>, D
     db.rows(OF_SESSION, &[session.into()], asked)
 }
 
+/// When a row of the session was last closed.
+pub(super) fn last_closed(db: &mut dyn Db, session: &str) -> Result<Option<Timestamp>, DbError> {
+    let sql = "select max(closed_ms) from answers where session = $1 and state = 'closed'";
+    let last = db.first(sql, &[session.into()], |row| row.opt_int(0))?;
+    Ok(last.flatten().map(Timestamp))
+}
+
 /// The rows that are not closed, oldest first.
 pub(super) fn all(db: &mut dyn Db) -> Result<Vec<Asked>, DbError> {
     db.rows(ALL_LIVE, &[], asked)

@@ -6,7 +6,7 @@ use substrate_core::text::one_line;
 use substrate_core::wish::{Answer, Receipt};
 use substrate_core::{
     Activity, Actor, Cx, DbError, Detail, Effect, Event, EventKind, FeatureError, Outcome,
-    Settings, Timestamp, ToolCall, Wish, WishKind,
+    Settings, ToolCall, Wish, WishKind,
 };
 
 use super::ops::{self, Asked, Asking, Decision, State};
@@ -14,9 +14,6 @@ use super::{CLOSED, FEATURE, KEPT_MS, ON};
 
 /// Clients give the hook of a dialog a day. It leaves a little earlier by itself.
 const LONGEST_MS: i64 = 86_100_000;
-
-/// Hooks of parallel calls arrive within this time of each other.
-const SIDE_BY_SIDE_MS: i64 = 1_000;
 
 /// The longest command or input that is kept, in bytes.
 pub(super) const MAX_WHAT: usize = 64 << 10;
@@ -92,12 +89,32 @@ pub(super) fn record(
     if !may_end(event) {
         return Ok(());
     }
-    for asked in ops::of_session(cx.db, session.as_str())? {
-        if let Some(why) = ends(event, &asked, cx.now) {
-            close(cx, &asked, why)?;
-        }
+    for (asked, why) in over(cx, session.as_str(), event)? {
+        close(cx, &asked, why)?;
     }
     Ok(())
+}
+
+/// The rows of the session whose dialog is over, as the event shows, and why.
+fn over(
+    cx: &mut Cx<'_>,
+    session: &str,
+    event: &Event,
+) -> Result<Vec<(Asked, &'static str)>, DbError> {
+    let mut open = ops::of_session(cx.db, session)?;
+    if let (Detail::Activity { since, .. }, false) = (&event.detail, open.is_empty()) {
+        // Dialogs of parallel calls are shown one after the other. So what the client shows is about the oldest, and ends
+        // one row only, however often it is seen.
+        open.sort_by_key(|asked| asked.id);
+        let is_used = ops::last_closed(cx.db, session)?.is_some_and(|closed| closed >= *since);
+        open.truncate(usize::from(!is_used));
+    }
+    Ok(open.into_iter().filter_map(|asked| ended(event, asked)).collect())
+}
+
+fn ended(event: &Event, asked: Asked) -> Option<(Asked, &'static str)> {
+    let why = ends(event, &asked)?;
+    Some((asked, why))
 }
 
 /// A request that waits from now on. One that was refused at once has no row.
@@ -140,13 +157,13 @@ fn requested(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), Db
     ops::put(cx.db, &new, outcome.request)
 }
 
-/// Whether an event can be the sign that a dialog of the main thread is over.
+/// Whether an event can be the sign that a dialog of the main thread is over. The beginning of another call is none: calls
+/// of one message run side by side, and on a busy machine their hooks arrive seconds apart.
 fn may_end(event: &Event) -> bool {
     use EventKind as K;
     match event.kind {
         K::Activity => !matches!(event.activity(), Some(Activity::Asking(_)) | None),
-        K::PreToolUse
-        | K::PostToolUse
+        K::PostToolUse
         | K::PostToolUseFailure
         | K::PermissionDenied
         | K::Stop
@@ -157,7 +174,7 @@ fn may_end(event: &Event) -> bool {
 }
 
 /// Why the dialog of that request is over, if the event shows it.
-pub(super) fn ends(event: &Event, asked: &Asked, now: Timestamp) -> Option<&'static str> {
+pub(super) fn ends(event: &Event, asked: &Asked) -> Option<&'static str> {
     use EventKind as K;
     let is_it = || event.tool().is_some_and(|call| call_key(call) == asked.call);
     match (event.kind, &event.detail) {
@@ -169,8 +186,6 @@ pub(super) fn ends(event: &Event, asked: &Asked, now: Timestamp) -> Option<&'sta
         (K::PostToolUse | K::PostToolUseFailure | K::PermissionDenied, _) => {
             is_it().then_some(ANSWERED_THERE)
         }
-        // A call that begins later shows that the dialog is over. Parallel calls begin together.
-        (K::PreToolUse, _) => (now.since(asked.asked) > SIDE_BY_SIDE_MS).then_some(ANSWERED_THERE),
         (K::Stop | K::StopFailure | K::SessionEnd, _) => Some(TURN_OVER),
         _ => None,
     }
@@ -187,12 +202,10 @@ fn close(cx: &mut Cx<'_>, asked: &Asked, why: &str) -> Result<(), DbError> {
 
 /// Whether what the client shows ends a dialog that is still open here.
 pub(super) fn is_news(cx: &mut Cx<'_>, event: &Event) -> Result<bool, FeatureError> {
-    let Some(session) = event.session.as_ref().filter(|_| cx.settings.on(ON) && may_end(event))
-    else {
-        return Ok(false);
-    };
-    let open = ops::of_session(cx.db, session.as_str())?;
-    Ok(open.iter().any(|asked| ends(event, asked, cx.now).is_some()))
+    match event.session.as_ref().filter(|_| cx.settings.on(ON) && may_end(event)) {
+        Some(session) => Ok(!over(cx, session.as_str(), event)?.is_empty()),
+        None => Ok(false),
+    }
 }
 
 /// An answer was printed, or its hook ended before: the user declined in the terminal.

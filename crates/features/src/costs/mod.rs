@@ -19,6 +19,7 @@
 //! Layout: `record` notes which transcripts are due and reads them, `prices` is what they cost, `view` adds up.
 
 mod ops;
+mod page;
 mod prices;
 mod record;
 mod verbs;
@@ -38,5 +39,6 @@ pub(crate) const FEATURE: Feature = Feature {
     record: Some(record::record),
     tick: Some(record::tick),
     verbs: &[Verb::of::<verbs::Cost>()],
+    pages: page::PAGES,
     ..Feature::NOTHING
 };

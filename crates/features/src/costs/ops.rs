@@ -5,9 +5,10 @@ use substrate_core::{Db, DbError, Migration, Timestamp};
 
 use crate::retention::Expiring;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
-    about: "transcripts and how far they were read, answers that were counted, and usage by day",
-    sql: "create table cost_files (
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        about: "transcripts and how far they were read, answers that were counted, and usage by day",
+        sql: "create table cost_files (
             path text primary key,
             session text not null,
             actor text not null,
@@ -40,7 +41,18 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             cache_1h bigint not null,
             primary key (day, agent, sub, project, model)
           );",
-}];
+    },
+    Migration {
+        about: "how full the context of an agent was at each answer",
+        sql: "create table cost_context (
+            agent text not null,
+            at_ms bigint not null,
+            tokens bigint not null,
+            primary key (agent, at_ms)
+          );
+          create index cost_context_at on cost_context (at_ms);",
+    },
+];
 
 /// A transcript, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,6 +201,40 @@ pub(super) fn since(db: &mut dyn Db, day: &str) -> Result<Vec<UsageRow>, DbError
         })
     })
 }
+
+/// Notes how much a main thread's model was given for an answer.
+pub(super) fn add_context(
+    db: &mut dyn Db,
+    agent: &str,
+    at: Timestamp,
+    tokens: i64,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into cost_context (agent, at_ms, tokens) values ($1, $2, $3) on conflict (agent, at_ms) do nothing",
+        &[agent.into(), at.0.into(), tokens.into()],
+    )?;
+    Ok(())
+}
+
+pub(super) const CONTEXT: &str = "select at_ms, tokens from cost_context
+     where agent = $1 and at_ms >= $2 order by at_ms desc limit $3";
+
+/// How full an agent's context was lately, oldest first.
+pub(super) fn context(
+    db: &mut dyn Db,
+    agent: &str,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<(i64, i64)>, DbError> {
+    let params = [agent.into(), since.0.into(), limit.into()];
+    let mut found = db.rows(CONTEXT, &params, |row| Ok((row.int(0)?, row.int(1)?)))?;
+    found.reverse();
+    Ok(found)
+}
+
+/// Points of a picture that no page draws any more.
+pub(super) const CONTEXTS: Expiring =
+    Expiring { table: "cost_context", key: "agent, at_ms", when: "at_ms < $1" };
 
 /// Answers that no transcript tells of any more.
 pub(super) const ANSWERS: Expiring =

@@ -22,6 +22,9 @@ const MAX_BYTES: usize = 4 << 20;
 /// How long answers are remembered. A session that is opened again later has its own offset.
 const KEPT_MS: i64 = 90 * 86_400_000;
 
+/// How long the context of each answer is kept.
+pub(super) const CONTEXT_MS: i64 = 7 * 86_400_000;
+
 /// The turn of an actor has ended, so its transcript has grown.
 pub(super) fn record(
     cx: &mut Cx<'_>,
@@ -86,6 +89,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     if !is_more {
         is_more |= ops::ANSWERS.tick(cx, KEPT_MS)?;
         is_more |= ops::FILES.tick(cx, KEPT_MS)?;
+        is_more |= ops::CONTEXTS.tick(cx, CONTEXT_MS)?;
     }
     if !is_more && ops::is_any_due(cx.db)? {
         cx.effects.push(Effect::Soon { feature: NAME });
@@ -113,6 +117,9 @@ fn count(
                 tokens,
             };
             ops::add(cx.db, &row)?;
+            if file.sub.is_empty() {
+                ops::add_context(cx.db, &file.agent, at, tokens.given())?;
+            }
         }
     }
     let to = i64::try_from(found.next).unwrap_or(i64::MAX);

@@ -4,7 +4,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_core::facts::{Found, Lines};
 use substrate_core::{
-    Actor, Caller, Detail, Effect, Event, EventKind, Need, Output, Param, SafeId, StartSource,
+    Actor, Caller, Detail, Effect, Event, EventKind, Need, Output, PageRequest, Param, SafeId,
+    StartSource,
 };
 
 use super::ops;
@@ -164,4 +165,44 @@ fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
         stage.with(|cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
     assert!(plan.contains(index), "{plan}");
     assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{plan}");
+}
+
+/// The page as a browser that may only look gets it.
+fn page(stage: &mut Stage, query: &[(&str, &str)]) -> String {
+    let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let request = PageRequest { query: query.collect(), ..PageRequest::default() };
+    stage.with(|cx| (super::page::PAGES[0].render)(cx, &request).unwrap().html)
+}
+
+#[test]
+fn the_page_rolls_subagents_up_and_draws_money_and_context() {
+    let mut stage = stage();
+    assert!(page(&mut stage, &[]).contains("No usage yet."));
+    stop(&mut stage);
+    sub_ends(&mut stage);
+    stage.pass(2_000);
+    let lines = [
+        answer("m1", "claude-sonnet-4-5", 1_000_000, 100_000),
+        answer("m2", "odd-model-<b>", 2_000, 0),
+    ];
+    has(&mut stage, MAIN, 0, &lines, 900, false);
+    has(&mut stage, SUB, 0, &[answer("m3", "claude-sonnet-4-5", 500_000, 0)], 90, false);
+    tick(&mut stage);
+    let html = page(&mut stage, &[("span", "week")]);
+    for part in [
+        "odd-model-&lt;b&gt;</bdi> has no price",
+        "at least $6.00",
+        ", with 1 subagent",
+        "<bdi>reviewer-1</bdi>",
+        "Context: 1.0M tokens at its latest answer, at most 1.0M",
+        "<rect class=\"c1 gap\"",
+        "class=\"unpriced\"",
+    ] {
+        assert!(html.contains(part), "{part} is missing: {html}");
+    }
+    let by_model = page(&mut stage, &[("span", "week"), ("by", "model")]);
+    assert!(by_model.contains("By model") && by_model.contains("no price"), "{by_model}");
+    let days = cost(&mut stage, json!({})).json["days"].clone();
+    assert_eq!(days[0]["nano_usd"], 6_000_000_000_i64);
+    assert_eq!(days[0]["unpriced_tokens"], 2_000);
 }

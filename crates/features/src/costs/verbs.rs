@@ -13,7 +13,8 @@ use substrate_core::{Access, Audience, Caller, Cx, Output, VerbError};
 use super::ops;
 use super::prices::PriceList;
 use super::record::day;
-use super::view::{By, Sum, sums};
+use super::view::{By, Sum, by_day, sums};
+use crate::charts::short;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(super) struct Cost {
@@ -58,8 +59,11 @@ impl VerbArgs for Cost {
             let _infallible =
                 writeln!(text, "Without a price: {names}. The sums are at least that.");
         }
+        let mut days: Vec<String> = rows.iter().map(|row| row.day.clone()).collect();
+        days.dedup();
         let json = json!({
             "by": self.by, "since": since, "rows": sums, "total": total, "prices_as_of": prices.as_of(),
+            "days": by_day(&rows, &days, prices),
         });
         Ok(Output::new(text, json))
     }
@@ -112,14 +116,4 @@ fn line(out: &mut String, sum: &Sum, indent: &str) {
         short(cached),
         sum.money()
     );
-}
-
-/// `950`, `12.3k`, `1.2M`.
-fn short(n: i64) -> String {
-    let tenths = |unit: i64, letter: char| format!("{}.{}{letter}", n / unit, n % unit * 10 / unit);
-    match n {
-        ..1_000 => n.to_string(),
-        1_000..1_000_000 => tenths(1_000, 'k'),
-        _ => tenths(1_000_000, 'M'),
-    }
 }

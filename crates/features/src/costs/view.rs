@@ -53,6 +53,9 @@ pub(super) struct Sum {
     pub(super) nano_usd: i64,
     /// Models in it that have no price. The cost is at least `nano_usd` then.
     pub(super) without_price: Vec<String>,
+    /// The models and projects in it.
+    pub(super) models: Vec<String>,
+    pub(super) projects: Vec<String>,
     /// An agent's subagents, which are part of its own sum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) subagents: Vec<Self>,
@@ -66,6 +69,11 @@ impl Sum {
         self.output_tokens += output;
         self.cache_read_tokens += cache_read;
         self.cache_write_tokens += cache_5m + cache_1h;
+        for (names, name) in [(&mut self.models, &row.model), (&mut self.projects, &row.project)] {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
         match prices.nanos(&row.model, row.tokens) {
             Some(nanos) => self.nano_usd = self.nano_usd.saturating_add(nanos),
             None if self.without_price.contains(&row.model) => {}
@@ -73,16 +81,55 @@ impl Sum {
         }
     }
 
+    /// All tokens.
+    pub(super) const fn tokens(&self) -> i64 {
+        self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+    }
+
     /// `$1.23`, or `at least $1.23`; `no price` if nothing of it has one.
     pub(super) fn money(&self) -> String {
-        let cents = self.nano_usd.saturating_add(5_000_000) / 10_000_000;
-        let money = format!("${}.{:02}", cents / 100, cents % 100);
+        let money = dollars(self.nano_usd);
         match (self.without_price.is_empty(), self.nano_usd) {
             (true, _) => money,
             (false, 0) => "no price".to_owned(),
             (false, _) => format!("at least {money}"),
         }
     }
+}
+
+/// `$1.23`, from billionths.
+pub(super) fn dollars(nano_usd: i64) -> String {
+    let cents = nano_usd.saturating_add(5_000_000) / 10_000_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// What was spent on a day.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct DaySum {
+    pub(super) day: String,
+    pub(super) nano_usd: i64,
+    /// By project, as far as there is a price.
+    pub(super) projects: BTreeMap<String, i64>,
+    /// Tokens of models without a price.
+    pub(super) unpriced_tokens: i64,
+}
+
+/// Each of these days, in their order, spent or not.
+pub(super) fn by_day(rows: &[UsageRow], days: &[String], prices: PriceList) -> Vec<DaySum> {
+    let of = |day: &String| {
+        let mut sum = DaySum { day: day.clone(), ..DaySum::default() };
+        for row in rows.iter().filter(|row| row.day == *day) {
+            match prices.nanos(&row.model, row.tokens) {
+                Some(nanos) => {
+                    sum.nano_usd = sum.nano_usd.saturating_add(nanos);
+                    *sum.projects.entry(row.project.clone()).or_default() += nanos;
+                }
+                None => sum.unpriced_tokens += row.tokens.sum(),
+            }
+        }
+        sum
+    };
+    days.iter().map(of).collect()
 }
 
 /// The sums, the dearest first (days in their order), and the sum of all.

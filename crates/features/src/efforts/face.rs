@@ -6,7 +6,7 @@ use substrate_core::{Cx, Db, DbError, Detail, Event, EventKind, FeatureError, To
 
 use super::ops::messages::{self, Pending, PendingKind};
 use super::ops::windows::{self, OpenWindow, Window};
-use super::{heartbeat, ops, record, words};
+use super::{heartbeat, ops, policy, words};
 use crate::directives;
 use crate::identity::book::MAIN;
 
@@ -104,7 +104,7 @@ pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureEr
             let words: Vec<Value> =
                 words.map(|one| json!({"id": one.id, "from": one.who, "text": one.body})).collect();
             let asked = match &event.detail {
-                Detail::ToolAfter { call, .. } if effort.is_some() => record::dialogue(call),
+                Detail::ToolAfter { call, .. } if effort.is_some() => policy::dialogue(call),
                 _ => None,
             };
             json!({"pendingInjections": words, "dialogueEntry": asked})
@@ -125,7 +125,7 @@ pub(super) fn explain(cx: &mut Cx<'_>, event: &Event) -> Result<Value, FeatureEr
             json!({"taskDir": task(), "logFile": log, "directives": told, "skillConfig": config()})
         }
         EventKind::PostToolUseFailure | EventKind::TaskCompleted => {
-            let entry = record::entry(&event.detail).filter(|_| effort.is_some());
+            let entry = policy::entry(&event.detail).filter(|_| effort.is_some());
             json!({"messageEntry": entry.map(|(_, text)| text)})
         }
         EventKind::SubagentStop | EventKind::SessionEnd | EventKind::PreCompact => {

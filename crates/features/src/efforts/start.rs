@@ -13,7 +13,7 @@ use substrate_core::{
 use super::config::{self, Config, LOG, SkillSpec};
 use super::ops::messages::{self, PendingKind};
 use super::ops::{self, Effort, NewEffort, Task, windows};
-use super::{begin, render, words};
+use super::{begin, words};
 
 /// A prompt and its expansion arrive within this time. It matters for clients that don't number their prompts.
 const SAME_MS: i64 = 10_000;
@@ -257,7 +257,7 @@ impl Beginning {
         let made = ops::one(cx.db, id)?;
         let made = made.ok_or(DbError::Other { detail: "the effort was not made".to_owned() })?;
         let SkillSpec { config, mut templates } = self.found;
-        let title = format!("# {} · {}\n\n", made.skill, render::task_title(&made.task));
+        let title = format!("# {} · {}\n\n", made.skill, words::task_title(&made.task));
         let log = templates.remove(LOG).map_or(title, |text| format!("{}\n\n", text.trim_end()));
         artifact(cx, &made.task, &words::log_name(&made), log);
         let mut artifacts = Vec::new();

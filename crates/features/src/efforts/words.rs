@@ -8,8 +8,8 @@ use substrate_core::{Settings, Timestamp, Wish};
 
 use super::config::capitals;
 use super::heartbeat::CantLog;
-use super::ops::Effort;
 use super::ops::messages::{Message, Pending, PendingKind};
+use super::ops::{Effort, Task};
 use super::pending::Text;
 use super::start::Beginning;
 use crate::context::face::Usage;
@@ -388,4 +388,10 @@ pub(super) fn overflow(level: i64, usage: Usage, effort: &str) -> Wish {
 /// How long ago, for lists.
 pub(super) fn ago(now: Timestamp, then: Timestamp) -> String {
     format!("{} ago", Ago(now.since(then)))
+}
+
+/// A task's title, or else its folder.
+pub(super) fn task_title(task: &Task) -> String {
+    let title = if task.title.is_empty() { &task.relative } else { &task.title };
+    one_line(title, 120)
 }

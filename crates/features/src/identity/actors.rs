@@ -1,12 +1,71 @@
-//! The SQL of subagents and of shell calls.
+//! The SQL of agents and their subagents.
 
-use substrate_core::{Db, DbError, Memorable, Row, SafeId, Timestamp};
+use substrate_core::{Db, DbError, Memorable, Param, Row, SafeId, Timestamp};
 
-/// How long a call may run before it counts as lost. The client reports no end when a person presses Esc.
-const OPEN_MS: i64 = 60 * 60_000;
+use super::{book, shells};
 
-/// How long a command may keep running in the background after its call has ended.
-const BACKGROUND_MS: i64 = 10 * 60_000;
+/// Adds an agent and returns its id, or `None` if the name is taken.
+pub(super) fn add_agent(
+    db: &mut dyn Db,
+    name: &str,
+    project: &str,
+    now: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    db.first(
+        "insert into agents (name, name_key, project, made_ms) values ($1, $2, $3, $4)
+         on conflict (name_key) do nothing returning id",
+        &[name.into(), book::name_key(name).as_str().into(), project.into(), now.0.into()],
+        |row| row.int(0),
+    )
+}
+
+/// Renames the agent. `false` if the name is taken.
+pub(super) fn rename(db: &mut dyn Db, agent: i64, name: &str) -> Result<bool, DbError> {
+    let key = book::name_key(name);
+    let params: [Param<'_>; 3] = [agent.into(), name.into(), key.as_str().into()];
+    let n = db.execute(
+        "update agents set name = $2, name_key = $3
+         where id = $1 and not exists (select 1 from agents where name_key = $3 and id <> $1)",
+        &params,
+    )?;
+    Ok(n > 0)
+}
+
+/// Deletes the agent and frees its name. Its messages keep their sender.
+pub(super) fn delete_agent(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "update agents set deleted_ms = $2, name_key = name_key || '#' || id where id = $1",
+        &[agent.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// An agent, whether or not it ever had a session.
+pub(super) struct KnownAgent {
+    pub(super) agent: i64,
+    pub(super) name: String,
+    pub(super) project: String,
+    pub(super) last: Option<Timestamp>,
+}
+
+/// The newest agents, at most 1,000, by name.
+pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<KnownAgent>, DbError> {
+    let mut rows = db.rows(
+        "select a.id, a.name, a.project, (select max(s.last_ms) from agent_sessions s where s.agent = a.id)
+         from agents a where a.deleted_ms is null and a.id > 2 order by a.id desc limit 1000",
+        &[],
+        |row| {
+            Ok(KnownAgent {
+                agent: row.int(0)?,
+                name: row.text(1)?,
+                project: row.text(2)?,
+                last: row.opt_int(3)?.map(Timestamp),
+            })
+        },
+    )?;
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(rows)
+}
 
 /// One subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,22 +168,7 @@ pub(super) fn end(
         "update agent_actors set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
         &[session.as_str().into(), actor.into(), now.0.into()],
     )?;
-    end_calls(db, session, actor, now)
-}
-
-/// Ends the calls of an actor. Commands may keep running in the background.
-pub(super) fn end_calls(
-    db: &mut dyn Db,
-    session: &SafeId,
-    actor: &str,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    let params = [session.as_str().into(), actor.into(), now.0.into()];
-    db.execute(
-        "update shell_calls set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
-        &params,
-    )?;
-    Ok(())
+    shells::end_calls(db, session, actor, now)
 }
 
 /// Ends all subagents and calls of a session.
@@ -139,94 +183,4 @@ pub(super) fn end_all(db: &mut dyn Db, session: &SafeId, now: Timestamp) -> Resu
         &params,
     )?;
     Ok(())
-}
-
-/// A shell call that may still be running.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ShellCall {
-    /// The subagent's own name for mail; empty for the main thread.
-    pub(super) sub: String,
-    /// What `shells::mark` made of its command.
-    pub(super) mark: String,
-    pub(super) is_open: bool,
-}
-
-/// A shell call that is about to begin.
-pub(super) struct NewShellCall<'a> {
-    pub(super) use_id: &'a str,
-    pub(super) actor: &'a str,
-    pub(super) mark: &'a str,
-    /// It keeps running after its call has ended.
-    pub(super) is_background: bool,
-}
-
-pub(super) fn begin_call(
-    db: &mut dyn Db,
-    session: &SafeId,
-    new: &NewShellCall<'_>,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    db.execute(
-        "insert into shell_calls (session, use_id, actor, command, is_background, began_ms)
-         values ($1, $2, $3, $4, $5, $6)
-         on conflict (session, use_id) do update
-         set command = excluded.command, is_background = excluded.is_background,
-           began_ms = excluded.began_ms, ended_ms = null",
-        &[
-            session.as_str().into(),
-            new.use_id.into(),
-            new.actor.into(),
-            new.mark.into(),
-            i64::from(new.is_background).into(),
-            now.0.into(),
-        ],
-    )?;
-    Ok(())
-}
-
-/// Ends the call. If `goes_on`, its command keeps running in the background.
-pub(super) fn end_call(
-    db: &mut dyn Db,
-    session: &SafeId,
-    use_id: &str,
-    goes_on: bool,
-    now: Timestamp,
-) -> Result<(), DbError> {
-    db.execute(
-        "update shell_calls set ended_ms = $3, is_background = case when $4 = 1 then 1 else is_background end
-         where session = $1 and use_id = $2",
-        &[session.as_str().into(), use_id.into(), now.0.into(), i64::from(goes_on).into()],
-    )?;
-    Ok(())
-}
-
-/// The calls of a session whose command may be running now.
-pub(super) fn running_calls(
-    db: &mut dyn Db,
-    session: &SafeId,
-    now: Timestamp,
-) -> Result<Vec<ShellCall>, DbError> {
-    db.rows(
-        "select coalesce(a.name, ''), c.command, c.ended_ms from shell_calls c
-         left join agent_actors a on a.session = c.session and a.actor = c.actor
-         where c.session = $1 and ((c.ended_ms is null and c.began_ms >= $2) or (c.is_background = 1 and c.ended_ms >= $3))
-         order by c.began_ms desc limit 500",
-        &[session.as_str().into(), now.plus_ms(-OPEN_MS).0.into(), now.plus_ms(-BACKGROUND_MS).0.into()],
-        |row| {
-            Ok(ShellCall { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
-        },
-    )
-}
-
-/// Forgets at most `limit` calls that began before then, and counts them.
-pub(super) fn forget_calls(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from shell_calls where (session, use_id) in
-           (select session, use_id from shell_calls where began_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
 }

@@ -10,7 +10,7 @@ use substrate_core::{
 
 use super::ops::{self, KnownSession, NewSession};
 use super::presence::Process;
-use super::{actors, book, caller, names, processes, record};
+use super::{actors, book, caller, processes, record};
 
 /// How old the stored time of the last event may become.
 const FRESH_MS: i64 = 15_000;
@@ -166,7 +166,7 @@ fn subagent(
     kind: &str,
 ) -> Result<String, DbError> {
     let Some(known) = actors::one(cx.db, session, actor)? else {
-        return actors::add(cx.db, session, actor, agent, &names::kind(kind), cx.now);
+        return actors::add(cx.db, session, actor, agent, &book::kind_of_subagent(kind), cx.now);
     };
     // An event shows that it goes on. If this is a Stop that is allowed, recording it ends the subagent again.
     if known.has_ended || cx.now.since(known.last) > FRESH_MS {
@@ -264,7 +264,7 @@ fn wanted(
     wanted: Option<&str>,
     new: &NewSession<'_>,
 ) -> Result<Option<(i64, String)>, DbError> {
-    let Some(name) = wanted.filter(|name| names::is_valid(name)) else { return Ok(None) };
+    let Some(name) = wanted.filter(|name| book::is_valid_name(name)) else { return Ok(None) };
     match agent_named(cx, name)? {
         Some((agent, name)) => {
             let is_live = ops::is_live_elsewhere(
@@ -278,7 +278,7 @@ fn wanted(
             Ok((!is_live).then_some((agent, name)))
         }
         None => {
-            let agent = ops::add_agent(cx.db, name, new.project, cx.now)?;
+            let agent = actors::add_agent(cx.db, name, new.project, cx.now)?;
             Ok(agent.map(|agent| (agent, name.to_owned())))
         }
     }
@@ -291,8 +291,8 @@ pub(super) fn agent_named(cx: &mut Cx<'_>, name: &str) -> Result<Option<(i64, St
 }
 
 fn new_agent(cx: &mut Cx<'_>, new: &NewSession<'_>) -> Result<(i64, String), DbError> {
-    for name in names::candidates(new.session.as_str()) {
-        if let Some(agent) = ops::add_agent(cx.db, &name, new.project, cx.now)? {
+    for name in book::candidate_names(new.session.as_str()) {
+        if let Some(agent) = actors::add_agent(cx.db, &name, new.project, cx.now)? {
             return Ok((agent, name));
         }
     }

@@ -1,9 +1,9 @@
-//! The SQL of agents and their sessions.
+//! The SQL of sessions.
 
-use substrate_core::{Db, DbError, Memorable, Param, Row, SafeId, Timestamp, World};
+use substrate_core::{Db, DbError, Memorable, Row, SafeId, Timestamp, World};
 
 use super::presence::{self, Process, SessionPresence, Status};
-use super::{names, processes};
+use super::processes;
 
 /// What every event needs to know about its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,42 +206,6 @@ pub(super) fn is_live_elsewhere(
         .any(|one| is_other(one) && (one.status != Status::Offline || one.is_running)))
 }
 
-/// Adds an agent and returns its id, or `None` if the name is taken.
-pub(super) fn add_agent(
-    db: &mut dyn Db,
-    name: &str,
-    project: &str,
-    now: Timestamp,
-) -> Result<Option<i64>, DbError> {
-    db.first(
-        "insert into agents (name, name_key, project, made_ms) values ($1, $2, $3, $4)
-         on conflict (name_key) do nothing returning id",
-        &[name.into(), names::key(name).as_str().into(), project.into(), now.0.into()],
-        |row| row.int(0),
-    )
-}
-
-/// Renames the agent. `false` if the name is taken.
-pub(super) fn rename(db: &mut dyn Db, agent: i64, name: &str) -> Result<bool, DbError> {
-    let key = names::key(name);
-    let params: [Param<'_>; 3] = [agent.into(), name.into(), key.as_str().into()];
-    let n = db.execute(
-        "update agents set name = $2, name_key = $3
-         where id = $1 and not exists (select 1 from agents where name_key = $3 and id <> $1)",
-        &params,
-    )?;
-    Ok(n > 0)
-}
-
-/// Deletes the agent and frees its name. Its messages keep their sender.
-pub(super) fn delete_agent(db: &mut dyn Db, agent: i64, now: Timestamp) -> Result<(), DbError> {
-    db.execute(
-        "update agents set deleted_ms = $2, name_key = name_key || '#' || id where id = $1",
-        &[agent.into(), now.0.into()],
-    )?;
-    Ok(())
-}
-
 /// The content of an identity file.
 pub(super) struct IdentityFile {
     pub(super) session: String,
@@ -302,33 +266,6 @@ pub(super) fn forget(db: &mut dyn Db, session: &str) -> Result<(), DbError> {
     db.execute("delete from agent_actors where session = $1", &[session.into()])?;
     db.execute("delete from agent_sessions where session = $1", &[session.into()])?;
     Ok(())
-}
-
-/// An agent, whether or not it ever had a session.
-pub(super) struct KnownAgent {
-    pub(super) agent: i64,
-    pub(super) name: String,
-    pub(super) project: String,
-    pub(super) last: Option<Timestamp>,
-}
-
-/// The newest agents, at most 1,000, by name.
-pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<KnownAgent>, DbError> {
-    let mut rows = db.rows(
-        "select a.id, a.name, a.project, (select max(s.last_ms) from agent_sessions s where s.agent = a.id)
-         from agents a where a.deleted_ms is null and a.id > 2 order by a.id desc limit 1000",
-        &[],
-        |row| {
-            Ok(KnownAgent {
-                agent: row.int(0)?,
-                name: row.text(1)?,
-                project: row.text(2)?,
-                last: row.opt_int(3)?.map(Timestamp),
-            })
-        },
-    )?;
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(rows)
 }
 
 pub(super) fn projects(db: &mut dyn Db, max: i64) -> Result<Vec<String>, DbError> {

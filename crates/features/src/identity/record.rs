@@ -81,7 +81,7 @@ fn turn_ended(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), Db
     let Some(Who { agent, has_stopped: false, .. }) = cx.who else { return Ok(()) };
     if matches!(event.activity(), Some(Activity::Idle { .. })) {
         ops::set_stopped(cx.db, session, cx.now)?;
-        actors::end_calls(cx.db, session, event.actor.key(), cx.now)?;
+        shells::end_calls(cx.db, session, event.actor.key(), cx.now)?;
         cx.wake(agent);
     }
     Ok(())
@@ -134,19 +134,19 @@ fn shell_call(
             if matches!(outcome.verdict.permission, Some(Permission::Deny { .. })) {
                 return Ok(());
             }
-            let new = actors::NewShellCall {
+            let new = shells::NewShellCall {
                 use_id,
                 actor,
                 mark: &shells::mark(cut(command, MAX_COMMAND)),
                 is_background: call.in_background || shells::is_background(command),
             };
-            actors::begin_call(cx.db, session, &new, cx.now)
+            shells::begin_call(cx.db, session, &new, cx.now)
         }
         // The client moves slow commands into the background.
         Detail::ToolAfter { .. } => {
-            actors::end_call(cx.db, session, use_id, call.in_background, cx.now)
+            shells::end_call(cx.db, session, use_id, call.in_background, cx.now)
         }
-        _ => actors::end_call(cx.db, session, use_id, false, cx.now),
+        _ => shells::end_call(cx.db, session, use_id, false, cx.now),
     }
 }
 
@@ -247,7 +247,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
             n_forgotten += 1;
         }
     }
-    let n_calls = actors::forget_calls(cx.db, cx.now.plus_ms(-DAY_MS), STEP)?;
+    let n_calls = shells::forget_calls(cx.db, cx.now.plus_ms(-DAY_MS), STEP)?;
     processes::forget(cx, cx.now.plus_ms(-KEPT_MS), STEP)?;
     Ok(n_forgotten == step || n_calls == step)
 }

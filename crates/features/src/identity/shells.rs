@@ -1,10 +1,14 @@
-//! Which actor of a session runs a command. The shell of a subagent has the same environment as its parent's, so the
-//! command lines above the command are compared with the open shell calls.
+//! Which actor of a session runs a command: the open shell calls, and how a command line is recognised in them. The shell
+//! of a subagent has the same environment as its parent's, so only its command tells them apart.
 
 use substrate_core::dialect::ShellWrapper;
-use substrate_core::{Cx, DbError, SafeId};
+use substrate_core::{Cx, Db, DbError, SafeId, Timestamp};
 
-use super::actors::{self, ShellCall};
+/// How long a call may run before it counts as lost. The client reports no end when a person presses Esc.
+const OPEN_MS: i64 = 60 * 60_000;
+
+/// How long a command may keep running in the background after its call has ended.
+const BACKGROUND_MS: i64 = 10 * 60_000;
 
 /// How much of a command is kept.
 pub(super) const MAX_COMMAND: usize = 4_096;
@@ -22,7 +26,7 @@ pub(super) fn actor(
     session: &SafeId,
     shells: &[String],
 ) -> Result<ShellOwner, DbError> {
-    let calls = actors::running_calls(cx.db, session, cx.now)?;
+    let calls = running_calls(cx.db, session, cx.now)?;
     if calls.is_empty() {
         return Ok(ShellOwner::One(String::new()));
     }
@@ -169,4 +173,109 @@ impl Line {
 fn plain(text: &str) -> String {
     let drops = |c: &char| !(c.is_whitespace() || c.is_control() || matches!(c, '\'' | '"' | '\\'));
     text.chars().filter(drops).collect::<String>().replace("</dev/null", "")
+}
+
+/// A shell call that may still be running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShellCall {
+    /// The subagent's own name for mail; empty for the main thread.
+    pub(super) sub: String,
+    /// What `shells::mark` made of its command.
+    pub(super) mark: String,
+    pub(super) is_open: bool,
+}
+
+/// A shell call that is about to begin.
+pub(super) struct NewShellCall<'a> {
+    pub(super) use_id: &'a str,
+    pub(super) actor: &'a str,
+    pub(super) mark: &'a str,
+    /// It keeps running after its call has ended.
+    pub(super) is_background: bool,
+}
+
+pub(super) fn begin_call(
+    db: &mut dyn Db,
+    session: &SafeId,
+    new: &NewShellCall<'_>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into shell_calls (session, use_id, actor, command, is_background, began_ms)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (session, use_id) do update
+         set command = excluded.command, is_background = excluded.is_background,
+           began_ms = excluded.began_ms, ended_ms = null",
+        &[
+            session.as_str().into(),
+            new.use_id.into(),
+            new.actor.into(),
+            new.mark.into(),
+            i64::from(new.is_background).into(),
+            now.0.into(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ends the call. If `goes_on`, its command keeps running in the background.
+pub(super) fn end_call(
+    db: &mut dyn Db,
+    session: &SafeId,
+    use_id: &str,
+    goes_on: bool,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update shell_calls set ended_ms = $3, is_background = case when $4 = 1 then 1 else is_background end
+         where session = $1 and use_id = $2",
+        &[session.as_str().into(), use_id.into(), now.0.into(), i64::from(goes_on).into()],
+    )?;
+    Ok(())
+}
+
+/// The calls of a session whose command may be running now.
+pub(super) fn running_calls(
+    db: &mut dyn Db,
+    session: &SafeId,
+    now: Timestamp,
+) -> Result<Vec<ShellCall>, DbError> {
+    db.rows(
+        "select coalesce(a.name, ''), c.command, c.ended_ms from shell_calls c
+         left join agent_actors a on a.session = c.session and a.actor = c.actor
+         where c.session = $1 and ((c.ended_ms is null and c.began_ms >= $2) or (c.is_background = 1 and c.ended_ms >= $3))
+         order by c.began_ms desc limit 500",
+        &[session.as_str().into(), now.plus_ms(-OPEN_MS).0.into(), now.plus_ms(-BACKGROUND_MS).0.into()],
+        |row| {
+            Ok(ShellCall { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
+        },
+    )
+}
+
+/// Forgets at most `limit` calls that began before then, and counts them.
+pub(super) fn forget_calls(
+    db: &mut dyn Db,
+    before: Timestamp,
+    limit: i64,
+) -> Result<usize, DbError> {
+    db.execute(
+        "delete from shell_calls where (session, use_id) in
+           (select session, use_id from shell_calls where began_ms < $1 limit $2)",
+        &[before.0.into(), limit.into()],
+    )
+}
+
+/// Ends the calls of an actor. Commands may keep running in the background.
+pub(super) fn end_calls(
+    db: &mut dyn Db,
+    session: &SafeId,
+    actor: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let params = [session.as_str().into(), actor.into(), now.0.into()];
+    db.execute(
+        "update shell_calls set ended_ms = $3 where session = $1 and actor = $2 and ended_ms is null",
+        &params,
+    )?;
+    Ok(())
 }

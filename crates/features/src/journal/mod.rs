@@ -8,7 +8,7 @@
 //! * Each event is one row, written in the event's own transaction. Rows never change.
 //! * Secrets are taken out before anything is stored.
 //! * The journal is bounded by age and size. Old rows go in small batches, so no hook waits.
-//! * Only the primary key is indexed. A time is found by bisection, because ids grow with time.
+//! * Only the primary key and what is rare are indexed. A time is found by bisection, because ids grow with time.
 //! * An id is never given twice. The ranges of sessions are summed up from the rows, a few at a time (`sessions`).
 //!
 //! # Example
@@ -20,10 +20,12 @@
 //! ```
 
 mod at_work;
+mod condition;
 pub(crate) mod face;
 mod health;
 mod lanes;
 mod ops;
+mod page;
 pub mod project_logs;
 mod record;
 mod refused;
@@ -76,6 +78,7 @@ pub(crate) const FEATURE: Feature = Feature {
     gather: Some(project_logs::gather),
     consider: Some(project_logs::consider),
     record: Some(record::record),
+    processed: Some(ops::stood_for),
     tick: Some(record::tick),
     verbs: &[
         Verb::of::<verbs::List>(),
@@ -83,7 +86,8 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::Show>(),
         Verb::of::<verbs::Stats>(),
         Verb::of::<refused::Refused>(),
+        Verb::of::<condition::Health>(),
     ],
-    pages: &[refused::PAGE, lanes::PAGE],
+    pages: &[refused::PAGE, lanes::PAGE, page::HEALTH],
     ..Feature::NOTHING
 };

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use substrate_core::engine::processed::{Scope, StoodFor};
 use substrate_core::{Db, DbError, Param, RequestId, Row, Timestamp};
 
+use super::condition::CostRow;
 use super::sessions;
 
 /// A row to be written.
@@ -33,6 +35,8 @@ pub(super) struct NewRow<'a> {
     pub(super) why: Option<&'a str>,
     pub(super) n_bytes: i64,
     pub(super) n_unknown_fields: i64,
+    /// If the row stands for its request.
+    pub(super) scope: Option<Scope>,
 }
 
 /// A row as it is shown.
@@ -92,6 +96,7 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
             entry.host.into(),
             entry.n_bytes.into(),
             entry.n_unknown_fields.into(),
+            entry.scope.map(Scope::code).into(),
         ];
         let more: [Param<'_>; 6] = [
             entry.answer.as_deref().into(),
@@ -104,23 +109,37 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
         if more.iter().all(|param| *param == Param::Null) {
             return db.execute_last(
                 "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-                   input, output, verdict, spent_us, host, n_bytes, n_unknown_fields)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+                   input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
                 &usual,
             ).map(drop);
         }
-        let mut all = [Param::Null; 24];
-        all[..18].copy_from_slice(&usual);
-        all[18..].copy_from_slice(&more);
+        let mut all = [Param::Null; 25];
+        all[..19].copy_from_slice(&usual);
+        all[19..].copy_from_slice(&more);
         db.execute_last(
             "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-               input, output, verdict, spent_us, host, n_bytes, n_unknown_fields,
+               input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope,
                answer, wishes, undeliverable, failures, costs, why)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-               $19, $20, $21, $22, $23, $24)",
+               $19, $20, $21, $22, $23, $24, $25)",
             &all,
         ).map(drop)
     })
+}
+
+/// The newest requests that rows stand for.
+pub(super) fn stood_for(db: &mut dyn Db, n: i64) -> Result<Vec<StoodFor>, DbError> {
+    let found = db.rows(
+        "select request, scope from (select id, request, scope from journal order by id desc limit $1)
+         where scope is not null order by id desc",
+        &[n.into()],
+        |row| {
+            let scope = Scope::of(row.int(1)?);
+            Ok(RequestId::of_hex(&row.text(0)?).map(|request| StoodFor { request, scope }))
+        },
+    )?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Which rows to list.
@@ -184,7 +203,8 @@ pub(super) fn event(db: &mut dyn Db, id: i64) -> Result<Option<String>, DbError>
     db.first("select event from journal where id = $1", &[id.into()], |row| row.text(0))
 }
 
-pub(super) const REFUSED: &str = "select id from journal where verdict in ('deny', 'ask', 'block') and id < $1 order by id desc limit $2";
+pub(super) const REFUSED: &str = "select id from journal
+     where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id < $1 order by id desc limit $2";
 
 /// What was refused, held or asked about before an entry, newest first.
 pub(super) fn refused(
@@ -297,13 +317,28 @@ pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Sta
     )
 }
 
-/// The id before the first row since that moment. Ids grow with time, so it is found by bisection.
-pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbError> {
+/// The first and the last id.
+pub(super) fn ends(db: &mut dyn Db) -> Result<Option<(i64, i64)>, DbError> {
     let ends = db.first("select min(id), max(id) from journal", &[], |row| {
-        Ok((row.opt_int(0)?, row.opt_int(1)?))
+        Ok(row.opt_int(0)?.zip(row.opt_int(1)?))
     })?;
-    let Some((Some(first), Some(last))) = ends else { return Ok(0) };
-    let (mut low, mut high) = (first - 1, last);
+    Ok(ends.flatten())
+}
+
+/// The id before the first row since that moment.
+pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbError> {
+    match ends(db)? {
+        Some((first, last)) => id_between(db, since, (first - 1, last)),
+        None => Ok(0),
+    }
+}
+
+/// The same where it is known to lie between two ids. Ids grow with time, so it is found by bisection.
+pub(super) fn id_between(
+    db: &mut dyn Db,
+    since: Timestamp,
+    (mut low, mut high): (i64, i64),
+) -> Result<i64, DbError> {
     while low < high {
         let middle = low + (high - low) / 2 + 1;
         let at = db.first(
@@ -318,6 +353,52 @@ pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbErro
         }
     }
     Ok(low)
+}
+
+/// When an entry was made.
+pub(super) fn at(db: &mut dyn Db, id: i64) -> Result<Option<i64>, DbError> {
+    db.first("select at_ms from journal where id = $1", &[id.into()], |row| row.int(0))
+}
+
+/// What the first events after one entry and up to another cost.
+pub(super) fn costs(
+    db: &mut dyn Db,
+    (after, up_to): (i64, i64),
+    limit: i64,
+    each: &mut dyn FnMut(CostRow),
+) -> Result<(), DbError> {
+    db.query(
+        "select event, spent_us, costs, why from journal where id > $1 and id <= $2 order by id limit $3",
+        &[after.into(), up_to.into(), limit.into()],
+        &mut |row| {
+            let (event, spent_us) = (row.text(0)?, row.int(1)?);
+            each(CostRow { event, spent_us, costs: row.opt_text(2)?, why: row.opt_text(3)? });
+            Ok(())
+        },
+    )
+}
+
+pub(super) const N_REFUSED: &str = "select count(*) from journal
+     where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id > $1 and id <= $2";
+
+/// How many were refused, held or asked about after one entry and up to another.
+pub(super) fn n_refused(db: &mut dyn Db, after: i64, up_to: i64) -> Result<i64, DbError> {
+    let n = db.first(N_REFUSED, &[after.into(), up_to.into()], |row| row.int(0))?;
+    Ok(n.unwrap_or(0))
+}
+
+pub(super) const FAILED: &str = "select id, at_ms, failures from journal
+     where failures is not null and id > $1 order by id desc limit $2";
+
+/// The newest entries after that one at which a feature failed.
+pub(super) fn failed(
+    db: &mut dyn Db,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<(i64, i64, String)>, DbError> {
+    db.rows(FAILED, &[after.into(), limit.into()], |row| {
+        Ok((row.int(0)?, row.int(1)?, row.text(2)?))
+    })
 }
 
 /// Removes rows up to `id`, at most the oldest `limit`, and returns how many it removed.

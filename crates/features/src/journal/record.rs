@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
+use substrate_core::engine::processed::Scope;
 use substrate_core::redact::{clean, names_dotenv, redacted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
@@ -64,9 +65,17 @@ pub(super) fn record(
         why: outcome.is_late.then_some(LATE),
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
+        scope: stood_for(outcome),
     };
     project_logs::record(cx, event, outcome)?;
-    Ok(ops::append(cx.db, &entry)?)
+    ops::append(cx.db, &entry)?;
+    cx.stands_for_request = entry.scope.is_some();
+    Ok(())
+}
+
+/// The scope, if the row stands for its request: the client is told nothing, now or later.
+fn stood_for(outcome: &Outcome) -> Option<Scope> {
+    outcome.scope.filter(|_| outcome.verdict.is_silent() && outcome.verdict.wait.is_none())
 }
 
 /// A text as it is stored, if it says anything.

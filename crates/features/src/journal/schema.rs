@@ -1,9 +1,10 @@
-//! The journal's tables. Only the primary key and the refusals are indexed, because an index over all rows would cost more
+//! The journal's tables. Only the primary key and what is rare are indexed, because an index over all rows would cost more
 //! than the insert itself. `journal_session` knows each session's range of rows up to `journal_summed`, and a time is found by bisection.
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED];
+pub(super) const MIGRATIONS: &[Migration] =
+    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR];
 
 /// Up to which row `journal_session` knows them.
 const SUMMED: Migration = Migration {
@@ -12,10 +13,26 @@ const SUMMED: Migration = Migration {
           insert into journal_summed (up_to) select coalesce(max(id), 0) from journal;",
 };
 
-/// Only refusals are in it, so an event that is allowed costs nothing more.
+/// Only refusals are in it.
 const REFUSED: Migration = Migration {
     about: "an index of what was refused",
     sql: "create index journal_refused on journal (id) where verdict in ('deny', 'ask', 'block');",
+};
+
+/// What people ask for: refusals and failures. No lists, because SQLite builds a table of each for every row that is
+/// inserted. Queries use the same comparisons in the same order.
+const NOTED: Migration = Migration {
+    about: "an index of refusals and failures, by plain comparisons",
+    sql:
+        "drop index journal_refused;
+          create index journal_noted on journal (id)
+            where verdict = 'deny' or verdict = 'ask' or verdict = 'block' or failures is not null;",
+};
+
+/// A row with a scope stands for its request: nothing was answered, and when it comes again, nothing is done.
+const STANDS_FOR: Migration = Migration {
+    about: "a row that says nothing more stands for its request",
+    sql: "alter table journal add column scope bigint;",
 };
 
 /// For projects with session logs: which subagents a session had, and what could not be said at Setup.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_core::engine::Surroundings;
-use substrate_core::engine::processed::{Group, Processed};
+use substrate_core::engine::processed::{self, Group, Processed};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::world::Nowhere;
 use substrate_core::{
@@ -19,6 +19,8 @@ use super::ops;
 use super::record::tick;
 
 const DAY: i64 = 86_400_000;
+
+const FIRST: processed::Scope = processed::Scope { digest: 7, origin: 1 };
 
 struct Place {
     _folder: tempfile::TempDir,
@@ -60,6 +62,7 @@ impl Place {
             micros: || 0,
             is_late: false,
             request: RequestId([1; 16]),
+            scope: Some(FIRST),
             begun_us: 0,
             may_look: false,
             troubles: &[],
@@ -295,16 +298,18 @@ fn a_request_is_known_by_its_id_whatever_the_clock_says() {
     commit(&mut place, &mut daemon, &[(id(1), b""), (id(2), b"deny")]);
     commit(&mut place, &mut daemon, &[(id(3), b"block")]);
     // The daemon is killed. Its successor, whose clock was set back, is asked again.
-    let mut next = place.with(-5_000, |cx| Processed::load(cx.db).unwrap().0);
+    let mut next = place.with(-5_000, |cx| Processed::load(cx.db, crate::ALL).unwrap().0);
     let mut answer = |place: &mut Place, n: u8| {
-        place.with(-5_000, |cx| next.answer_to(cx.db, id(n), &Group::default()).unwrap())
+        place
+            .with(-5_000, |cx| next.answer_to(cx.db, crate::ALL, id(n), &Group::default()).unwrap())
     };
     assert_eq!(answer(&mut place, 1), Some(Vec::new()));
     assert_eq!(answer(&mut place, 2), Some(b"deny".to_vec()));
     assert_eq!(answer(&mut place, 3), Some(b"block".to_vec()));
     assert_eq!(answer(&mut place, 4), None);
     commit(&mut place, &mut next, &[(id(4), b"late")]);
-    let known = place.with(0, |cx| next.answer_to(cx.db, id(4), &Group::default()).unwrap());
+    let known =
+        place.with(0, |cx| next.answer_to(cx.db, crate::ALL, id(4), &Group::default()).unwrap());
     assert_eq!(known, Some(b"late".to_vec()), "what it processes itself is known too");
 }
 
@@ -314,8 +319,39 @@ fn the_requests_of_one_commit_are_known_within_it() {
     let mut group = Group::default();
     group.add(RequestId([1; 16]), b"deny");
     let mut daemon = Processed::default();
-    let twice = place.with(0, |cx| daemon.answer_to(cx.db, RequestId([1; 16]), &group).unwrap());
+    let twice = place
+        .with(0, |cx| daemon.answer_to(cx.db, crate::ALL, RequestId([1; 16]), &group).unwrap());
     assert_eq!(twice, Some(b"deny".to_vec()));
+}
+
+/// The request of `Place::happen` comes again, to a daemon that has just begun.
+fn again(place: &mut Place) -> Option<Vec<u8>> {
+    place.with(0, |cx| {
+        let mut next = Processed::load(cx.db, crate::ALL).unwrap().0;
+        next.answer_to(cx.db, crate::ALL, RequestId([1; 16]), &Group::default()).unwrap()
+    })
+}
+
+#[test]
+fn the_row_of_an_event_that_needs_no_answer_stands_for_its_request() {
+    let mut place = Place::new("");
+    assert_eq!(again(&mut place), None);
+    let outcome = place.happen(&event(EventKind::PreToolUse, "a", 1));
+    assert!(outcome.is_stood_for);
+    assert_eq!(again(&mut place), Some(Vec::new()));
+    let scopes = place.with(0, |cx| Processed::load(cx.db, crate::ALL).unwrap().1);
+    assert_eq!(scopes, [FIRST]);
+}
+
+#[rstest]
+#[case::refused("PreToolUse deny: on purpose", EventKind::PreToolUse)]
+#[case::held("Stop block: on purpose", EventKind::Stop)]
+#[case::told("PreToolUse context: on purpose", EventKind::PreToolUse)]
+fn a_row_with_an_answer_stands_for_nothing(#[case] rule: &str, #[case] kind: EventKind) {
+    let mut place = Place::new(&format!("[probe]\nrules = [\"{rule}\"]"));
+    let outcome = place.happen(&event(kind, "a", 1));
+    assert!(!outcome.verdict.is_silent() && !outcome.is_stood_for);
+    assert_eq!(again(&mut place), None);
 }
 
 #[test]
@@ -328,14 +364,17 @@ fn what_was_processed_does_not_grow() {
             let mut id = [0; 16];
             id[..4].copy_from_slice(&n.to_le_bytes());
             group.add(RequestId(id), b"");
-            group.add_scope(u64::from(n), 1);
+            group.add_scope(processed::Scope { digest: u64::from(n), origin: 1 });
             daemon.note(cx.db, &group).unwrap();
             daemon.committed(&group);
         }
         let n = cx.db.first("select count(*) from processed", &[], |row| row.int(0)).unwrap();
         assert!(n.is_some_and(|n| (16_384..16_384 + 64).contains(&n)), "{n:?}");
-        let scopes = Processed::load(cx.db).unwrap().1;
-        assert_eq!((scopes.len(), scopes.last()), (64, Some(&(16_499, 1))));
+        let scopes = Processed::load(cx.db, crate::ALL).unwrap().1;
+        assert_eq!(
+            (scopes.len(), scopes.last()),
+            (64, Some(&processed::Scope { digest: 16_499, origin: 1 }))
+        );
     });
 }
 
@@ -385,12 +424,15 @@ fn a_feature_that_panics_while_it_names_its_needs_needs_nothing() {
     assert!(engine::needs(&[&CLUMSY], &event(EventKind::Stop, "a", 1), &settings).is_empty());
 }
 
-#[test]
-fn refusals_are_found_by_their_index() {
+#[rstest]
+#[case::refused(ops::REFUSED)]
+#[case::how_many(ops::N_REFUSED)]
+#[case::failed(ops::FAILED)]
+fn what_is_rare_is_found_by_its_index(#[case] sql: &str) {
     let mut place = Place::new("");
-    let explain = format!("explain query plan {}", ops::REFUSED);
+    let explain = format!("explain query plan {sql}");
     let params = [1.into(), 2.into()];
     let plan =
         place.with(0, |cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
-    assert!(plan.contains("journal_refused") && !plan.contains("TEMP B-TREE"), "{plan}");
+    assert!(plan.contains("journal_noted") && !plan.contains("TEMP B-TREE"), "{plan}");
 }

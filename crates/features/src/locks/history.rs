@@ -1,6 +1,18 @@
-//! The SQL of the history: who held a file, and who was refused it.
+//! What is noted about leases: the history of each file, and two mirror files for people and other tools.
+//!
+//! The mirrors are the list of leases, and a log of tool calls and decisions. They are written only with `locks.mirror`. A
+//! person's own files are never edited to mark a lease.
 
-use substrate_core::{Db, DbError, Timestamp};
+use serde_json::{Map, Value, json};
+use substrate_core::redact::{names_dotenv, redacted};
+use substrate_core::text::one_line;
+use substrate_core::{
+    Cx, Db, DbError, Detail, Effect, Event, EventKind, Outcome, Timestamp, Who, seed,
+};
+
+use super::leases::{self, Lease};
+use super::{files, words};
+use crate::identity::holder::Pulses;
 
 /// What happened to a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,4 +108,168 @@ pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<u
         "delete from lease_history where id in (select id from lease_history where at_ms < $1 limit $2)",
         &[before.0.into(), limit.into()],
     )
+}
+
+/// Below `seed::COORDINATION`.
+const LOCKS: &str = "file-locks.json";
+const LOG: &str = "hook-debug.log";
+
+/// Leases that the list shows.
+const MAX_SHOWN: i64 = 1_000;
+
+/// How much of a tool's input or result the log shows.
+const MAX_TEXT: usize = 500;
+
+/// Rewrites the list of a working tree.
+pub(super) fn mirror_list(cx: &mut Cx<'_>, root: &str) -> Result<(), DbError> {
+    if !cx.settings.on("locks.mirror") || root.is_empty() {
+        return Ok(());
+    }
+    let mut all = Map::new();
+    let mut pulses = Pulses::default();
+    for lease in leases::in_root(cx.db, root, MAX_SHOWN)? {
+        if lease.hold.until(cx, &mut pulses)?.is_none() {
+            continue;
+        }
+        let entry = json!({
+            "agentId": lease.hold.holder.address(cx)?,
+            "acquiredAt": words::iso(lease.hold.acquired),
+            "lastModified": words::iso(lease.modified),
+        });
+        all.insert(lease.relative, entry);
+    }
+    let is_older = |effect: &Effect| matches!(effect, Effect::Mirror { root: other, append: false, .. } if other == root);
+    cx.effects.retain(|effect| !is_older(effect));
+    cx.effects.push(Effect::Mirror {
+        root: root.to_owned(),
+        path: format!("{}/{LOCKS}", seed::COORDINATION),
+        text: format!("{:#}\n", Value::Object(all)),
+        append: false,
+    });
+    Ok(())
+}
+
+/// Logs released leases and rewrites the lists.
+pub(super) fn mirror_released(
+    cx: &mut Cx<'_>,
+    leases: &[Lease],
+    what: LeaseChange,
+) -> Result<(), DbError> {
+    if !cx.settings.on("locks.mirror") {
+        return Ok(());
+    }
+    let mut roots: Vec<&str> = leases.iter().map(|lease| lease.root.as_str()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    for root in roots {
+        let of_root = || leases.iter().filter(|lease| lease.root == root);
+        let n = of_root().count();
+        if let Some(lease) = of_root().next() {
+            let who = lease.hold.holder.address(cx)?;
+            let plural = if n == 1 { "" } else { "s" };
+            line(cx, root, &who, &format!("{} {n} lock{plural}", what.name()));
+        }
+        mirror_list(cx, root)?;
+    }
+    Ok(())
+}
+
+/// Logs a decision about a file.
+pub(super) fn mirror_decision(
+    cx: &mut Cx<'_>,
+    root: &str,
+    who: &str,
+    what: LeaseChange,
+    relative: &str,
+) {
+    if cx.settings.on("locks.mirror") {
+        line(cx, root, who, &format!("{} {}", what.name(), words::path(relative)));
+    }
+}
+
+/// Logs a tool call, before and after it ran.
+pub(super) fn log_call(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
+    let (true, Some(call)) = (cx.settings.on("locks.mirror"), event.tool()) else { return };
+    let Some(root) = files::root_here(cx, event) else { return };
+    let who = actor(cx);
+    let is_dotenv = names_dotenv(&call.input);
+    let kept = |text: &str| one_line(&redacted(text, MAX_TEXT, is_dotenv), MAX_TEXT);
+    let after = match &event.detail {
+        Detail::ToolAfter { response, .. } => {
+            format!("\"tool_response\":{}", value(&kept(response)))
+        }
+        Detail::ToolFailed { error, .. } => format!("\"error\":{}", value(&kept(error))),
+        _ if event.kind == EventKind::PreToolUse => {
+            format!("\"verdict\":\"{}\"", outcome.verdict.word())
+        }
+        _ => return,
+    };
+    let (name, input) = (json!(call.name), value(&kept(&call.input)));
+    let said = format!("{{\"tool_name\":{name},\"tool_input\":{input},{after}}}");
+    line(cx, &root, &who, &format!("{} {said}", event.kind.name()));
+}
+
+/// Whether an event that is not a tool call is logged too.
+pub(super) const fn is_logged(kind: EventKind) -> bool {
+    use EventKind as K;
+    matches!(
+        kind,
+        K::SessionStart
+            | K::UserPromptSubmit
+            | K::SubagentStart
+            | K::SubagentStop
+            | K::Stop
+            | K::SessionEnd
+    )
+}
+
+/// Logs an event of a session or a subagent, without what a person typed.
+pub(super) fn log_event(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) {
+    // An event that had to wait was logged when it arrived.
+    let is_new = event.waiting_since.is_none() && !event.actor.is_compaction_fork();
+    if !is_new || !is_logged(event.kind) || !cx.settings.on("locks.mirror") {
+        return;
+    }
+    let Some(root) = files::root_here(cx, event) else { return };
+    let mut said = Map::new();
+    if let Some(kind) = event.actor.kind() {
+        said.insert("agent_type".to_owned(), one_line(kind, 80).into());
+    }
+    match &event.detail {
+        Detail::SessionStart { source, .. } => {
+            said.insert("source".to_owned(), source.name().into());
+        }
+        Detail::Stop { again, .. } => {
+            said.insert("stop_hook_active".to_owned(), (*again).into());
+        }
+        Detail::Because { word } => {
+            said.insert("reason".to_owned(), one_line(word, 80).into());
+        }
+        _ => {}
+    }
+    said.insert("verdict".to_owned(), outcome.verdict.word().into());
+    let who = actor(cx);
+    line(cx, &root, &who, &format!("{} {}", event.kind.name(), Value::Object(said)));
+}
+
+/// Valid JSON unchanged; anything else, such as JSON that was cut, as a JSON string.
+fn value(text: &str) -> String {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => json!(text).to_string(),
+    }
+}
+
+fn line(cx: &mut Cx<'_>, root: &str, who: &str, text: &str) {
+    let text = format!("{} [{}] {text}\n", words::iso(cx.now), one_line(who, 80));
+    cx.effects.push(Effect::Mirror {
+        root: root.to_owned(),
+        path: format!("{}/{LOG}", seed::COORDINATION),
+        text,
+        append: true,
+    });
+}
+
+fn actor(cx: &Cx<'_>) -> String {
+    cx.who.as_ref().map_or_else(|| "unknown".to_owned(), Who::address)
 }

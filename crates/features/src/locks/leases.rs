@@ -9,7 +9,7 @@ use std::rc::Rc;
 use substrate_core::facts::Place;
 use substrate_core::{Cx, Db, DbError, Memorable, Row, Timestamp};
 
-use super::status::Hold;
+use super::status::{Hold, any_of_others, of_others};
 use super::{history, words};
 use crate::identity::holder::{Holder, Pulses};
 
@@ -30,8 +30,8 @@ pub(super) struct Lease {
 
 macro_rules! columns {
     () => {
-        "path, root, relative, project, session, actor, agent, sub, pid, began, reason, acquired_ms,
-         confirmed_ms, modified_ms, expires_ms, ttl_ms, file"
+        "path, root, relative, project, file, modified_ms, confirmed_ms,
+         session, actor, agent, sub, pid, began, reason, acquired_ms, expires_ms, ttl_ms"
     };
 }
 
@@ -51,11 +51,7 @@ pub(super) const OTHERS_IN_ROOT: &str = concat!(
     ", seen_ms from leases where root = $1 and not (session = $2 and actor = $3)
       order by acquired_ms desc limit $4"
 );
-/// Seeks in one index, however many leases there are.
-pub(super) const OTHERS_HOLD: &str = "select 1 from leases where session < $1
-   union all select 1 from leases where session > $1
-   union all select 1 from leases where session = $1 and actor < $2
-   union all select 1 from leases where session = $1 and actor > $2 limit 1";
+pub(super) const OTHERS_HOLD: &str = of_others!("leases");
 /// Whether an actor holds anything.
 pub(super) const HOLDS: &str = "select 1 from leases where session = $1 and actor = $2
    union all select 1 from lease_globs where session = $1 and actor = $2 limit 1";
@@ -128,11 +124,7 @@ pub(super) fn holds_nothing(db: &mut dyn Db, session: &str, actor: &str) -> Resu
 /// Whether another actor holds any file at all.
 pub(super) fn others_hold(db: &mut dyn Db, me: &Holder) -> Result<bool, DbError> {
     const OTHERS: Memorable = Memorable { name: "leases of others", tables: &["leases"] };
-    let key = [me.session.as_str(), me.actor.as_str()];
-    let read = |db: &mut (dyn Db + '_)| {
-        Ok(db.first(OTHERS_HOLD, &key.map(Into::into), |row| row.int(0))?.is_some())
-    };
-    Ok(*db.remembered(OTHERS, key, read)?)
+    any_of_others(db, OTHERS, OTHERS_HOLD, me)
 }
 
 /// A lease, and the time stamp its file had when last looked at; `None` if the file was missing.
@@ -194,7 +186,7 @@ pub(super) fn expired(db: &mut dyn Db, now: Timestamp, n: i64) -> Result<Vec<Lea
 /// Takes the file, replacing any lease on it. `seen` is the file's time stamp.
 pub(super) fn take(db: &mut dyn Db, lease: &Lease, seen: Option<i64>) -> Result<(), DbError> {
     let Lease { path, root, relative, project, file, modified, hold } = lease;
-    let [session, actor, agent, sub, pid, began] = hold.holder.params();
+    let [session, actor, agent, sub, pid, began, reason, acquired, expires, ttl] = hold.params();
     let confirmed = (!hold.is_provisional).then_some(modified.0);
     db.execute(
         concat!(
@@ -214,19 +206,19 @@ pub(super) fn take(db: &mut dyn Db, lease: &Lease, seen: Option<i64>) -> Result<
             root.as_str().into(),
             relative.as_str().into(),
             project.as_str().into(),
+            file.as_deref().into(),
+            modified.0.into(),
+            confirmed.into(),
             session,
             actor,
             agent,
             sub,
             pid,
             began,
-            hold.reason.as_str().into(),
-            hold.acquired.0.into(),
-            confirmed.into(),
-            modified.0.into(),
-            hold.expires.0.into(),
-            hold.ttl_ms.into(),
-            file.as_deref().into(),
+            reason,
+            acquired,
+            expires,
+            ttl,
             seen.into(),
         ],
     )?;
@@ -305,21 +297,15 @@ pub(super) fn remove_of_session(db: &mut dyn Db, session: &str) -> Result<Vec<Le
 }
 
 fn lease(row: &dyn Row) -> Result<Lease, DbError> {
+    let is_provisional = row.opt_int(6)?.is_none();
     Ok(Lease {
         path: row.text(0)?,
         root: row.text(1)?,
         relative: row.text(2)?,
         project: row.text(3)?,
-        file: row.opt_text(16)?,
-        modified: Timestamp(row.int(13)?),
-        hold: Hold {
-            holder: Holder::read(row, 4)?,
-            reason: row.text(10)?,
-            acquired: Timestamp(row.int(11)?),
-            is_provisional: row.opt_int(12)?.is_none(),
-            expires: Timestamp(row.int(14)?),
-            ttl_ms: row.int(15)?,
-        },
+        file: row.opt_text(4)?,
+        modified: Timestamp(row.int(5)?),
+        hold: Hold { is_provisional, ..Hold::read(row, 7)? },
     })
 }
 

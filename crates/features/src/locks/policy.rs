@@ -9,10 +9,10 @@ use substrate_core::{
 
 use super::history::{self, LeaseChange};
 use super::leases::{self, Lease};
-use super::shell::{after, before};
+use super::release::{self, Held};
 use super::status::{self, Blocker, FileStatus, Hold, PROVISIONAL_MS};
 use super::words::ForeignChange;
-use super::{files, lending, mirror, release, waiting, words};
+use super::{after, before, files, waiting, words};
 use crate::identity::holder::Holder;
 
 /// Whether the event looks at files that it names only after the database was read.
@@ -87,7 +87,7 @@ fn after_edit(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
         match status::of(cx, &me, &place)? {
             FileStatus::Own(lease) => {
                 leases::confirm(cx.db, &lease.path, cx.now, ttl_ms, &place)?;
-                mirror::changed(cx, &lease.root)?;
+                history::mirror_list(cx, &lease.root)?;
             }
             FileStatus::Free { before } if files::is_leased(cx.settings, &place) => {
                 take(cx, event, &me, &place, before.as_ref(), Some(ttl_ms))?;
@@ -156,8 +156,8 @@ pub(super) fn store(
         None => (LeaseChange::Acquired, String::new()),
     };
     history::add(cx.db, &lease.path, &who, what, &detail, cx.now)?;
-    mirror::decided(cx, &lease.root, &who, what, &lease.relative);
-    mirror::changed(cx, &lease.root)
+    history::mirror_decision(cx, &lease.root, &who, what, &lease.relative);
+    history::mirror_list(cx, &lease.root)
 }
 
 /// The lease could not be stored, so the edit is refused, unless the actor already holds every file.
@@ -207,11 +207,11 @@ pub(super) fn record(
             }
             _ => {}
         }
-        lending::record(cx, event, outcome)?;
+        status::record_calls(cx, event, outcome)?;
         waiting::record(cx, event, outcome)?;
     }
-    mirror::tool(cx, event, outcome);
-    mirror::happened(cx, event, outcome);
+    history::log_call(cx, event, outcome);
+    history::log_event(cx, event, outcome);
     Ok(())
 }
 
@@ -255,7 +255,8 @@ fn failed_edit(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
             && lease.hold.holder.is_same(&me)
             && lease.hold.is_provisional
         {
-            release::these(cx, &[lease], &[], LeaseChange::Released)?;
+            let held = Held { leases: &[lease], globs: &[] };
+            release::these(cx, held, LeaseChange::Released)?;
         }
     }
     Ok(())
@@ -273,7 +274,7 @@ fn client_left(cx: &mut Cx<'_>, event: &Event) -> Result<(), DbError> {
     let leases = leases::of_holder(cx.db, session.as_str(), event.actor.key(), MAX_OF_ONE)?;
     let is_its = |lease: &Lease| lease.hold.holder.process.pid == Some(i64::from(pid));
     let its: Vec<Lease> = leases.into_iter().filter(is_its).collect();
-    release::these(cx, &its, &[], LeaseChange::Released)?;
+    release::these(cx, Held { leases: &its, globs: &[] }, LeaseChange::Released)?;
     Ok(())
 }
 

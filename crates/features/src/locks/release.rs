@@ -1,11 +1,21 @@
-//! Releasing leases and waking those who wait for them; the tick releases the leases of holders that are gone.
+//! How leases end: with their holder's turn, by `substrate locks release`, or when the tick finds that the holder is gone.
+//! Those who wait for the file are woken.
 
-use substrate_core::{Cx, DbError, Effect, FeatureError, Who};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::verb::VerbArgs;
+use substrate_core::{
+    Access, Audience, Caller, Cx, DbError, Effect, FeatureError, Local, Output, VerbError, Who,
+};
 
+use super::files::{MAX_COMPARED, Target, here, known};
 use super::history::{self, LeaseChange};
 use super::leases::{self, Lease};
 use super::reservations::{self, Reservation};
-use super::{lending, mirror, waiting, words};
+use super::status::{self, Hold};
+use super::{waiting, words};
+use crate::identity::book;
 use crate::identity::holder::{self, Holder, Pulses};
 
 /// What was released.
@@ -13,6 +23,13 @@ use crate::identity::holder::{self, Holder, Pulses};
 pub(super) struct Released {
     pub(super) n_files: usize,
     pub(super) n_globs: usize,
+}
+
+/// Leases and globs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held<'a> {
+    pub(super) leases: &'a [Lease],
+    pub(super) globs: &'a [Reservation],
 }
 
 /// Releases everything an actor holds.
@@ -28,51 +45,45 @@ pub(super) fn of_actor(
     // A Stop that arrives late must not release what was taken after it.
     let leases = leases::remove_of(cx.db, session, actor, cx.now)?;
     let globs = reservations::remove_of(cx.db, session, actor)?;
-    follow_up(cx, &leases, &globs, what)
+    follow_up(cx, Held { leases: &leases, globs: &globs }, what)
 }
 
 /// Releases everything a session holds, including its subagents.
 pub(super) fn of_session(cx: &mut Cx<'_>, session: &str) -> Result<Released, DbError> {
     let leases = leases::remove_of_session(cx.db, session)?;
     let globs = reservations::remove_of_session(cx.db, session)?;
-    follow_up(cx, &leases, &globs, LeaseChange::Released)
+    follow_up(cx, Held { leases: &leases, globs: &globs }, LeaseChange::Released)
 }
 
 /// Releases these leases and globs.
 pub(super) fn these(
     cx: &mut Cx<'_>,
-    leases: &[Lease],
-    globs: &[Reservation],
+    held: Held<'_>,
     what: LeaseChange,
 ) -> Result<Released, DbError> {
-    for lease in leases {
+    for lease in held.leases {
         leases::remove(cx.db, &lease.path)?;
     }
-    for glob in globs {
+    for glob in held.globs {
         reservations::remove(cx.db, glob.id)?;
     }
-    follow_up(cx, leases, globs, what)
+    follow_up(cx, held, what)
 }
 
 /// Updates what depends on released rows: history, waiters and mirrors.
-fn follow_up(
-    cx: &mut Cx<'_>,
-    leases: &[Lease],
-    globs: &[Reservation],
-    what: LeaseChange,
-) -> Result<Released, DbError> {
-    for lease in leases {
+fn follow_up(cx: &mut Cx<'_>, held: Held<'_>, what: LeaseChange) -> Result<Released, DbError> {
+    for lease in held.leases {
         note(cx, &lease.hold.holder, &lease.path, what)?;
         waiting::forget(cx.db, &lease.hold.holder, &lease.path)?;
         cx.effects.push(Effect::Wake { key: words::wake_key(&lease.path) });
     }
-    for glob in globs {
+    for glob in held.globs {
         note(cx, &glob.hold.holder, &format!("{}/{}", glob.root, glob.glob), what)?;
         waiting::forget_glob(cx.db, &glob.hold.holder, glob.id)?;
         cx.effects.push(Effect::Wake { key: words::glob_key(glob.id) });
     }
-    mirror::released(cx, leases, what)?;
-    Ok(Released { n_files: leases.len(), n_globs: globs.len() })
+    history::mirror_released(cx, held.leases, what)?;
+    Ok(Released { n_files: held.leases.len(), n_globs: held.globs.len() })
 }
 
 /// Adds to the history who released it: the holder, or the person who forced it.
@@ -101,18 +112,20 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
             // The holder gave a sign of life. Store the later end, so that the next round looks at other leases.
             Some(until) => leases::prolong(cx.db, &lease.path, until)?,
             None => {
-                these(cx, std::slice::from_ref(lease), &[], LeaseChange::Expired)?;
+                let held = Held { leases: std::slice::from_ref(lease), globs: &[] };
+                these(cx, held, LeaseChange::Expired)?;
             }
         }
     }
     for glob in reservations::all(cx.db, 10_000)? {
         if glob.hold.expires <= cx.now && glob.hold.until(cx, &mut pulses)?.is_none() {
-            these(cx, &[], &[glob], LeaseChange::Expired)?;
+            let held = Held { leases: &[], globs: &[glob] };
+            these(cx, held, LeaseChange::Expired)?;
         }
     }
     let (old, older) = (cx.now.plus_ms(-DAY_MS), cx.now.plus_ms(-HISTORY_MS));
     let n_entries = history::forget(cx.db, older, STEP)?;
-    let n_calls = lending::forget(cx.db, old, STEP)?;
+    let n_calls = status::forget_calls(cx.db, old, STEP)?;
     let n_notes = waiting::forget_older(cx.db, old, STEP)?;
     Ok(late.len() >= full || n_entries.max(n_calls).max(n_notes) >= full)
 }
@@ -126,4 +139,117 @@ fn release_of_gone(cx: &mut Cx<'_>) -> Result<(), FeatureError> {
         }
     }
     Ok(())
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(crate) struct Release {
+    /// Files, or globs as they were reserved
+    #[arg(required_unless_present = "all")]
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Release everything you hold
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+    /// Release what others hold too; only the person may do this
+    #[arg(long)]
+    #[serde(default)]
+    force: bool,
+    #[arg(skip)]
+    #[serde(default)]
+    found: Vec<Target>,
+}
+
+impl VerbArgs for Release {
+    const PATH: &'static [&'static str] = &["locks", "release"];
+    const ABOUT: &'static str = "Release files and globs";
+    const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.found = here(&self.paths, local);
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let me = Holder::of_caller(cx, caller)?;
+        if self.force && me.agent != book::USER {
+            return Err(VerbError::user(
+                "only the person may release what others hold",
+                "ask the person, or write to the holder: `substrate locks` shows who it is",
+            ));
+        }
+        let (mut leases, mut reserved) = (Vec::new(), Vec::new());
+        if self.all {
+            leases = match self.force {
+                true => leases::in_project(cx.db, &caller.project, MAX_COMPARED)?,
+                false => leases::of_holder(cx.db, &me.session, &me.actor, MAX_COMPARED)?,
+            };
+            let globs = reservations::all(cx.db, MAX_COMPARED)?;
+            let is_meant = |one: &Reservation| match self.force {
+                true => one.project == caller.project,
+                false => one.hold.holder.is_same(&me),
+            };
+            reserved = globs.into_iter().filter(is_meant).collect();
+        }
+        for target in known(&self.paths, &self.found, caller) {
+            self.add_named(cx, &me, &target, &mut leases, &mut reserved)?;
+        }
+        let (forced, own): (Vec<Lease>, Vec<Lease>) =
+            leases.into_iter().partition(|lease| !lease.hold.holder.is_same(&me));
+        let (forced_globs, own_globs): (Vec<Reservation>, Vec<Reservation>) =
+            reserved.into_iter().partition(|glob| !glob.hold.holder.is_same(&me));
+        let a = these(cx, Held { leases: &own, globs: &own_globs }, LeaseChange::Released)?;
+        let b = these(cx, Held { leases: &forced, globs: &forced_globs }, LeaseChange::Forced)?;
+        let (n_files, n_globs) = (a.n_files + b.n_files, a.n_globs + b.n_globs);
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        let globs = match n_globs {
+            0 => String::new(),
+            n => format!(" and {n} glob{}", plural(n)),
+        };
+        let text = format!("Released {n_files} file{}{globs}.\n", plural(n_files));
+        Ok(Output::new(text, json!({"released": n_files, "globs": n_globs})))
+    }
+}
+
+impl Release {
+    /// Adds the leases and globs that one typed path means. Fails if only others hold it.
+    fn add_named(
+        &self,
+        cx: &mut Cx<'_>,
+        me: &Holder,
+        target: &Target,
+        leases: &mut Vec<Lease>,
+        reserved: &mut Vec<Reservation>,
+    ) -> Result<(), VerbError> {
+        let is_mine = |hold: &Hold| hold.holder.is_same(me) || self.force;
+        let plain = format!("./{}", globset::escape(&target.relative));
+        let mut other: Option<Hold> = None;
+        let (n_leases, n_reserved) = (leases.len(), reserved.len());
+        for lease in leases::same(cx.db, &target.path, target.file.as_deref())?.iter() {
+            match is_mine(&lease.hold) {
+                true => leases.push(lease.clone()),
+                false => other = Some(lease.hold.clone()),
+            }
+        }
+        for one in reservations::in_root(cx.db, &target.root)?.iter() {
+            if one.glob == target.relative || one.glob == plain {
+                match is_mine(&one.hold) {
+                    true => reserved.push(one.clone()),
+                    false => other = Some(one.hold.clone()),
+                }
+            }
+        }
+        let is_found = leases.len() > n_leases || reserved.len() > n_reserved;
+        if let (Some(hold), false) = (other, is_found) {
+            let who = hold.holder.address(cx)?;
+            return Err(VerbError::user(
+                format!("`{}` is held by {who}, not by you", words::path(&target.relative)),
+                format!(
+                    "write to them: `substrate send --to {who} …`; the person may add `--force`"
+                ),
+            ));
+        }
+        Ok(())
+    }
 }

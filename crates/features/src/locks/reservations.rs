@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use substrate_core::{Cx, Db, DbError, Memorable, Row, Timestamp};
+use substrate_core::{Cx, Db, DbError, Memorable, Row};
 
-use super::globs;
+use super::files::Target;
 use super::leases::{self, Lease};
-use super::status::{Blocker, Hold};
-use super::verbs::Target;
+use super::status::{Blocker, Hold, any_of_others, of_others};
+
+use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
 
 /// How many a holder may have in a working tree.
@@ -35,20 +36,12 @@ macro_rules! columns {
 pub(super) const IN_ROOT: &str =
     concat!("select ", columns!(), " from lease_globs where root = $1");
 
-/// Seeks in one index, however many globs there are.
-pub(super) const OTHERS_RESERVE: &str = "select 1 from lease_globs where session < $1
-   union all select 1 from lease_globs where session > $1
-   union all select 1 from lease_globs where session = $1 and actor < $2
-   union all select 1 from lease_globs where session = $1 and actor > $2 limit 1";
+pub(super) const OTHERS_RESERVE: &str = of_others!("lease_globs");
 
 /// Whether another actor has reserved any glob at all.
 pub(super) fn others_reserve(db: &mut dyn Db, me: &Holder) -> Result<bool, DbError> {
     const OTHERS: Memorable = Memorable { name: "globs of others", tables: &["lease_globs"] };
-    let key = [me.session.as_str(), me.actor.as_str()];
-    let read = |db: &mut (dyn Db + '_)| {
-        Ok(db.first(OTHERS_RESERVE, &key.map(Into::into), |row| row.int(0))?.is_some())
-    };
-    Ok(*db.remembered(OTHERS, key, read)?)
+    any_of_others(db, OTHERS, OTHERS_RESERVE, me)
 }
 
 pub(super) fn in_root(db: &mut dyn Db, root: &str) -> Result<Rc<Vec<Reservation>>, DbError> {
@@ -74,7 +67,8 @@ pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Reservation>, DbErr
 
 /// Reserves a glob, or renews it if the holder already has it. The database assigns the `id`.
 pub(super) fn add(db: &mut dyn Db, new: &Reservation) -> Result<(), DbError> {
-    let [session, actor, agent, sub, pid, began] = new.hold.holder.params();
+    let [session, actor, agent, sub, pid, began, reason, acquired, expires, ttl] =
+        new.hold.params();
     db.execute(
         "insert into lease_globs (root, glob, is_shared, project, session, actor, agent, sub, pid, began, reason,
            acquired_ms, expires_ms, ttl_ms)
@@ -93,10 +87,10 @@ pub(super) fn add(db: &mut dyn Db, new: &Reservation) -> Result<(), DbError> {
             sub,
             pid,
             began,
-            new.hold.reason.as_str().into(),
-            new.hold.acquired.0.into(),
-            new.hold.expires.0.into(),
-            new.hold.ttl_ms.into(),
+            reason,
+            acquired,
+            expires,
+            ttl,
         ],
     )?;
     Ok(())
@@ -137,14 +131,7 @@ fn reservation(row: &dyn Row) -> Result<Reservation, DbError> {
         glob: row.text(2)?,
         is_shared: row.int(3)? != 0,
         project: row.text(4)?,
-        hold: Hold {
-            holder: Holder::read(row, 5)?,
-            reason: row.text(11)?,
-            acquired: Timestamp(row.int(12)?),
-            is_provisional: false,
-            expires: Timestamp(row.int(13)?),
-            ttl_ms: row.int(14)?,
-        },
+        hold: Hold::read(row, 5)?,
     })
 }
 

@@ -1,19 +1,29 @@
-//! Who waits for a file, and the note that its holder gets.
+//! Waiting for a file: `substrate locks wait`, and the note that the holder gets.
 //!
 //! The note rides on the holder's next tool result and is dropped with the lease. It never blocks the Stop that would
 //! free the file.
 
 use std::rc::Rc;
 
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use substrate_core::verb::VerbArgs;
+use substrate_core::view::{Check, CheckKind};
 use substrate_core::{
-    Cx, Db, DbError, Event, EventKind, Memorable, Outcome, Part, Timestamp, Wish,
+    Access, Audience, Caller, Cx, Db, DbError, Event, EventKind, FeatureError, Local, Memorable,
+    Outcome, Output, Part, Timestamp, VerbError, WaitFor, Wish,
 };
 
+use super::files::{Target, here, known};
 use super::history::{self, LeaseChange};
-use super::status::Blocker;
-use super::{leases, mirror, reservations, words};
+use super::status::{self, Blocker, FileStatus};
+use super::{leases, reservations, words};
+use crate::durations::typed_ms;
+use crate::identity::book;
 use crate::identity::holder::Holder;
 use crate::mail::face;
+use crate::page::in_query;
 
 /// Notes that are delivered at once.
 const MAX_TOLD: i64 = 3;
@@ -43,7 +53,7 @@ pub(super) fn wanted(
     let who = me.address(cx)?;
     let is_new = note_waiter(cx.db, path, me, blocker.hold.acquired, cx.now)?;
     if let Some(root) = root {
-        mirror::decided(cx, root, &who, LeaseChange::Denied, relative);
+        history::mirror_decision(cx, root, &who, LeaseChange::Denied, relative);
     }
     if !is_new {
         return Ok(());
@@ -89,6 +99,46 @@ fn note_waiter(
         ],
     )?;
     Ok(n > 0)
+}
+
+/// Those who were refused a file that is still held.
+pub(super) const WAITING: &str =
+    "select w.path, w.session, w.actor, w.at_ms, l.relative, l.session, l.actor
+     from lease_waiters w join leases l on l.path = w.path and l.acquired_ms = w.since_ms
+     where w.at_ms >= $1 order by w.at_ms limit $2";
+
+/// The most waiters that are told of.
+const MAX_WAITING: i64 = 50;
+
+/// A refused edit is a wait for so long.
+const WAITS_MS: i64 = 3_600_000;
+
+pub(super) fn checks(cx: &mut Cx<'_>) -> Result<Vec<Check>, FeatureError> {
+    let since = cx.now.0 - WAITS_MS;
+    let found = cx.db.rows(WAITING, &[since.into(), MAX_WAITING.into()], |row| {
+        let (path, relative) = (row.text(0)?, row.text(4)?);
+        Ok((
+            path,
+            (row.text(1)?, row.text(2)?),
+            row.int(3)?,
+            relative,
+            (row.text(5)?, row.text(6)?),
+        ))
+    })?;
+    let mut out = Vec::new();
+    for (path, waiter, at_ms, relative, holder) in found {
+        let unknown = || "an unknown agent".to_owned();
+        let who = book::address_in(cx.db, &waiter.0, &waiter.1)?.unwrap_or_else(unknown);
+        let by = book::address_in(cx.db, &holder.0, &holder.1)?.unwrap_or_else(unknown);
+        out.push(Check {
+            kind: CheckKind::Waits,
+            what: who,
+            detail: format!("wants {relative}, which {by} holds"),
+            since_ms: Some(at_ms),
+            link: Some(format!("/locks?file={}", in_query(&path))),
+        });
+    }
+    Ok(out)
 }
 
 /// Leaves a note for the holder. Only the latest note about a file is kept, however many wait for it.
@@ -193,4 +243,103 @@ pub(super) fn forget_older(
         &params,
     )?;
     Ok(n_notes.max(n_waiters))
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(crate) struct Wait {
+    /// The file, folder or glob
+    path: String,
+    /// Give up after this long
+    #[arg(long, default_value = "10m")]
+    #[serde(default = "ten_minutes")]
+    timeout: String,
+    /// When to stop waiting
+    #[arg(long, hide = true)]
+    #[serde(default)]
+    until_ms: Option<i64>,
+    /// Who held it when the waiting began.
+    #[arg(skip)]
+    #[serde(default)]
+    held_by: Option<String>,
+    #[arg(skip)]
+    #[serde(default)]
+    found: Vec<Target>,
+}
+
+fn ten_minutes() -> String {
+    "10m".to_owned()
+}
+
+impl VerbArgs for Wait {
+    const PATH: &'static [&'static str] = &["locks", "wait"];
+    const ABOUT: &'static str = "Wait until no one else holds a file";
+    const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::Both;
+
+    fn complete(&mut self, local: &mut dyn Local) -> Result<(), VerbError> {
+        self.found = here(std::slice::from_ref(&self.path), local);
+        Ok(())
+    }
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let me = Holder::of_caller(cx, caller)?;
+        let found = known(std::slice::from_ref(&self.path), &self.found, caller);
+        let target = found.into_iter().next().unwrap_or_default();
+        let file = words::path(&target.relative);
+        let taken = if target.is_glob {
+            reservations::blocker_within(cx, &me, &target)?
+        } else {
+            match status::of(cx, &me, &target.place())? {
+                FileStatus::Taken(blocker) => {
+                    Some((blocker, target.path.clone(), target.relative.clone()))
+                }
+                FileStatus::Own(_) => {
+                    return Ok(free(&target, &format!("`{file}` is yours."), None));
+                }
+                FileStatus::Free { .. } => None,
+            }
+        };
+        let Some((blocker, path, relative)) = taken else {
+            let by = self.held_by.as_deref();
+            let was = by.map_or_else(String::new, |by| format!(" {by} held it."));
+            let next = match target.is_glob {
+                true => "The first edit of a file takes it.",
+                false => "Edit it now: the first edit takes it.",
+            };
+            return Ok(free(&target, &format!("`{file}` is free.{was} {next}"), by));
+        };
+        let until = match self.until_ms {
+            Some(until) => until,
+            None => cx.now.plus_ms(typed_ms(&self.timeout)?).0,
+        };
+        let by = blocker.hold.holder.address(cx)?;
+        if until <= cx.now.0 {
+            return Err(VerbError::user(
+                format!("`{file}` is still held by {by}"),
+                format!("write to them: {}", words::send(&by, &target.relative)),
+            ));
+        }
+        wanted(cx, &me, &blocker, (&path, &relative), None)?;
+        let key = blocker.wake_key(&path);
+        // A holder that falls silent wakes no one, so look again when its lease would end.
+        let look_again = until.min(blocker.until.0 + 1);
+        let body = json!(Self {
+            until_ms: Some(until),
+            held_by: Some(by.clone()),
+            found: vec![target],
+            ..self
+        });
+        let mut out = Output::new(String::new(), json!({"free": false, "holder": by}));
+        // An agent waits for a file once; a person may wait in several terminals.
+        let by = match me.is_person() {
+            true => caller.request.clone(),
+            false => format!("{} {}", me.session, me.actor),
+        };
+        out.wait = Some(WaitFor { key, by, until_ms: look_again, body });
+        Ok(out)
+    }
+}
+
+fn free(target: &Target, text: &str, held_by: Option<&str>) -> Output {
+    Output::new(format!("{text}\n"), json!({"free": true, "path": target.path, "held_by": held_by}))
 }

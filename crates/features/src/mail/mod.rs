@@ -20,6 +20,7 @@
 //! Layout: `policy` decides what is shown when, `settle` is the pure table of what an event proves, `words` the texts
 //! for models, `post` sends, `ops` the SQL, `verbs` the commands.
 
+mod checks;
 pub(crate) mod face;
 mod introduce;
 mod message;
@@ -52,6 +53,7 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(policy::printed),
     tick: Some(tick::tick),
     needs_you: Some(needs::needs_you),
+    checks: Some(checks::checks),
     verbs: &[
         Verb::of::<verbs::send::Send>(),
         Verb::of::<verbs::send::Reply>(),

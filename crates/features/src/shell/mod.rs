@@ -18,6 +18,7 @@
 
 mod args;
 mod braces;
+pub(crate) mod files;
 mod folder;
 mod git;
 mod lex;

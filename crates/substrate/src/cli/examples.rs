@@ -197,6 +197,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["journal", "show"], &["substrate journal show 120"]),
     (&["journal", "refused"], &["substrate journal refused -n 5"]),
     (&["journal", "stats"], &["substrate journal stats --since 7d"]),
+    (&["journal", "health"], &["substrate journal health", "substrate journal health --since 24h"]),
     (&["daemon", "run"], &["substrate daemon run"]),
     (&["daemon", "start"], &["substrate daemon start"]),
     (&["daemon", "stop"], &["substrate daemon stop"]),

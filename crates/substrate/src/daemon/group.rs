@@ -23,7 +23,7 @@ use super::waiting::{self, Woken};
 use super::{carry, surround, waiters};
 use crate::clock;
 use crate::error::{AppError, Kind};
-use crate::host::{self, Considered, Gathered, Host, Prepared, Scope, VerbRun};
+use crate::host::{self, Considered, Gathered, Host, Prepared, VerbRun};
 
 /// The most requests in one commit, so that the first does not wait for the last of a flood.
 const MAX_GROUP: usize = 128;
@@ -281,22 +281,22 @@ impl Run<'_> {
         is_heard: bool,
     ) -> Result<JobResult, DbError> {
         let (state, decoded) = (self.state, &prepared.decoded);
-        let Scope { digest, origin } = decoded.scope();
+        let scope = decoded.scope();
         if !is_heard {
-            if state.twins.borrow().was_brought(digest, origin, clock::micros()) {
+            let was_brought = |scope| state.twins.borrow().was_brought(scope, clock::micros());
+            if scope.is_some_and(was_brought) {
                 return Ok(JobResult::Hook(Considered::default()));
             }
             // Not recorded as processed: if the caller is still there on another connection, it gets an answer.
             return Ok(JobResult::Hook(host::consider(tx, prepared, &state.machine, Host::LATE)));
         }
         if decoded.is_repeated()
-            && let Some(reply) = self.processed.answer_to(tx, decoded.request(), self.group)?
+            && let Some(reply) = self.answer_to(tx, decoded.request())?
         {
             return Ok(JobResult::Hook(Considered::again(&reply)));
         }
-        if prepared.gathered.is_first()
-            && state.twins.borrow_mut().is_twin(digest, origin, clock::micros())
-        {
+        let is_twin = |scope| state.twins.borrow_mut().is_twin(scope, clock::micros());
+        if prepared.gathered.is_first() && scope.is_some_and(is_twin) {
             return Ok(JobResult::Hook(Considered::default()));
         }
         let mut wishes = self.place.wishes(decoded);
@@ -305,11 +305,27 @@ impl Run<'_> {
         if !considered.look.is_empty() {
             return Ok(JobResult::Look(considered.look));
         }
-        if considered.wait.is_none() {
-            self.group.add(decoded.request(), &considered.kept_reply());
+        let reply = considered.kept_reply();
+        if considered.is_stood_for && reply.is_empty() {
+            self.group.add_stood_for(decoded.request());
+            return Ok(JobResult::Hook(considered));
         }
-        self.group.add_scope(digest, origin);
+        if considered.wait.is_none() {
+            self.group.add(decoded.request(), &reply);
+        }
+        if let Some(scope) = scope {
+            self.group.add_scope(scope);
+        }
         Ok(JobResult::Hook(considered))
+    }
+
+    /// The answer to a request that was processed before.
+    fn answer_to(
+        &mut self,
+        tx: &mut dyn Db,
+        request: RequestId,
+    ) -> Result<Option<Vec<u8>>, DbError> {
+        self.processed.answer_to(tx, substrate_features::ALL, request, self.group)
     }
 
     fn shown(&self, tx: &mut dyn Db, prepared: &Prepared) -> JobResult {
@@ -326,7 +342,7 @@ impl Run<'_> {
             return Ok(JobResult::Verb(Err(error), Vec::new()));
         }
         let VerbCall { verb, caller, body, settings, gathered, request, is_repeated } = call;
-        if *is_repeated && let Some(kept) = self.processed.answer_to(tx, *request, self.group)? {
+        if *is_repeated && let Some(kept) = self.answer_to(tx, *request)? {
             let result = serde_json::from_slice(&kept);
             return Ok(JobResult::Verb(
                 result.map_err(|error| AppError::from_error(Kind::Internal, &error)),

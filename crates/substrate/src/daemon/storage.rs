@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
-use substrate_core::engine::processed::Processed;
+use substrate_core::engine::processed::{Processed, Scope};
 use substrate_core::redact::clean;
 use substrate_core::{Db, DbError, Migration, Output, SafeId, Verb, Wish};
 use substrate_store::{Durability, TakenOver, Writer};
@@ -31,7 +31,7 @@ pub(super) struct Storage {
     disk: Option<Disk>,
     memory: Option<Memory>,
     /// Both scopes of each event that an earlier daemon processed.
-    pub(super) scopes: Vec<(u64, u8)>,
+    pub(super) scopes: Vec<Scope>,
 }
 
 struct Disk {
@@ -88,7 +88,8 @@ impl Storage {
             (AppError::from(error), stays)
         };
         let mut tx = writer.begin(Durability::Normal).map_err(fail)?;
-        let (processed, scopes) = Processed::load(&mut tx).map_err(fail)?;
+        let (processed, scopes) =
+            Processed::load(&mut tx, substrate_features::ALL).map_err(fail)?;
         drop(tx);
         writer.copy_log_aside().map_err(|error| (error.into(), false))?;
         let identity = lock::identity(&self.home.database());

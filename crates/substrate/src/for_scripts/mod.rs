@@ -59,7 +59,7 @@ fn read_input(named: &str) -> Option<ScriptInput> {
     let vars: Vec<_> = [DEFAULT.variables.project, DEFAULT.variables.session]
         .into_iter()
         .flatten()
-        .filter_map(|name| Some(((*name).into(), env.text(name)?.into())))
+        .filter_map(|name| Some((*name, env.text(name)?)))
         .collect();
     let input =
         Input { event: named, stdin: &raw, cwd: &cwd, env: &vars, at: clock::now(), waits: false };

@@ -138,9 +138,11 @@ fn ask(reach: &mut Reach<'_>, request: &HookRequest<'_>) -> Result<Option<u8>> {
             Answer::Frame(Frame::Reply, body) => return printed(&body).map(|(exit, _)| Some(exit)),
             Answer::Frame(Frame::Confirm, body) => {
                 let (exit, has_printed) = printed(&body)?;
-                if has_printed && conn.send(Frame::Printed, [&request.id], NOTED).is_ok() {
-                    // If the confirmation fails, the model is told again. That is all.
-                    let _told_again = confirm(reach, Some(conn), request);
+                if has_printed {
+                    // This daemon may have ended meanwhile. Then its successor is told.
+                    let told = conn.send(Frame::Printed, [&request.id], NOTED).is_ok();
+                    // If no daemon hears of it, the model is told again. That is all.
+                    let _told_again = confirm(reach, told.then_some(conn), request);
                 }
                 return Ok(Some(exit));
             }

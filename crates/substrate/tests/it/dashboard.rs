@@ -517,6 +517,8 @@ fn what_an_agent_wrote_never_acts_and_never_hides() {
         "/mail",
         "/why",
         "/locks",
+        "/health",
+        "/cost",
         &agent,
         "/search?q=alert",
         "/agent?who=%3Cscript%3E",

@@ -1,8 +1,12 @@
 //! Whatever breaks, the agent goes on, nothing is lost, and the failure is reported.
 
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
+use ipc::{Conn, Kind, Reply};
+use rstest::rstest;
 use substrate_testkit::{Run, Running, TestEnv, bin, wait_until, write_file};
 
 use crate::house::{DENY, SOON, bash, bytes, configure, daemon_pid, journal, plain, rule, signal};
@@ -162,6 +166,47 @@ fn a_socket_that_accepts_and_says_nothing_stops_no_agent() {
     denied(timed(&env, "b").0);
     let sessions: Vec<_> = journal(&env).iter().map(|entry| entry["session"].clone()).collect();
     assert_eq!(sessions, ["a", "b"]);
+}
+
+/// The daemon dies after it has sent an answer and before the hook reports that it printed it. The next one is told.
+#[rstest]
+#[case::by_the_hook(0)]
+#[case::by_what_it_became(1)]
+fn what_was_printed_is_reported_to_the_next_daemon(#[case] n_deaths_before: usize) {
+    let env = TestEnv::new();
+    let listener = UnixListener::bind(env.state().join("daemon.sock")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut command = env.command(bin("substrate-hook"));
+    command.args(["claude-code", "UserPromptSubmit"]);
+    let hook = Running::start(command, plain("a", "UserPromptSubmit").to_string().into_bytes());
+    let next = || {
+        let mut asking = None;
+        wait_until(SOON, "the hook asks", || {
+            asking = listener.accept().ok();
+            asking.is_some()
+        });
+        let (stream, _) = asking.unwrap();
+        let mut conn = Conn::inherited(OwnedFd::from(stream.try_clone().unwrap()));
+        let (kind, body) = conn.receive(SOON).unwrap();
+        (stream, conn, kind, body)
+    };
+    for _ in 0..n_deaths_before {
+        assert_eq!(next().2, Kind::Hook);
+    }
+    let (stream, conn, kind, asked) = next();
+    assert_eq!(kind, Kind::Hook);
+    // From here on it hears nothing more.
+    stream.shutdown(Shutdown::Read).unwrap();
+    let reply = Reply { exit: 0, stdout: b"{}", stderr: b"" };
+    conn.send(Kind::Confirm, [&reply.bytes()], SOON).unwrap();
+    drop((stream, conn));
+
+    let (_stream, mut conn, kind, request) = next();
+    assert_eq!(kind, Kind::Printed);
+    assert_eq!(request, ipc::HookRequest::read(&asked).unwrap().id);
+    conn.send(Kind::Reply, [&Reply::default().bytes()], SOON).unwrap();
+    assert_eq!(conn.receive(SOON).unwrap().0, Kind::Leaving);
+    assert_eq!(hook.finish(SOON).success(), "{}");
 }
 
 #[test]

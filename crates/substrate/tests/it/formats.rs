@@ -111,6 +111,7 @@ const COMMANDS: &[(&str, i32)] = &[
     ("journal show 1", 0),
     ("journal stats", 0),
     ("journal refused", 0),
+    ("journal health", 0),
     ("locks acquire a.txt --session-id s1", 0),
     ("locks list", 0),
     ("locks show a.txt", 0),

@@ -22,8 +22,7 @@ fn decode(stdin: &[u8]) -> Result<Event, DecodeError> {
 }
 
 fn decode_with(event: &str, stdin: &[u8], env: &[(&str, &str)]) -> Result<Event, DecodeError> {
-    let env: Vec<_> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    (CLIENT.decode)(&Input { event, stdin, cwd: "/hook/cwd", env: &env, at: AT, waits: false })
+    (CLIENT.decode)(&Input { event, stdin, cwd: "/hook/cwd", env, at: AT, waits: false })
 }
 
 /// The captured payloads by file name, in order.

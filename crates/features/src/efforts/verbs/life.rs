@@ -13,8 +13,8 @@ use super::super::config::{self, SkillSpec};
 use super::super::ops::messages::{self, PendingKind};
 use super::super::ops::{self, Effort, Task, windows};
 use super::super::start::{self, Beginning};
-use super::super::{begin, render, words};
-use super::{EffortFlag, EntryText, agent, append, effort, own, worker, working_tree};
+use super::super::{begin, words};
+use super::{EffortFlag, EntryText, agent, append, effort, effort_json, own, worker, working_tree};
 use crate::identity::book;
 
 /// How deep below its working tree a task may be.
@@ -104,7 +104,7 @@ impl VerbArgs for Start {
                 "Effort {before} stays open: `substrate effort resume {before}` goes back to it, `substrate effort finish {before}` ends it."
             );
         }
-        let json = json!({"effort": render::json(cx, &effort)?, "before": before});
+        let json = json!({"effort": effort_json(cx, &effort)?, "before": before});
         Ok(Output::new(text, json))
     }
 }
@@ -252,7 +252,7 @@ impl VerbArgs for Resume {
 fn answer(cx: &mut Cx<'_>, effort: &Effort, how: &str) -> Result<Output, DbError> {
     let logged = messages::said(cx.db, effort.id, "log", 3)?;
     let text = format!("{how}\n{}\n", words::briefing(effort, &logged, true));
-    let json = json!({"effort": render::json(cx, effort)?});
+    let json = json!({"effort": effort_json(cx, effort)?});
     Ok(Output::new(text, json))
 }
 

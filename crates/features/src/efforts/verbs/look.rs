@@ -10,8 +10,11 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, SafeId, VerbError};
 
 use super::super::ops::{self, Effort, Task, messages, windows};
-use super::super::{render, words};
-use super::{effort, worker, working_tree};
+use super::super::words;
+use super::{
+    effort, effort_json, effort_line, message_json, message_text, task_json, task_line,
+    window_json, window_line, worker, working_tree,
+};
 use crate::context;
 use crate::listing::{MAX_ROWS, Page, Scope, aligned};
 
@@ -56,7 +59,7 @@ impl VerbArgs for ShowEffort {
         let messages = messages::said(cx.db, effort.id, "", n)?;
         let n_pending = messages::n_open(cx.db, effort.id)?;
         let mut text = format!("{}\n", words::briefing(&effort, &[], false));
-        text.push_str(&aligned(&render::line(cx, &effort)?));
+        text.push_str(&aligned(&effort_line(cx, &effort)?));
         if let Some(at) = effort.payload_at {
             let told =
                 if effort.payload_told.is_some() { "told" } else { "waits for the next session" };
@@ -80,22 +83,22 @@ impl VerbArgs for ShowEffort {
         text.push_str("Windows:\n");
         let mut lines = String::new();
         for window in &windows::of_effort(cx.db, effort.id)? {
-            lines.push_str(&render::window_line(cx, window, true)?);
-            shown.push(render::window_json(cx, window)?);
+            lines.push_str(&window_line(cx, window, true)?);
+            shown.push(window_json(cx, window)?);
         }
         text.push_str(&aligned(&lines));
         if !messages.is_empty() {
             text.push_str("Latest:\n");
         }
         for message in &messages {
-            text.push_str(&render::message(message, cx.now));
+            text.push_str(&message_text(message, cx.now));
         }
         let json = json!({
-            "effort": render::json(cx, &effort)?,
+            "effort": effort_json(cx, &effort)?,
             "pending": n_pending,
             "windows": shown,
             "loaded_files": files,
-            "messages": messages.iter().map(render::message_json).collect::<Vec<_>>(),
+            "messages": messages.iter().map(message_json).collect::<Vec<_>>(),
         });
         Ok(Output::new(text, json))
     }
@@ -130,7 +133,7 @@ impl VerbArgs for ListEfforts {
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         let mut page = Page::default();
         for effort in &ops::list(cx.db, self.scope.project(caller), self.scope.all, MAX_ROWS)? {
-            page.push(&render::line(cx, effort)?, render::json(cx, effort)?);
+            page.push(&effort_line(cx, effort)?, effort_json(cx, effort)?);
         }
         let hint = words::how_to_begin(cx.settings);
         Ok(page.output("efforts", || format!("No efforts here. {hint}\n")))
@@ -164,8 +167,8 @@ impl VerbArgs for ListTasks {
         tasks.truncate(usize::try_from(MAX_ROWS).unwrap_or(200));
         let mut page = Page::default();
         for (task, n, n_active) in &tasks {
-            let json = render::task_json(task, *n, *n_active);
-            page.push(&render::task_line(task, *n, *n_active), json);
+            let json = task_json(task, *n, *n_active);
+            page.push(&task_line(task, *n, *n_active), json);
         }
         let hint = words::how_to_begin(cx.settings);
         Ok(page.output("tasks", || match wanted.is_empty() {
@@ -292,12 +295,12 @@ fn shown(cx: &mut Cx<'_>, task: &Task) -> Result<Output, VerbError> {
         .unwrap_or(0);
     let (mut lines, mut list) = (String::new(), Vec::new());
     for effort in &efforts {
-        lines.push_str(&render::line(cx, effort)?);
-        list.push(render::json(cx, effort)?);
+        lines.push_str(&effort_line(cx, effort)?);
+        list.push(effort_json(cx, effort)?);
     }
-    let mut json = render::task_json(task, n, n_active);
+    let mut json = task_json(task, n, n_active);
     json["efforts"] = list.into();
-    let text = aligned(&render::task_line(task, n, n_active)) + &aligned(&lines);
+    let text = aligned(&task_line(task, n, n_active)) + &aligned(&lines);
     Ok(Output::new(text, json))
 }
 
@@ -321,7 +324,7 @@ impl VerbArgs for ListSessions {
         let project = self.scope.project(caller);
         let mut page = Page::default();
         for window in &windows::list(cx.db, project, !self.scope.all, MAX_ROWS)? {
-            page.push(&render::window_line(cx, window, true)?, render::window_json(cx, window)?);
+            page.push(&window_line(cx, window, true)?, window_json(cx, window)?);
         }
         Ok(page.output("windows", || {
             "No session is open here. Sessions are recorded while `efforts.on` is true.\n"
@@ -362,12 +365,12 @@ impl VerbArgs for ShowSession {
         let (mut text, mut list) = (String::new(), Vec::new());
         for window in &windows {
             let files = windows::files_of_window(cx.db, window.id, MAX_FILES)?;
-            text.push_str(&render::window_line(cx, window, false)?);
+            text.push_str(&window_line(cx, window, false)?);
             if !files.is_empty() {
                 let names: Vec<String> = files.iter().map(|path| one_line(path, 240)).collect();
                 let _infallible = writeln!(text, "         read or changed: {}", names.join(", "));
             }
-            let mut json = render::window_json(cx, window)?;
+            let mut json = window_json(cx, window)?;
             json["loaded_files"] = json!(files);
             list.push(json);
         }

@@ -6,13 +6,13 @@ use substrate_core::{Event, ToolClass};
 
 use crate::guards::cel::scene::Scene;
 use crate::guards::dangers::paths::{at_home, may_be_within, normal, target, targets};
-use crate::locks;
+use crate::shell::files::writes::written;
 use crate::shell::{Line, Simple, Word, joined};
 
 /// Where our state and settings are, unless `SUBSTRATE_HOME` says otherwise.
 const USUAL_HOME: &str = "~/.subtrate/";
 
-/// Programs that change every file they name. `locks::written` knows those that write where they are told to.
+/// Programs that change every file they name. `written` knows those that write where they are told to.
 const CHANGES: &[&str] = &[
     "rm", "rmdir", "unlink", "shred", "mv", "chmod", "chown", "chgrp", "chattr", "setfacl",
     "truncate", "tee", "touch", "ln", "rimraf", "trash", "ed", "ex",
@@ -123,7 +123,7 @@ pub(in crate::guards) fn are_changed(scene: &Scene) -> bool {
         return scene.files.iter().any(|file| is_own(&path(file)));
     }
     let is_written = |path: String| is_own(&normal(&joined(&scene.cwd, &path)));
-    if locks::written(&scene.line).any(is_written) {
+    if written(&scene.line).any(is_written) {
         return true;
     }
     scene.line.commands.iter().any(|made| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use substrate_core::{Db, DbError, Migration, Param, Row, Timestamp};
 use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
-use super::super::schema::MIGRATIONS;
+use super::super::MIGRATIONS;
 
 fn opened(folder: &Path, migrations: &'static [Migration]) -> Writer {
     let setup = Setup {

@@ -126,7 +126,7 @@ fn a_session_that_cannot_have_the_agent_it_asks_for_gets_a_new_one(#[case] wante
     let mut stage = stage();
     begin_as(&mut stage, "s0", "Live");
     let name = begin_as(&mut stage, "s1", wanted);
-    assert!(super::super::names::is_valid(&name), "{name}");
+    assert!(super::super::book::is_valid_name(&name), "{name}");
     assert_ne!(name, "Live");
     assert_ne!(name.to_lowercase(), wanted.to_lowercase());
 }

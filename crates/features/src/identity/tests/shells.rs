@@ -3,7 +3,7 @@
 use rstest::rstest;
 use substrate_core::dialect::ShellWrapper;
 
-use super::super::actors::ShellCall;
+use super::super::shells::ShellCall;
 use super::super::shells::{MAX_COMMAND, ShellOwner, among, is_background, mark};
 
 const WRAPPERS: &[ShellWrapper] = &[ShellWrapper { before: "&&eval", after: "&&pwd-P>|" }];

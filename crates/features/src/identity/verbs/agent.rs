@@ -34,7 +34,7 @@ impl VerbArgs for List {
     fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
         let mut list = agents(presence::open(cx.db, cx.world, cx.now)?);
         if self.all {
-            for listed in ops::agents(cx.db)? {
+            for listed in actors::agents(cx.db)? {
                 if list.iter().all(|agent| agent.agent != listed.agent) {
                     list.push(listed.into());
                 }
@@ -175,7 +175,7 @@ impl VerbArgs for Delete {
         for kept in ops::kept_of_agent(cx.db, agent)? {
             record::forget_session(cx, &kept.session)?;
         }
-        ops::delete_agent(cx.db, agent, cx.now)?;
+        actors::delete_agent(cx.db, agent, cx.now)?;
         Ok(Output::new(
             format!("Deleted {name}. Its name is free again.\n"),
             json!({"deleted": name}),

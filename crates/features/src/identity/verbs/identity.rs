@@ -8,7 +8,7 @@ use substrate_core::{Access, Audience, Caller, Cx, Output, SafeId, Standing, Ver
 
 use super::{identities, me, me_json, me_text, session_json};
 use crate::identity::holder::{self, no_such_agent, unknown_session};
-use crate::identity::{book, identify, names, ops, presence, record};
+use crate::identity::{actors, book, identify, ops, presence, record};
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(crate) struct Current {}
@@ -155,11 +155,11 @@ impl VerbArgs for Rename {
                 format!("ask {}: `substrate send --to {} …`", who.name, who.name),
             ));
         }
-        if !names::is_valid(&self.name) {
+        if !book::is_valid_name(&self.name) {
             let name = substrate_core::text::one_line(&self.name, 60);
-            return Err(VerbError::user(format!("`{name}` is not a valid name"), names::RULE));
+            return Err(VerbError::user(format!("`{name}` is not a valid name"), book::NAME_RULE));
         }
-        if !ops::rename(cx.db, who.agent, &self.name)? {
+        if !actors::rename(cx.db, who.agent, &self.name)? {
             return Err(VerbError::user(
                 format!("the name {} is taken", self.name),
                 "`substrate agent list --all` shows all names",

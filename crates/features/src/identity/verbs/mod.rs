@@ -10,10 +10,9 @@ use substrate_core::text::one_line;
 use substrate_core::time::Ago;
 use substrate_core::{Caller, Cx, Timestamp, VerbError, Who};
 
-use super::actors::Subagent;
-use super::holder;
-use super::ops::{self, KnownAgent};
+use super::actors::{KnownAgent, Subagent};
 use super::presence::{SessionPresence, Status};
+use super::{holder, ops};
 use crate::listing::aligned;
 
 /// The caller, and the project of its session.

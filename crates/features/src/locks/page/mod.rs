@@ -7,7 +7,7 @@ use substrate_core::verb::VerbArgs as _;
 use substrate_core::{Cx, Page, PageBody, PageRequest, Timestamp, VerbError};
 
 use super::history;
-use super::verbs::look::List;
+use super::look::List;
 use crate::page::{Since, body, element, folder, in_query};
 
 /// How many entries of a file's history are shown.

@@ -70,7 +70,7 @@ fn a_parent_that_stops_or_ends_waits_for_no_one() {
     let mut stage = two();
     edits(&mut stage, LION, "a.rs");
     let rows = |stage: &mut Stage| {
-        stage.with(|cx| (*crate::locks::lending::open(cx.db, "lion", "main").unwrap()).clone())
+        stage.with(|cx| (*crate::locks::status::open_calls(cx.db, "lion", "main").unwrap()).clone())
     };
     agent(&mut stage, LION);
     assert_eq!(rows(&mut stage), ["toolu_agent"]);

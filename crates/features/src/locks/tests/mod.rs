@@ -13,9 +13,7 @@ mod release;
 mod shells;
 mod sweep_let;
 mod sweep_table;
-mod sweeps;
 mod writes;
-mod writes_table;
 
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;

@@ -1,6 +1,6 @@
 //! Programs that copy, link or patch: which files they write.
 
-use super::args::{CommandArgs, FlagSpec};
+use super::flags::{CommandArgs, FlagSpec};
 use super::writes::{Manner, Written, file, one, removed};
 use crate::shell::{Line, Simple, Word, joined};
 

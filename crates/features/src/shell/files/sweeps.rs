@@ -4,7 +4,7 @@
 //! (`D=$(mktemp -d)`), and a refusal would be wrong. Commands where git itself refuses to lose uncommitted work
 //! (`stash pop`, `reset --keep`, `switch`, `pull`) don't count either. An unknown pathspec (`$x`) covers the whole tree.
 
-use super::args::{CommandArgs, FlagSpec};
+use super::flags::{CommandArgs, FlagSpec};
 use super::{Extent, PathScope, called, globbed, named, plain};
 use crate::shell::{self, Git, Line, Simple, Word, is_known, joined};
 

@@ -9,14 +9,15 @@ use substrate_core::time::Ago;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, DbError, Local, Output, Timestamp, VerbError};
 
-use super::{Target, here, known};
+use super::files::{Target, here, known};
+use super::history::{self, HistoryEntry};
+use super::leases::{self, Lease};
+use super::reservations::{self, Reservation};
+use super::status::{self, FileStatus, Hold};
+use super::words;
+use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
 use crate::listing::aligned;
-use crate::locks::history::{self, HistoryEntry};
-use crate::locks::leases::{self, Lease};
-use crate::locks::reservations::{self, Reservation};
-use crate::locks::status::{self, FileStatus, Hold};
-use crate::locks::{globs, words};
 
 /// Rows that a list shows.
 const MAX_LISTED: i64 = 500;

@@ -8,13 +8,13 @@
 
 use substrate_core::{Cx, DbError, Detail, Event, EventKind, Settings, Timestamp, ToolClass, Wish};
 
-use super::writes;
+use super::files;
+use super::history::{self, LeaseChange};
+use super::leases::{self, Lease, SeenLease};
+use super::status::{self, Hold};
+use super::words::{self, ForeignChange};
 use crate::identity::holder::{Holder, Pulses};
-use crate::locks::history::{self, LeaseChange};
-use crate::locks::leases::{self, Lease, SeenLease};
-use crate::locks::status::Hold;
-use crate::locks::words::{self, ForeignChange};
-use crate::locks::{files, lending};
+use crate::shell::files::writes;
 use crate::shell::{self, Simple};
 use crate::{journal, mail};
 
@@ -28,17 +28,17 @@ const UNKNOWN_MS: i64 = 120_000;
 const LATE_MS: i64 = 2_000;
 
 /// Includes commands that failed: they may have changed files first.
-pub(crate) fn is_after_shell(event: &Event) -> bool {
+pub(super) fn is_after_shell(event: &Event) -> bool {
     matches!(event.kind, EventKind::PostToolUse | EventKind::PostToolUseFailure)
         && event.tool().is_some_and(|call| call.class == ToolClass::Shell)
 }
 
 /// Whether the event looks at files that the database names.
-pub(crate) fn looks(event: &Event, settings: &Settings) -> bool {
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
     settings.word("locks.mode") != "off" && is_after_shell(event)
 }
 
-pub(crate) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+pub(super) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let Some(me) = Holder::of_event(cx, event) else { return Ok(Vec::new()) };
     // Mostly no one else holds anything, and no file is checked.
     if !leases::others_hold(cx.db, &me)? {
@@ -53,7 +53,7 @@ pub(crate) fn after_shell(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, D
             continue;
         }
         let holder = &lease.hold.holder;
-        let is_lent = lending::waits_for(cx, holder, &me)?;
+        let is_lent = status::waits_for(cx, holder, &me)?;
         let suspect = match is_lent {
             true => Suspect::Blocker,
             false => suspect(cx, event, &me, &lease, change.at)?,
@@ -153,7 +153,7 @@ fn suspect(
         true => Vec::new(),
         false => {
             // A parent that waits for its subagent does nothing itself.
-            let waiting = lending::open(cx.db, &holder.session, &holder.actor)?;
+            let waiting = status::open_calls(cx.db, &holder.session, &holder.actor)?;
             journal::running_at(cx.db, &holder.session, &holder.actor, at, &waiting)?
         }
     };
@@ -178,7 +178,7 @@ fn suspect(
 }
 
 /// Tells the holder by mail. The wish tells the actor whose edit or command it was.
-pub(crate) fn tell(
+pub(super) fn tell(
     cx: &mut Cx<'_>,
     me: &Holder,
     hold: &Hold,
@@ -278,7 +278,7 @@ const ENDS: &[char] = &[
 ];
 
 /// Whether a word of the text is that path or its end: `a.rs`, `src/a.rs` and `../src/a.rs` name `/repo/src/a.rs`.
-pub(crate) fn names(text: &str, path: &str) -> bool {
+pub(super) fn names(text: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     // Most texts don't contain the name at all.
     if name.is_empty() || !text.contains(name) {
@@ -304,7 +304,7 @@ fn is_end_of(word: &str, path: &str) -> bool {
 }
 
 /// Whether a line consists of programs that only read. A line that can't be parsed may do anything.
-pub(crate) fn only_reads(command: &str) -> bool {
+pub(super) fn only_reads(command: &str) -> bool {
     let line = shell::read(command);
     let reads = |simple: &Simple| match &simple.git {
         Some(git) => GIT_READERS.contains(&git.sub.as_str()),

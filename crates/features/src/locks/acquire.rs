@@ -7,14 +7,15 @@ use substrate_core::time::written_span;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 
-use super::{MAX_COMPARED, Target, here, known};
+use super::files::{self, MAX_COMPARED, Target, here, known};
+use super::history::{self, LeaseChange};
+use super::leases::{self, Lease};
+use super::reservations::{self, MAX_OF_HOLDER, Reservation};
+use super::status::{self, FileStatus, Hold};
+use super::{policy, words};
 use crate::durations::typed_ms;
+use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
-use crate::locks::history::{self, LeaseChange};
-use crate::locks::leases::{self, Lease};
-use crate::locks::reservations::{self, MAX_OF_HOLDER, Reservation};
-use crate::locks::status::{self, FileStatus, Hold};
-use crate::locks::{files, globs, mirror, policy, words};
 
 /// The shortest and the longest time that may be asked for.
 const MIN_TTL_MS: i64 = 1_000;
@@ -200,7 +201,7 @@ fn reserve(
     let who = hold.holder.address(cx)?;
     let path = format!("{}/{glob}", target.root);
     history::add(cx.db, &path, &who, LeaseChange::Reserved, &hold.reason, cx.now)?;
-    mirror::decided(cx, &target.root, &who, LeaseChange::Reserved, &glob);
+    history::mirror_decision(cx, &target.root, &who, LeaseChange::Reserved, &glob);
     Ok(())
 }
 

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 
-use crate::locks::shell::Extent;
-use crate::locks::shell::writes::{Manner, Written, may_write, writes};
 use crate::shell;
+use crate::shell::files::Extent;
+use crate::shell::files::writes::{Manner, Written, may_write, writes};
 
 /// What a line writes: `a` is a file, `a?` perhaps one, `-a` is removed, `a/` is a whole folder, `a:*.rs` what matches in it.
 fn written(line: &str) -> String {

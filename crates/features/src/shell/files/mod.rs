@@ -1,16 +1,14 @@
-//! What a shell command does to files, read from its words alone.
-//!
-//! [`before`] refuses lines that plainly write or sweep away files of others. What their words don't show, [`after`]
-//! notices once the command has run.
+//! What a line does to files, read from its words alone: which it plainly writes, and which it sweeps away.
 
-pub(super) mod after;
-mod args;
-pub(super) mod before;
 mod copies;
-pub(super) mod sweeps;
-pub(super) mod writes;
+mod flags;
+pub(crate) mod sweeps;
+pub(crate) mod writes;
 
-use crate::shell::{Line, Word};
+#[cfg(test)]
+mod tests;
+
+use super::{Line, Word};
 
 /// The files that a word of a command covers.
 #[derive(Clone, Debug, PartialEq, Eq)]

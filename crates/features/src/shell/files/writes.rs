@@ -1,10 +1,10 @@
 //! Which files a line plainly writes. Pure: paths are looked up later.
 //!
 //! Plain means that the line itself shows it: redirections, and the arguments of programs that write to them. Unknown
-//! names (`$f`, the input of `xargs`, the content of a patch file) are not plain. `after` notices what such lines do to
-//! files that others hold.
+//! names (`$f`, the input of `xargs`, the content of a patch file) are not plain. `locks` notices afterwards what such lines do
+//! to files that others hold.
 
-use super::args::{CommandArgs, FlagSpec};
+use super::flags::{CommandArgs, FlagSpec};
 use super::{Extent, PathScope, called, copies, named};
 use crate::shell::{Line, Simple, Word, is_known, joined};
 

@@ -19,17 +19,17 @@ thread_local! {
 }
 
 /// Whether a typed text is a glob and not a file name: `[id].tsx` is a name.
-pub(super) fn is_glob(text: &str) -> bool {
+pub(crate) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '{']) || text.ends_with('/')
 }
 
 /// Whether the glob compiles.
-pub(super) fn is_valid(glob: &str) -> bool {
+pub(crate) fn is_valid(glob: &str) -> bool {
     built(glob).is_some()
 }
 
 /// Whether the glob can match any path. No path has an empty part, a `.` or a `..`.
-pub(super) fn is_reachable(glob: &str) -> bool {
+pub(crate) fn is_reachable(glob: &str) -> bool {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     let glob = glob.strip_suffix('/').unwrap_or(glob);
     glob.split('/').all(|part| {
@@ -37,7 +37,7 @@ pub(super) fn is_reachable(glob: &str) -> bool {
     })
 }
 
-pub(super) fn matches(glob: &str, relative: &str) -> bool {
+pub(crate) fn matches(glob: &str, relative: &str) -> bool {
     // Most globs are about other folders, which their literal prefix shows without a matcher.
     relative.starts_with(prefix(&whole(glob)))
         && COMPILED.with_borrow_mut(|known| {
@@ -66,17 +66,17 @@ pub(crate) fn ask_all(glob: &str, other: &str, path: &str) {
 }
 
 /// Whether any of the globs matches. An invalid glob matches nothing.
-pub(super) fn any_matches(globs: &[String], relative: &str) -> bool {
+pub(crate) fn any_matches(globs: &[String], relative: &str) -> bool {
     globs.iter().any(|glob| matches(glob, relative))
 }
 
 /// A glob that matches only this name.
-pub(super) fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     globset::escape(name)
 }
 
 /// Whether some path may match both. Errs on the side of yes.
-pub(super) fn may_overlap(a: &str, b: &str) -> bool {
+pub(crate) fn may_overlap(a: &str, b: &str) -> bool {
     let (a, b) = (whole(a), whole(b));
     if let (Some(x), Some(y)) = (extension(&a), extension(&b))
         && x != y
@@ -88,7 +88,7 @@ pub(super) fn may_overlap(a: &str, b: &str) -> bool {
 }
 
 /// A glob on a command line, and which files below its folder it covers.
-pub(super) struct GlobScope {
+pub(crate) struct GlobScope {
     /// `None`: unknown, so it covers everything.
     matcher: Option<GlobMatcher>,
     /// A folder that matches is covered with its content.
@@ -97,12 +97,12 @@ pub(super) struct GlobScope {
 
 impl GlobScope {
     /// In git (`as_git`) `*` also matches `/`; in a shell it does not.
-    pub(super) fn new(glob: &str, as_git: bool, is_deep: bool) -> Self {
+    pub(crate) fn new(glob: &str, as_git: bool, is_deep: bool) -> Self {
         let glob = GlobBuilder::new(glob.trim_end_matches('/')).literal_separator(!as_git).build();
         Self { matcher: glob.ok().map(|glob| glob.compile_matcher()), is_deep }
     }
 
-    pub(super) fn covers(&self, below: &str) -> bool {
+    pub(crate) fn covers(&self, below: &str) -> bool {
         let Some(matcher) = &self.matcher else { return true };
         let ends = below.match_indices('/').map(|(at, _)| at).filter(|_| self.is_deep);
         matcher.is_match(below) || ends.into_iter().any(|at| matcher.is_match(&below[..at]))

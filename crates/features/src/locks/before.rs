@@ -5,20 +5,21 @@
 use substrate_core::facts::{Found, Place};
 use substrate_core::{Cx, DbError, Event, EventKind, Outcome, Settings, ToolClass, Wish};
 
-use super::sweeps::{self, Sweep, SweepScope};
-use super::writes::{self, Manner, Written};
-use super::{Extent, PathScope, plain};
+use super::leases::{self, Lease};
+use super::status::{self, Blocker, FileStatus};
+use super::{files, policy, reservations, waiting, words};
+use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
-use crate::locks::leases::{self, Lease};
-use crate::locks::status::{self, Blocker, FileStatus};
-use crate::locks::{files, globs, lending, policy, reservations, waiting, words};
+use crate::shell::files::sweeps::{self, Sweep, SweepScope};
+use crate::shell::files::writes::{self, Manner, Written};
+use crate::shell::files::{Extent, PathScope, plain};
 use crate::shell::{self, TOP, joined};
 
 /// Files that a refusal names.
 const MAX_NAMED: usize = 3;
 
 /// Whether the event is a line that may write.
-pub(crate) fn looks(event: &Event, settings: &Settings) -> bool {
+pub(super) fn looks(event: &Event, settings: &Settings) -> bool {
     settings.word("locks.mode") != "off" && writing_line(event).is_some()
 }
 
@@ -28,7 +29,7 @@ fn writing_line(event: &Event) -> Option<&str> {
     writes::may_write(line).then_some(line)
 }
 
-pub(crate) fn writes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+pub(super) fn writes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let HeldWrites { files, is_unknown } = held(cx, event)?;
     let mut out = Vec::new();
     for (place, blocker) in &files {
@@ -41,7 +42,7 @@ pub(crate) fn writes(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbErro
 }
 
 /// Tells the holders who wants their files.
-pub(crate) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
+pub(super) fn record(cx: &mut Cx<'_>, event: &Event, outcome: &Outcome) -> Result<(), DbError> {
     // A line that passed, or that another rule refused, is not parsed again.
     if outcome.of("locks").next().is_none() {
         return Ok(());
@@ -139,7 +140,7 @@ fn within(
     for lease in held_in_scope(cx, event, me, &written.scope)? {
         let hold = &lease.hold;
         if hold.holder.is_same(me)
-            || (!hold.is_provisional && lending::waits_for(cx, &hold.holder, me)?)
+            || (!hold.is_provisional && status::waits_for(cx, &hold.holder, me)?)
         {
             continue;
         }
@@ -165,7 +166,7 @@ fn not_known() -> Wish {
 /// Leases of others that are checked. The limit is beyond any real number, since an unchecked one would be swept away.
 const MAX_LOOKED_AT: i64 = 100_000;
 
-pub(crate) fn sweeps(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
+pub(super) fn sweeps(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, DbError> {
     let setting = cx.settings.word("locks.git");
     let command = event.tool().and_then(|call| call.command.as_deref()).unwrap_or_default();
     let Some(me) = Holder::of_event(cx, event).filter(|_| setting != "off") else {
@@ -246,7 +247,7 @@ fn held_in_scope(
     let file = place.file.as_deref().filter(|_| path == place.path && !place.has_other_names);
     for lease in leases::same(cx.db, &path, file)?.iter() {
         // A subagent may remove the files that its parent lends it.
-        if lease.hold.is_provisional || !lending::waits_for(cx, &lease.hold.holder, me)? {
+        if lease.hold.is_provisional || !status::waits_for(cx, &lease.hold.holder, me)? {
             found.push(lease.clone());
         }
     }

@@ -1,7 +1,7 @@
 //! Which commands sweep a working tree.
 
-use crate::locks::shell::sweeps::{SweepScope, sweeps};
-use crate::locks::shell::{Extent, PathScope};
+use crate::shell::files::sweeps::{SweepScope, sweeps};
+use crate::shell::files::{Extent, PathScope};
 use proptest::prelude::*;
 use rstest::rstest;
 

@@ -1,0 +1,5 @@
+//! Pages of the journal.
+
+mod health;
+
+pub(super) use health::HEALTH;

@@ -1,0 +1,4 @@
+//! Tests of what lines write and sweep away.
+
+mod sweeps;
+mod writes;
