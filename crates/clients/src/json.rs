@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
+use substrate_core::lanes::{self, Lanes};
 
 /// Shows every key and value of an object to `each`, in order. `None`: the text is no JSON object.
 pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str)) -> Option<()> {
@@ -33,10 +34,21 @@ pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str)) -> 
 /// The text of a JSON string. Half of a surrogate pair becomes `�`s.
 pub(crate) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
+    if !has_escape(inner.as_bytes()) {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<Unescaped>(json).ok().map(|text| Cow::Owned(text.0))
+}
+
+fn has_escape(text: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(block) = Lanes::at(text, at) {
+        if block.equal(b'\\').first().is_some() {
+            return true;
+        }
+        at += lanes::N;
+    }
+    text[at..].contains(&b'\\')
 }
 
 /// A string with its escapes resolved.
@@ -208,37 +220,14 @@ impl Scan<'_> {
     }
 }
 
-/// Where the next quote, backslash or control character of a string is, or the end of the text. Most strings are short and
-/// are read by words; in a long one, larger blocks are passed over.
+/// Where the next quote, backslash or control character of a string is, or the end of the text.
 fn special(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES << 7;
-    const BLOCK: usize = 32;
-    let mut n_words = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let is = |byte: u8| {
-            let other = word ^ (ONES * u64::from(byte));
-            other.wrapping_sub(ONES) & !other
-        };
-        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-        // A borrow may mark too much, but only behind the first byte that is marked rightly.
-        let found = (is(b'"') | is(b'\\') | below_space) & HIGHS;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
+    while let Some(block) = Lanes::at(bytes, at) {
+        let found = block.equal(b'"') | block.equal(b'\\') | block.at_most(0x1f);
+        if let Some(first) = found.first() {
+            return at + first;
         }
-        at += 8;
-        n_words += 1;
-        if n_words == 8 {
-            while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
-                let special = block.iter().fold(false, |found, byte| found | is_special(*byte));
-                if special {
-                    break;
-                }
-                at += BLOCK;
-            }
-            n_words = 0;
-        }
+        at += lanes::N;
     }
     let rest = bytes.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())

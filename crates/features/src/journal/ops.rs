@@ -368,11 +368,11 @@ pub(super) fn costs(
     each: &mut dyn FnMut(CostRow),
 ) -> Result<(), DbError> {
     db.query(
-        "select event, spent_us, costs, why from journal where id > $1 and id <= $2 order by id limit $3",
+        "select event, spent_us, why from journal where id > $1 and id <= $2 order by id limit $3",
         &[after.into(), up_to.into(), limit.into()],
         &mut |row| {
             let (event, spent_us) = (row.text(0)?, row.int(1)?);
-            each(CostRow { event, spent_us, costs: row.opt_text(2)?, why: row.opt_text(3)? });
+            each(CostRow { event, spent_us, why: row.opt_text(2)? });
             Ok(())
         },
     )
