@@ -8,21 +8,27 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 use substrate_core::lanes::{self, Lanes};
 
-/// Shows every key and value of an object to `each`, in order. `None`: the text is no JSON object.
-pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str)) -> Option<()> {
-    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
+/// Shows every key and value of an object to `each`, in order, and whether the value has no escapes. `None`: the text is no
+/// JSON object.
+pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str, bool)) -> Option<()> {
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0, n_escapes: 0 };
     scan.take(b'{')?;
     if scan.next()? == b'}' {
         return scan.end();
     }
     scan.at -= 1;
     loop {
+        let n_before = scan.n_escapes;
         let key = scan.key()?;
+        let key = match scan.n_escapes == n_before {
+            true => Cow::Borrowed(text.get(key.0 + 1..key.1 - 1)?),
+            false => unquoted(text.get(key.0..key.1)?)?,
+        };
         scan.next()?;
         scan.at -= 1;
-        let from = scan.at;
+        let (from, n_before) = (scan.at, scan.n_escapes);
         scan.value()?;
-        each(&unquoted(text.get(key.0..key.1)?)?, text.get(from..scan.at)?);
+        each(&key, text.get(from..scan.at)?, scan.n_escapes == n_before);
         match scan.next()? {
             b',' => {}
             b'}' => return scan.end(),
@@ -78,6 +84,8 @@ impl Visitor<'_> for Bytes {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// How many escapes there were in strings so far.
+    n_escapes: usize,
 }
 
 impl Scan<'_> {
@@ -206,6 +214,7 @@ impl Scan<'_> {
     }
 
     fn escape(&mut self) -> Option<()> {
+        self.n_escapes += 1;
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
         match byte {
@@ -283,8 +292,11 @@ mod tests {
     /// Whether it is an object, by both readers; and both see the same.
     fn is_object(text: &str) -> bool {
         let mut ours = Vec::new();
-        let is_object =
-            object(text, |key, value| ours.push((key.to_owned(), value.to_owned()))).is_some();
+        let is_object = object(text, |key, value, is_plain| {
+            assert_eq!(is_plain, !value.contains('\\'), "{value}");
+            ours.push((key.to_owned(), value.to_owned()));
+        })
+        .is_some();
         let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
         let begins = text.trim_start_matches([' ', '\n', '\t', '\r']).starts_with('{');
         assert_eq!(is_object, is_json && begins, "{text}");
@@ -338,7 +350,7 @@ mod tests {
                     let value = format!("\"{before}{what}{behind}\"");
                     let text = format!("{{\"a\":{value},\"b\":2}}");
                     let mut seen = Vec::new();
-                    object(&text, |_, value| seen.push(value.to_owned())).unwrap();
+                    object(&text, |_, value, _| seen.push(value.to_owned())).unwrap();
                     assert_eq!(seen, [value.as_str(), "2"]);
                 }
             }

@@ -122,34 +122,45 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
 fn next(text: &[u8], mut at: usize) -> usize {
     // Whether the byte before the block belongs to a word that was looked at.
     let mut in_word = 0;
-    while let Some(block) = Lanes::at(text, at) {
+    'blocks: while let Some(block) = Lanes::at(text, at) {
         let words = block.words().bits();
         let stops = block.equal(b'=')
             | block.equal(b':')
             | block.equal(b'-')
             | block.equal(b'\\')
             | block.equal(0x1b);
-        let stops = stops.bits();
-        // Where a word begins, before the first stop.
-        let mut starts = words & !(words << 1 | in_word) & !stops & stops.wrapping_sub(1);
-        while starts != 0 {
-            let start = at + starts.trailing_zeros() as usize;
-            if may_begin(text, start) {
-                return start;
+        let mut stops = stops.bits();
+        let mut starts = words & !(words << 1 | in_word);
+        loop {
+            // Words that begin before the next stop.
+            let mut before = starts & !stops & stops.wrapping_sub(1);
+            while before != 0 {
+                let start = at + before.trailing_zeros() as usize;
+                if may_begin(text, start) {
+                    return start;
+                }
+                before &= before - 1;
             }
-            starts &= starts - 1;
+            if stops == 0 {
+                break;
+            }
+            let stop = stops.trailing_zeros() as usize;
+            let n = passed(text, at + stop);
+            if n == 0 {
+                return at + stop;
+            }
+            if stop + n >= lanes::N {
+                at += stop + n;
+                in_word = 0;
+                continue 'blocks;
+            }
+            let left = u32::MAX << (stop + n);
+            stops &= left;
+            // The letter of an escape is not the beginning of a word; what follows it may be one.
+            starts = starts & left | words & 1 << (stop + n);
         }
-        if stops == 0 {
-            at += lanes::N;
-            in_word = words >> (lanes::N - 1);
-            continue;
-        }
-        at += stops.trailing_zeros() as usize;
-        match passed(text, at) {
-            0 => return at,
-            n => at += n,
-        }
-        in_word = 0;
+        at += lanes::N;
+        in_word = words >> (lanes::N - 1);
     }
     if in_word == 1 {
         at = word_end(text, at);
@@ -178,9 +189,32 @@ fn last(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Whether the word at `at` may be anything.
+#[inline(always)]
 fn may_begin(text: &[u8], at: usize) -> bool {
+    let Some([first, second]) = text.get(at..).and_then(|rest| rest.first_chunk()) else {
+        return false;
+    };
+    // Nearly all words end here.
+    PAIRS[usize::from(*first)] >> (second & 31) & 1 != 0 && is_known_beginning(text, at)
+}
+
+#[cold]
+fn is_known_beginning(text: &[u8], at: usize) -> bool {
     ROLE[usize::from(text[at])] == Role::Initial || BEGINNINGS.fit(&text[at..])
 }
+
+/// Which letters follow the first one of a word that may be anything, a bit each.
+static PAIRS: [u32; 256] = {
+    let mut pairs = BEGINNINGS.seconds;
+    let mut b = 0;
+    while b < 256 {
+        if matches!(ROLE[b], Role::Initial) {
+            pairs[b] = u32::MAX;
+        }
+        b += 1;
+    }
+    pairs
+};
 
 /// How many bytes of a sign can be passed, because it says nothing: line breaks and quotes of JSON, `::`.
 fn passed(text: &[u8], at: usize) -> usize {
@@ -296,6 +330,9 @@ impl Scan<'_> {
     fn assignment(&mut self, at: usize) -> usize {
         let text = self.text;
         let Some(end) = name_end(text, at) else { return at + 1 };
+        if !self.is_dotenv && names::says_nothing(text, end) {
+            return at + 1;
+        }
         let name = names::before(text, end);
         if name.len() < 2 && !self.is_dotenv {
             return at + 1;

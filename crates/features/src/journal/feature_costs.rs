@@ -220,7 +220,7 @@ mod tests {
             assert_eq!((mail.p50_us, mail.p99_us), (3, 1_408));
             tick(cx.db, Timestamp(2 * HOUR_MS)).unwrap();
             let [mail] = &since(cx.db, Timestamp(0)).unwrap()[..] else { panic!() };
-            assert_eq!(mail.p50_us, 917_504, "the first hour is forgotten");
+            assert_eq!(mail.p50_us, 851_968, "the first hour is forgotten");
         });
     }
 }

@@ -61,7 +61,6 @@ pub(super) fn record(
         ),
         costs: costs(&outcome.costs),
         spent_us: i64::try_from(outcome.spent_us).unwrap_or(i64::MAX),
-        host: "daemon",
         why: outcome.is_late.then_some(LATE),
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),

@@ -195,12 +195,7 @@ pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: D
     settle_hook(state, stream, prepared).await;
 }
 
-async fn prepare(
-    state: &Rc<State>,
-    body: Body,
-    begun_us: u64,
-    at: Timestamp,
-) -> Option<Prepared> {
+async fn prepare(state: &Rc<State>, body: Body, begun_us: u64, at: Timestamp) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         let _working = working(state);
