@@ -86,7 +86,7 @@ async fn answer(
     stream: UnixStream,
     peer: &mut Peer,
     header: Header,
-    body: Vec<u8>,
+    body: Body,
 ) -> Option<UnixStream> {
     let begun_us = clock::micros();
     let reply = match header.kind {
@@ -167,7 +167,7 @@ pub(super) async fn answer_hook(
         return;
     }
     let next = async || timeout(PRINTED, read_frame(state, stream)).await;
-    let is = |frame: &Option<(Header, Vec<u8>, Turn)>, kind| {
+    let is = |frame: &Option<(Header, Body, Turn)>, kind| {
         frame.as_ref().is_some_and(|(header, ..)| header.kind == kind)
     };
     let reached = send(stream, Kind::Confirm, &reply).await
@@ -195,12 +195,7 @@ pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: D
     settle_hook(state, stream, prepared).await;
 }
 
-async fn prepare(
-    state: &Rc<State>,
-    body: Vec<u8>,
-    begun_us: u64,
-    at: Timestamp,
-) -> Option<Prepared> {
+async fn prepare(state: &Rc<State>, body: Body, begun_us: u64, at: Timestamp) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         let _working = working(state);
@@ -398,8 +393,19 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     Reply { exit, stdout: &status, stderr: b"" }.bytes()
 }
 
+/// A frame's body. Its header stands before it: moving a long body to the front would cost more than reading it.
+struct Body(Vec<u8>);
+
+impl std::ops::Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.get(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
 /// `None`: the peer went away, or does not speak our protocol.
-async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>, Turn)> {
+async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Body, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut begun = None;
     loop {
@@ -414,24 +420,31 @@ async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u
         if begun.as_ref().is_some_and(|(header, _)| bytes.len() >= HEADER_LEN + header.len) {
             let (header, turn) = begun?;
             bytes.truncate(HEADER_LEN + header.len);
-            bytes.drain(..HEADER_LEN);
-            return Some((header, bytes, turn));
+            return Some((header, Body(bytes), turn));
         }
-        let read = {
-            let mut scratch = state.scratch.borrow_mut();
-            let read = stream.try_read(&mut scratch);
-            if let Ok(n) = read {
-                bytes.extend_from_slice(&scratch[..n]);
-            }
-            read
-        };
-        match read {
+        match read_more(state, stream, &mut bytes, begun.is_some()) {
             Ok(0) => return None,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => stream.readable().await.ok()?,
             Err(_) => return None,
         }
     }
+}
+
+/// Reads what is there. An idle connection has no buffer, so the beginning of a frame comes through one that all share.
+fn read_more(
+    state: &State,
+    stream: &UnixStream,
+    bytes: &mut Vec<u8>,
+    has_room: bool,
+) -> std::io::Result<usize> {
+    if has_room {
+        return stream.try_read_buf(bytes);
+    }
+    let mut scratch = state.scratch.borrow_mut();
+    let n = stream.try_read(&mut scratch)?;
+    bytes.extend_from_slice(&scratch[..n]);
+    Ok(n)
 }
 
 /// Writes one frame. An error means that the reader is gone.
