@@ -34,13 +34,14 @@ impl Areas {
                 width,
                 height,
             };
-            let rows = body.saturating_sub(1);
+            let head = u16::from(body >= 4);
+            let rows = body - head;
             return Self {
                 tabs,
-                head: half(0, left - 1, 1, body.min(1)),
-                list: half(0, left - 1, 2, rows),
-                rule: half(left + 1, width - left - 1, 1, body.min(1)),
-                detail: half(left + 1, width - left - 1, 2, rows),
+                head: half(0, left - 1, 1, head),
+                list: half(0, left - 1, 1 + head, rows),
+                rule: half(left + 1, width - left - 1, 1, head),
+                detail: half(left + 1, width - left - 1, 1 + head, rows),
                 foot,
             };
         }

@@ -308,7 +308,7 @@ fn keys(model: &Model) -> String {
             out.push("r write");
         }
     }
-    out.extend(["/ search", "Tab view", "? help", "q quit"]);
+    out.extend(["/ search", "? help", "q quit"]);
     out.join("  ")
 }
 

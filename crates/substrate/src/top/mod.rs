@@ -21,6 +21,8 @@ mod model;
 mod rows;
 mod run;
 mod screen;
+#[cfg(test)]
+mod tests;
 mod views;
 
 pub(crate) use run::{Options, run};

@@ -97,7 +97,9 @@ pub(super) struct Listed {
     selected: Option<String>,
     /// Its place when it was last there.
     place: usize,
-    /// When it took the place of a row that went.
+    /// What it was about. One dialog follows another under the same id.
+    about: Option<(String, Vec<Action>)>,
+    /// When it took the place of a row that went, or became about something else.
     moved: Option<Timestamp>,
     /// The first row on the screen.
     pub(super) first: usize,
@@ -150,12 +152,24 @@ impl Listed {
             (self.detail_first, self.seen) = (0, 0);
         }
         (self.selected, self.place) = (id, place);
+        self.about = self.is_about();
+    }
+
+    fn is_about(&self) -> Option<(String, Vec<Action>)> {
+        self.selected().map(|(_, row)| (row.text.clone(), row.actions.clone()))
     }
 
     /// Other rows are there now. The user stays at the same row; if it went, at the one in its place.
     fn settle(&mut self, now: Timestamp) {
         match self.selected() {
-            Some((place, _)) => self.place = place,
+            Some((place, _)) => {
+                self.place = place;
+                let about = self.is_about();
+                if about != self.about {
+                    (self.detail_first, self.seen) = (0, 0);
+                    (self.about, self.moved) = (about, Some(now));
+                }
+            }
             None => {
                 let had_one = self.selected.is_some();
                 let last = self.shown().len().saturating_sub(1);
@@ -361,6 +375,8 @@ impl Model {
         let is_fresh = self.list().moved.is_some_and(|at| self.now.since(at) < MOVED_MS);
         if is_fresh {
             self.say("That row just went, and another took its place. Look again, then answer.");
+        } else {
+            self.list_mut().moved = None;
         }
         !is_fresh
     }

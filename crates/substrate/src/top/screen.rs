@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::terminal::{
@@ -60,7 +60,19 @@ impl Screen {
     /// Forgets what is on it, so that the next frame is drawn whole.
     pub(super) fn repaint(&mut self) -> std::io::Result<()> {
         self.drawn = None;
-        self.terminal.clear()
+        self.wipe()?;
+        // Both of its buffers are empty after this.
+        self.terminal.swap_buffers();
+        Ok(())
+    }
+
+    /// Empties our part. `Terminal::clear` would ask the terminal where the cursor is, and take typed keys for the answer.
+    fn wipe(&mut self) -> std::io::Result<()> {
+        let at = self.area().as_position();
+        let backend = self.terminal.backend_mut();
+        backend.set_cursor_position(at)?;
+        backend.clear_region(ClearType::AfterCursor)?;
+        Backend::flush(backend)
     }
 
     /// Shows a frame, if it is another one than before.
@@ -87,7 +99,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.is_inline {
-            let _stays = self.terminal.clear();
+            let _stays = self.wipe();
         }
         restore();
     }

@@ -85,10 +85,10 @@ const fn column(title: &'static str, width: u16, from: u16) -> Column {
 }
 
 const NEEDS: &[Column] = &[
-    column("what", 10, 0),
-    column("agent", 20, 0),
+    column("what", 12, 0),
+    column("agent", 18, 0),
     column("for", 4, 0),
-    column("project", 16, 76),
+    column("project", 16, 100),
     column("why", 0, 0),
 ];
 
@@ -96,7 +96,7 @@ const FLEET: &[Column] = &[
     column("status", 11, 0),
     column("agent", 22, 0),
     column("for", 4, 0),
-    column("project", 16, 76),
+    column("project", 16, 100),
     column("mail", 4, 90),
     column("files", 5, 90),
     column("doing", 0, 0),
@@ -106,7 +106,7 @@ const MAIL: &[Column] = &[
     column("message", 7, 0),
     column("state", 9, 0),
     column("from", 18, 0),
-    column("to", 18, 76),
+    column("to", 18, 90),
     column("ago", 4, 0),
     column("subject", 0, 0),
 ];
@@ -116,7 +116,7 @@ const LOCKS: &[Column] = &[
     column("holder", 22, 0),
     column("for", 4, 0),
     column("ends", 5, 76),
-    column("project", 16, 90),
+    column("project", 16, 100),
     column("file", 0, 0),
 ];
 
@@ -125,7 +125,7 @@ const WORK: &[Column] = &[
     column("state", 8, 0),
     column("agent", 20, 0),
     column("for", 4, 0),
-    column("project", 16, 76),
+    column("project", 16, 90),
     column("title", 0, 0),
 ];
 
@@ -134,6 +134,6 @@ const JOURNAL: &[Column] = &[
     column("time", 8, 0),
     column("agent", 16, 0),
     column("answer", 7, 0),
-    column("event", 24, 70),
+    column("event", 24, 90),
     column("what", 0, 0),
 ];
