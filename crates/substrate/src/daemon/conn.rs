@@ -38,6 +38,9 @@ const LONG: usize = 256 << 10;
 /// How long a hook may take to print its answer and confirm that.
 const PRINTED: Duration = Duration::from_secs(10);
 
+/// How long a caller that watches for commits hears nothing.
+pub(crate) const STILL_THERE: Duration = Duration::from_secs(15);
+
 /// A request of kind `Command`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Call {
@@ -362,6 +365,9 @@ async fn is_below_client(state: &Rc<State>, peer: &mut Peer) -> bool {
 }
 
 async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
+    if let Ask::Watch { n_commits } = ask {
+        watched(state, n_commits).await;
+    }
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ui { ask } => {
@@ -378,7 +384,7 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
             };
             return Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes();
         }
-        Ask::Ping => 0,
+        Ask::Ping | Ask::Watch { .. } => 0,
         // The command line already refuses this. The check is for programs that talk to the socket directly.
         Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),
         Ask::Stop => {
@@ -401,6 +407,22 @@ impl std::ops::Deref for Body {
 
     fn deref(&self) -> &[u8] {
         self.0.get(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
+/// Waits for a commit, but not for long: the caller learns that we are there. It never holds up our end.
+async fn watched(state: &Rc<State>, n_commits: Option<u64>) {
+    let _watching = Counted::begin(state, |counts| &counts.watching);
+    let committed = state.committed.notified();
+    let ends = state.ending.wanted.notified();
+    let has_news = n_commits != Some(state.counts.commits.get());
+    if has_news || state.ending.how.get() != EndReason::NotYet {
+        return;
+    }
+    tokio::select! {
+        () = committed => {}
+        () = ends => {}
+        () = tokio::time::sleep(STILL_THERE) => {}
     }
 }
 

@@ -165,6 +165,7 @@ fn serve_all(
         carrier: Carrier::default(),
         paths: RefCell::default(),
         parked: Notify::new(),
+        committed: Notify::new(),
         working: Notify::new(),
         counts: Counts::default(),
         ending: Ending::default(),
