@@ -20,6 +20,7 @@
 //! `needs` says what waits for the user, `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
+pub(crate) mod face;
 mod limits;
 mod needs;
 mod ops;
