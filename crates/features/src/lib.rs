@@ -25,6 +25,7 @@ pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
 pub(crate) mod mail;
+pub mod notify;
 pub(crate) mod page;
 mod persist;
 #[cfg(test)]
@@ -72,6 +73,7 @@ pub const ALL: &[&Feature] = &[
     &reminders::FEATURE,
     &answers::FEATURE,
     &fleet::FEATURE,
+    &notify::FEATURE,
     &work::FEATURE,
     &persist::FEATURE,
     &supervise::FEATURE,

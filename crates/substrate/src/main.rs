@@ -15,6 +15,7 @@ mod hooks;
 mod host;
 mod inside;
 mod machine;
+mod notice;
 mod proc;
 mod processes;
 mod relay;

@@ -17,9 +17,11 @@
 //! * A pane gets its own colours back when its agent leaves it.
 //!
 //! Layout: `record` handles events, `activity` what a client shows beside them, `limits` reads rate and context limits,
-//! `needs` says what waits for the user, `lanes` what happened when and how the fleet was then, `story` one agent's own, `view` and `render` are the list, `paint` the colours, `ops` the SQL.
+//! `needs` says what waits for the user, `lanes` what happened when and how the fleet was then, `story` one agent's own,
+//! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
+pub(crate) mod face;
 mod lanes;
 mod limits;
 mod needs;

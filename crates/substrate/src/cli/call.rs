@@ -141,7 +141,23 @@ pub(super) fn ask_dashboard(
     ask: &UiAsk,
     patience: Duration,
 ) -> std::result::Result<Result<Value>, ConnError> {
-    let json = to_json(&Ask::Ui { ask: ask.clone() })?;
+    ask_as_user(home, &Ask::Ui { ask: ask.clone() }, patience)
+}
+
+/// Has the daemon send a notification.
+pub(super) fn test_notifications(
+    home: &Home,
+    patience: Duration,
+) -> std::result::Result<Result<Value>, ConnError> {
+    ask_as_user(home, &Ask::TestNotifications, patience)
+}
+
+fn ask_as_user(
+    home: &Home,
+    ask: &Ask,
+    patience: Duration,
+) -> std::result::Result<Result<Value>, ConnError> {
+    let json = to_json(ask)?;
     let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
     let (exit, json) = exchange(&mut conn, Frame::Control, &json, patience)?;
     let foreign = |_| ConnError::Foreign;

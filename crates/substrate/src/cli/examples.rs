@@ -77,6 +77,8 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         &["substrate fleet", "substrate fleet --watch", "substrate fleet list --all"],
     ),
     (&["top"], &["substrate top", "substrate top --inline --bell"]),
+    (&["notify", "status"], &["substrate notify status"]),
+    (&["notify", "test"], &["substrate notify test"]),
     (&["ui", "open"], &["substrate ui", "substrate ui open --no-open --port 4747"]),
     (&["ui", "stop"], &["substrate ui stop"]),
     (&["ui", "keys"], &["substrate ui keys"]),

@@ -19,6 +19,7 @@ mod layout;
 mod let_go;
 mod lines;
 mod local;
+mod notify;
 mod overview;
 mod print;
 mod reference;

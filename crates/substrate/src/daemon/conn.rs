@@ -23,7 +23,7 @@ use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, EndReason, State, count, working};
 use super::surround::{self, surround};
-use super::{take_over, threads, waiting};
+use super::{notify, take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Considered, Decoded, Gathered, Prepared, VerbRun};
@@ -371,18 +371,22 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ui { ask } => {
-            let answer = match is_below_client(state, peer).await {
+            return answered(match is_below_client(state, peer).await {
                 true => Err(AppError::new(
                     ErrorKindOfOurs::User,
                     "only the user may turn the dashboard on or off, or make keys",
                 )),
                 false => dashboard::ask(state, ask),
-            };
-            let (exit, json) = match &answer {
-                Ok(json) => (0, serde_json::to_vec(json)),
-                Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
-            };
-            return Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes();
+            });
+        }
+        Ask::TestNotifications => {
+            return answered(match is_below_client(state, peer).await {
+                true => Err(AppError::new(
+                    ErrorKindOfOurs::User,
+                    "only the user may send notifications by hand",
+                )),
+                false => Ok(serde_json::json!(notify::test(state).await)),
+            });
         }
         Ask::Ping | Ask::Watch { .. } => 0,
         // The command line already refuses this. The check is for programs that talk to the socket directly.
@@ -408,6 +412,15 @@ impl std::ops::Deref for Body {
     fn deref(&self) -> &[u8] {
         self.0.get(HEADER_LEN..).unwrap_or_default()
     }
+}
+
+/// The answer to a question of the user, or the error, as JSON.
+fn answered(answer: Result<Value, AppError>) -> Vec<u8> {
+    let (exit, json) = match &answer {
+        Ok(json) => (0, serde_json::to_vec(json)),
+        Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
+    };
+    Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes()
 }
 
 /// Waits for a commit, but not for long: the caller learns that we are there. It never holds up our end.

@@ -18,6 +18,8 @@ pub(crate) enum Ask {
     Ui {
         ask: UiAsk,
     },
+    /// Send a notification now. Only for the user.
+    TestNotifications,
     /// Hand everything over to this program.
     TakeOver {
         program: String,

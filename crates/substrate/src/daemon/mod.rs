@@ -15,6 +15,7 @@ mod large;
 mod lock;
 mod log;
 mod notices;
+mod notify;
 mod parked;
 mod reach;
 mod run;

@@ -43,10 +43,10 @@ impl VerbArgs for Needs {
 }
 
 /// Everything that waits for the user, the most urgent first.
-pub(in crate::fleet) struct AllNeeds {
-    pub(in crate::fleet) rows: Vec<UserNeed>,
+pub(crate) struct AllNeeds {
+    pub(crate) rows: Vec<UserNeed>,
     /// Features that could not say.
-    pub(in crate::fleet) failed: Vec<&'static str>,
+    pub(crate) failed: Vec<&'static str>,
 }
 
 /// The same for several parts of one answer.
@@ -55,7 +55,7 @@ pub(in crate::fleet) fn all_once(cx: &mut Cx<'_>) -> Result<Rc<AllNeeds>, VerbEr
 }
 
 /// Asks every feature. One that fails is named, and the others still count.
-pub(in crate::fleet) fn all(cx: &mut Cx<'_>) -> Result<AllNeeds, VerbError> {
+pub(crate) fn all(cx: &mut Cx<'_>) -> Result<AllNeeds, VerbError> {
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for feature in crate::ALL {
         let Some(needs_you) = feature.needs_you else { continue };
