@@ -1,5 +1,8 @@
 //! The real client's dialogs and questions, answered by a command while they are on screen.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Value, json};
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Tui, Turn, wait_until};
 
@@ -107,16 +110,22 @@ fn a_dialog_that_is_answered_in_top_runs_the_tool_or_does_not() {
 #[test]
 fn a_dialog_that_is_answered_in_the_terminal_leaves_no_row() {
     let env = installed();
-    let model = ModelServer::start(Script::new([
-        bash("touch made"),
-        bash("touch never"),
-        Turn::text("not reached"),
-    ]));
+    // The second dialog comes when the first one is gone from the screen: a key that was pressed once too often must not
+    // answer it.
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_answered);
+    let second = Turn::from_request(move |_| {
+        wait_until(SOON, "the first dialog is gone", || seen.load(Ordering::Relaxed));
+        bash("touch never")
+    });
+    let model =
+        ModelServer::start(Script::new([bash("touch made"), second, Turn::text("not reached")]));
     let client = Client::new(&env, &model);
     let tui = client.interactive(&["--permission-mode", "default"]);
     tui.type_line("begin");
     asked(&env, &tui, DIALOG);
-    tui.answer("1", "touch made", SOON);
+    tui.answer("1", DIALOG, SOON);
+    is_answered.store(true, Ordering::Relaxed);
     wait_until(SOON, "the second dialog", || {
         waiting(&env).iter().map(|row| row["what"].clone()).collect::<Vec<_>>() == ["touch never"]
     });
