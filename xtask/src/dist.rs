@@ -66,7 +66,8 @@ fn build_substrate(target: &Path) -> Result<PathBuf> {
         return Ok(target.join("release/substrate"));
     }
     // Functions that are the same are kept once.
-    let flags = "['-Crelocation-model=static', '-Ctarget-feature=+crt-static', '-Clink-arg=-Wl,--icf=all']";
+    let flags =
+        "['-Crelocation-model=static', '-Ctarget-feature=+crt-static', '-Clink-arg=-Wl,--icf=all']";
     let config = format!("target.{triple}.rustflags={flags}");
     cargo_build(target, &[&args[..], &["--target", triple, "--config", &config]].concat())?;
     Ok(target.join(triple).join("release/substrate"))
