@@ -201,14 +201,45 @@ impl Scan<'_> {
 
     /// The rest of a string, behind its first quote.
     fn string(&mut self) -> Option<()> {
+        'blocks: while let Some(block) = Lanes::at(self.bytes, self.at) {
+            let found = block.equal(b'"') | block.equal(b'\\') | block.at_most(0x1f);
+            let mut found = found.bits();
+            while found != 0 {
+                let place = found.trailing_zeros() as usize;
+                let at = self.at + place;
+                match (self.bytes[at], self.bytes.get(at + 1)) {
+                    (b'"', _) => {
+                        self.at = at + 1;
+                        return Some(());
+                    }
+                    // A long text has one at the end of each line, so the block is not read again for it.
+                    (b'\\', Some(b'n' | b'"' | b'\\' | b't')) if place + 2 < lanes::N => {
+                        self.n_escapes += 1;
+                        found &= u32::MAX << (place + 2);
+                    }
+                    (b'\\', _) => {
+                        self.at = at + 1;
+                        self.escape()?;
+                        continue 'blocks;
+                    }
+                    _ => return None,
+                }
+            }
+            self.at += lanes::N;
+        }
+        self.end_of_string()
+    }
+
+    /// The same for the last few bytes.
+    fn end_of_string(&mut self) -> Option<()> {
         loop {
-            self.at = special(self.bytes, self.at);
             let byte = *self.bytes.get(self.at)?;
             self.at += 1;
             match byte {
                 b'"' => return Some(()),
                 b'\\' => self.escape()?,
-                _ => return None,
+                0..0x20 => return None,
+                _ => {}
             }
         }
     }
@@ -227,23 +258,6 @@ impl Scan<'_> {
             _ => None,
         }
     }
-}
-
-/// Where the next quote, backslash or control character of a string is, or the end of the text.
-fn special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(block) = Lanes::at(bytes, at) {
-        let found = block.equal(b'"') | block.equal(b'\\') | block.at_most(0x1f);
-        if let Some(first) = found.first() {
-            return at + first;
-        }
-        at += lanes::N;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
-}
-
-const fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
 /// Which objects and lists are open: a bit each.

@@ -1,10 +1,10 @@
 //! The one place that reads the clock.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
-use rustix::time::{ClockId, clock_gettime};
 use substrate_core::Timestamp;
 
 use crate::config::Env;
@@ -20,10 +20,10 @@ pub(crate) fn now() -> Timestamp {
 
 /// Microseconds on a monotonic clock.
 pub(crate) fn micros() -> u64 {
-    // Asked many times per event, so without the checks of `Instant`.
-    let now = clock_gettime(ClockId::Monotonic);
-    let (seconds, nanos) = (now.tv_sec.cast_unsigned(), now.tv_nsec.cast_unsigned());
-    seconds.wrapping_mul(1_000_000).wrapping_add(nanos / 1_000)
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // Asked many times per event, so without numbers of 128 bits.
+    let since = BEGAN.elapsed();
+    since.as_secs() * 1_000_000 + u64::from(since.subsec_micros())
 }
 
 /// The local offset from UTC, in seconds.

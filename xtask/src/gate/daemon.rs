@@ -53,27 +53,27 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
             payload["tool_use_id"] = json!(format!("toolu_read_{n}"));
         },
-        max_instructions: 127_000,
-        max_statements: 3,
-        max_allocations: 67,
-        goal: Some(90_000),
+        max_instructions: 90_000,
+        max_statements: 5,
+        max_allocations: 60,
+        goal: None,
     },
     Kind {
         name: "after a tool, 2 KB",
         sample: sample!("PostToolUse-Read"),
         payload: |payload, n, project| after_read(payload, n, project, 2 << 10),
-        max_instructions: 194_000,
-        max_statements: 3,
-        max_allocations: 77,
+        max_instructions: 140_000,
+        max_statements: 5,
+        max_allocations: 63,
         goal: Some(110_000),
     },
     Kind {
         name: "after a tool, 80 KB",
         sample: sample!("PostToolUse-Read"),
         payload: |payload, n, project| after_read(payload, n + 1_000, project, 80 << 10),
-        max_instructions: 880_000,
-        max_statements: 3,
-        max_allocations: 83,
+        max_instructions: 468_000,
+        max_statements: 5,
+        max_allocations: 68,
         goal: None,
     },
     Kind {
@@ -85,10 +85,10 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["command"] = json!(line);
             payload["tool_use_id"] = json!(format!("toolu_shell_{n}"));
         },
-        max_instructions: 167_000,
-        max_statements: 3,
-        max_allocations: 106,
-        goal: Some(130_000),
+        max_instructions: 130_000,
+        max_statements: 5,
+        max_allocations: 93,
+        goal: None,
     },
     Kind {
         name: "edit",
@@ -97,10 +97,10 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["file_path"] = json!(format!("{project}/src/lib.rs"));
             payload["tool_use_id"] = json!(format!("toolu_edit_{n}"));
         },
-        max_instructions: 166_000,
-        max_statements: 3,
-        max_allocations: 131,
-        goal: Some(130_000),
+        max_instructions: 130_000,
+        max_statements: 5,
+        max_allocations: 117,
+        goal: None,
     },
     Kind {
         name: "write",
@@ -110,27 +110,27 @@ const KINDS: [Kind; 8] = [
             payload["tool_input"]["content"] = json!(text_of(2 << 10));
             payload["tool_use_id"] = json!(format!("toolu_write_{n}"));
         },
-        max_instructions: 241_000,
-        max_statements: 3,
-        max_allocations: 134,
+        max_instructions: 181_500,
+        max_statements: 5,
+        max_allocations: 120,
         goal: None,
     },
     Kind {
         name: "prompt",
         sample: sample!("UserPromptSubmit"),
         payload: |payload, n, _| payload["prompt"] = json!(format!("Please look at item {n}.")),
-        max_instructions: 139_000,
-        max_statements: 3,
-        max_allocations: 81,
+        max_instructions: 93_500,
+        max_statements: 5,
+        max_allocations: 66,
         goal: None,
     },
     Kind {
         name: "stop",
         sample: sample!("Stop-stop_hook_active-false"),
         payload: |payload, n, _| payload["last_assistant_message"] = json!(format!("Done: {n}.")),
-        max_instructions: 285_000,
+        max_instructions: 237_000,
         max_statements: 16,
-        max_allocations: 147,
+        max_allocations: 133,
         goal: None,
     },
 ];
