@@ -141,13 +141,13 @@ fn a_message_to_the_user_is_told_once_and_its_outcome_is_known() {
         &["send"],
         json!({"to": ["User"], "subject": "Which port?", "body": "80 or 443?"}),
     );
-    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({"hold": true}));
+    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({"again_ms": 1_000}));
     stage.pass(6_000);
     let due = ask(&mut stage, &["notify", "due"], json!({}));
     assert_eq!((&due["ids"], &due["body"]), (&json!(["mail:1"]), &json!("80 or 443?")));
     let told = json!({"ids": due["ids"], "waiting": due["waiting"], "title": due["title"]});
     let id = ask(&mut stage, &["notify", "told"], told)["id"].clone();
-    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({"hold": false}));
+    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({}));
     let error = "the program ended with code 1";
     ask(&mut stage, &["notify", "noted"], json!({"id": id, "error": error}));
     let status = ask(&mut stage, &["notify", "status"], json!({}));
@@ -161,7 +161,7 @@ fn a_message_to_the_user_is_told_once_and_its_outcome_is_known() {
     let told = json!({"ids": due["ids"], "waiting": due["waiting"], "title": due["title"]});
     ask(&mut stage, &["notify", "told"], told);
     stage.pass(60_000);
-    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({"hold": false}));
+    assert_eq!(ask(&mut stage, &["notify", "due"], json!({})), json!({}));
 }
 
 #[test]
