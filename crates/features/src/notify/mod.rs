@@ -3,7 +3,7 @@
 //! ```toml
 //! [notify]
 //! desktop = true
-//! command = ["curl", "-d", "@-", "https://ntfy.example/mine"]
+//! command = ["sh", "-c", "curl --data @- https://ntfy.example/mine"]
 //! quiet = "22:00-07:00"
 //! ```
 //!

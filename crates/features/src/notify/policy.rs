@@ -95,6 +95,17 @@ pub(super) enum Why {
     TooSoon,
 }
 
+impl Why {
+    /// How soon it may be over.
+    pub(super) const fn again_ms(self) -> i64 {
+        match self {
+            Self::Fresh => 1_000,
+            Self::TooSoon => GAP_MS / 2,
+            Self::Quiet | Self::TooMany => 60_000,
+        }
+    }
+}
+
 pub(super) fn decide<'a>(
     needs: &'a [UserNeed],
     before: &Before,

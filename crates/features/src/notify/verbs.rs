@@ -102,13 +102,13 @@ impl VerbArgs for Due {
         let before = ops::before(cx.db, cx.now)?;
         let rules = Rules::of(cx.settings);
         let json = match decide(&needs, &before, rules, cx.now, caller.tz_offset_s) {
-            Decision::Nothing => json!({"hold": false}),
-            Decision::Hold(_) => json!({"hold": true}),
+            Decision::Nothing => json!({}),
+            Decision::Hold(why) => json!({"again_ms": why.again_ms()}),
             Decision::Tell(rows) => {
                 let told = words::of(&rows);
                 let waiting: Vec<&str> = needs.iter().map(|need| need.id.as_str()).collect();
                 json!({
-                    "hold": false, "title": told.title, "body": told.body, "needs": words::json(&rows),
+                    "title": told.title, "body": told.body, "needs": words::json(&rows),
                     "ids": rows.iter().map(|row| &row.id).collect::<Vec<_>>(), "waiting": waiting,
                 })
             }

@@ -26,9 +26,6 @@ const COLLECT: Duration = Duration::from_secs(2);
 /// How often it is asked although nothing was committed: deadlines pass, and quiet hours end.
 const NOW_AND_THEN: Duration = Duration::from_secs(60);
 
-/// How soon it is asked again while something is held back.
-const HELD: Duration = Duration::from_secs(2);
-
 /// How often the settings are looked at while notifications are off.
 const OFF: Duration = Duration::from_secs(10);
 
@@ -41,8 +38,10 @@ pub(crate) struct Outcome {
 
 /// Tells the user what waits for them, until the daemon ends.
 pub(super) async fn tell(state: Rc<State>) {
+    if state.is_brief {
+        return;
+    }
     let mut watching = None;
-    let mut pause = NOW_AND_THEN;
     loop {
         let settings = settings(&state).await;
         if !substrate_features::notify::is_on(&settings) {
@@ -50,15 +49,13 @@ pub(super) async fn tell(state: Rc<State>) {
             sleep(OFF).await;
             continue;
         }
-        if watching.is_none() {
-            watching = Some(Counted::begin(&state, |counts| &counts.watching));
-        } else {
-            let committed = state.committed.notified();
-            if timeout(pause, committed).await.is_ok() {
-                sleep(COLLECT).await;
-            }
+        watching.get_or_insert_with(|| Counted::begin(&state, |counts| &counts.watching));
+        // From here on no commit is missed.
+        let committed = state.committed.notified();
+        let pause = look(&state, &settings).await;
+        if timeout(pause, committed).await.is_ok() {
+            sleep(COLLECT).await;
         }
-        pause = if look(&state, &settings).await { HELD } else { NOW_AND_THEN };
     }
 }
 
@@ -78,15 +75,15 @@ async fn settings(state: &Rc<State>) -> Arc<Settings> {
     settings
 }
 
-/// Asks what is due, and tells it. Whether something is held back.
-async fn look(state: &Rc<State>, settings: &Arc<Settings>) -> bool {
-    let Some(due) = ask(state, "due", json!({})).await else { return false };
+/// Asks what is due, and tells it. Returns when to ask again at the latest.
+async fn look(state: &Rc<State>, settings: &Arc<Settings>) -> Duration {
+    let Some(due) = ask(state, "due", json!({})).await else { return NOW_AND_THEN };
     let text = |name: &str| due[name].as_str().unwrap_or_default().to_owned();
     if due["title"].is_string() {
         let notification =
             Notification { title: text("title"), body: text("body"), needs: due["needs"].clone() };
         let told = json!({"ids": due["ids"], "waiting": due["waiting"], "title": due["title"]});
-        let Some(noted) = ask(state, "told", told).await else { return false };
+        let Some(noted) = ask(state, "told", told).await else { return NOW_AND_THEN };
         // A command that takes its time delays no other notification.
         let (state, settings) = (Rc::clone(state), Arc::clone(settings));
         drop(spawn_local(async move {
@@ -102,7 +99,7 @@ async fn look(state: &Rc<State>, settings: &Arc<Settings>) -> bool {
             ask(&state, "noted", json!({"id": noted["id"], "error": error})).await;
         }));
     }
-    due["hold"] == true
+    due["again_ms"].as_u64().map_or(NOW_AND_THEN, Duration::from_millis)
 }
 
 /// Runs one of the feature's verbs as the user.

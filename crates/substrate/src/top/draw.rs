@@ -3,6 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use substrate_core::need::Action;
+use substrate_core::text::visible_line;
 use substrate_core::time::Ago;
 
 use super::area::Areas;
@@ -35,15 +37,11 @@ impl Theme {
     fn faint(self) -> Style {
         if self.has_colour { Style::new().add_modifier(Modifier::DIM) } else { Style::new() }
     }
-
-    fn title(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    fn here(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
 }
+
+const TITLE: Style = Style::new().add_modifier(Modifier::BOLD);
+
+const HERE: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Draws all of it. Returns where the cursor stands, if the user types.
 pub(super) fn draw(model: &Model, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
@@ -55,15 +53,8 @@ pub(super) fn draw(model: &Model, theme: Theme, buffer: &mut Buffer) -> Option<P
     pen.detail(model, areas);
     match &model.mode {
         Mode::Help => pen.help(areas),
-        Mode::Choose { .. } | Mode::Look | Mode::Search | Mode::Write { .. } => {}
-    }
-    if let Mode::Choose { actions, at } = &model.mode {
-        let lines = actions.iter().enumerate().map(|(n, action)| {
-            let label = substrate_core::text::visible_line(&action.label);
-            let advice = if action.recommended { "  (recommended)" } else { "" };
-            format!("{} {} {label}{advice}", if n == *at { '>' } else { ' ' }, n + 1)
-        });
-        pen.window(areas, "What to do", &lines.collect::<Vec<_>>());
+        Mode::Choose { actions, at } => pen.choices(areas, actions, *at),
+        Mode::Look | Mode::Search | Mode::Write { .. } => {}
     }
     pen.foot(model, areas.foot)
 }
@@ -102,7 +93,7 @@ impl Pen<'_> {
             let count = if n > 0 { format!(" {n}") } else { String::new() };
             let text = format!(" {} {}{count} ", view.at() + 1, view.title());
             let style = match view {
-                view if view == model.view => self.theme.here().patch(self.theme.title()),
+                view if view == model.view => HERE.patch(TITLE),
                 View::Needs if n > 0 => self.theme.tone(Tone::Waits),
                 _ => Style::new(),
             };
@@ -147,8 +138,8 @@ impl Pen<'_> {
             let at = Rect { y: area.y + line, height: 1, ..area };
             self.row(model, row, at);
             if here == Some(place) {
-                self.put(at, at.x, ">", self.theme.title());
-                self.buffer.set_style(at, self.theme.here());
+                self.put(at, at.x, ">", TITLE);
+                self.buffer.set_style(at, HERE);
             }
         }
     }
@@ -190,7 +181,7 @@ impl Pen<'_> {
         if !rule.is_empty() {
             let dashes = "─".repeat(usize::from(rule.width));
             self.put(rule, rule.x, &dashes, self.theme.faint());
-            self.put(rule, rule.x + 1, &title, self.theme.title());
+            self.put(rule, rule.x + 1, &title, TITLE);
         }
         for (n, line) in lines.iter().skip(first).take(height).enumerate() {
             let at = Rect { y: area.y + u16::try_from(n).unwrap_or(0), height: 1, ..area };
@@ -207,10 +198,10 @@ impl Pen<'_> {
             Mode::Look | Mode::Help | Mode::Choose { .. } => None,
         };
         if let Some((title, text)) = typed {
-            let x = self.put(area, area.x, &title, self.theme.title());
+            let x = self.put(area, area.x, &title, TITLE);
             // Of a long text its end is shown, where the cursor is.
             let room = usize::from(area.right().saturating_sub(x + 1));
-            let mut shown = substrate_core::text::visible_line(text);
+            let mut shown = visible_line(text);
             if text.ends_with(' ') {
                 shown.push(' ');
             }
@@ -238,6 +229,15 @@ impl Pen<'_> {
         let lines: Vec<String> =
             HELP.iter().map(|(keys, what)| format!(" {keys:<12} {what}")).collect();
         self.window(areas, "Keys", &lines);
+    }
+
+    fn choices(&mut self, areas: Areas, actions: &[Action], at: usize) {
+        let lines = actions.iter().enumerate().map(|(n, action)| {
+            let label = visible_line(&action.label);
+            let advice = if action.recommended { "  (recommended)" } else { "" };
+            format!("{} {} {label}{advice}", if n == at { '>' } else { ' ' }, n + 1)
+        });
+        self.window(areas, "What to do", &lines.collect::<Vec<_>>());
     }
 
     /// A frame in the middle with these lines.
@@ -269,7 +269,7 @@ impl Pen<'_> {
             self.put(Rect { width: row.width - 1, ..row }, x, &middle, Style::reset());
             self.put(row, row.right() - 1, right, Style::reset());
         }
-        self.put(frame, frame.x + 2, &format!(" {title} "), self.theme.title());
+        self.put(frame, frame.x + 2, &format!(" {title} "), TITLE);
     }
 }
 

@@ -24,7 +24,7 @@ const AWAY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_se
 /// How long a daemon may take to start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Follows the daemon until nobody listens.
+/// Follows the daemon until its reader is gone.
 pub(super) fn follow(context: &Context, outbox: &Outbox) {
     begin(context);
     let mut asks = View::ALL.map(View::asks);

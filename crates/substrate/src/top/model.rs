@@ -382,7 +382,7 @@ impl Model {
     }
 
     fn decide(&mut self, decision: &'static str) -> Option<Todo> {
-        let Some(row) = self.row() else { return None };
+        let row = self.row()?;
         let Some(action) = row.decides(decision).cloned() else {
             let words = match row.actions.is_empty() {
                 _ if self.view != View::Needs => {
@@ -436,7 +436,7 @@ impl Model {
                 let title = format!("To {}", visible_line(to));
                 writing(&title, verb("send"), json!({"to": [to]}), "body")
             }
-            (None, None) => return self.say("There is nobody to write to."),
+            (None, None) => return self.say("It is not known whom to write to."),
         };
     }
 

@@ -1,5 +1,7 @@
 //! From what read verbs return to rows. All text of others becomes visible here, once.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use substrate_core::need::{Action, NeedKind, PaneView, UserNeed};
 use substrate_core::text::{visible, visible_line};
@@ -165,8 +167,8 @@ fn actor(value: &Value) -> Row {
         "done" | "checked" => (Tone::Done, word),
         _ => (Tone::Quiet, word),
     };
-    let doing = ["tool", "why", "task"].iter().map(|name| text(&value[*name]));
-    let doing = doing.filter(|words| !words.is_empty()).next().unwrap_or_default();
+    let doing = ["tool", "why", "task"].map(|name| text(&value[name]));
+    let doing = doing.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
     let count = |name: &str| match ms(&value[name]) {
         0 => Cell::Text(String::new()),
         n => Cell::Text(n.to_string()),
@@ -227,7 +229,7 @@ fn message(value: &Value) -> Row {
     let n_more = ms(&value["n_chars"])
         - i64::try_from(value["body"].as_str().unwrap_or_default().chars().count()).unwrap_or(0);
     if n_more > 0 {
-        shown.push_str(&format!("\n({n_more} more characters: `substrate read {id}`)"));
+        let _infallible = write!(shown, "\n({n_more} more characters: `substrate read {id}`)");
     }
     let one = |label: &str, verb: &str| Action::new(label, &[verb], json!({"ids": [id]}));
     Row {

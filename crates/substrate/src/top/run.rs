@@ -237,9 +237,9 @@ fn read() -> std::io::Result<Vec<u8>> {
 }
 
 fn drain(woken: &UnixStream) {
-    let mut bytes = [0; 256];
+    let (mut bytes, mut from) = ([0; 256], woken);
     loop {
-        match (&*woken).read(&mut bytes) {
+        match from.read(&mut bytes) {
             Ok(256) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             _ => return,

@@ -56,6 +56,8 @@ mod leases;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod notify;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod pane;

@@ -61,9 +61,12 @@ fn it_follows_the_fleet_through_the_end_of_the_daemon_and_gives_the_terminal_bac
     pane.keys("r");
     pane.line("443, please");
     wait_until(SOON, "the reply", || pane.screen().contains("Sent #5"));
+    pane.keys("6");
+    wait_until(SOON, "the journal", || pane.screen().contains("No events yet."));
+    pane.keys("3");
     pane.resize("200", "50");
     wait_until(SOON, "the wide screen", || {
-        pane.screen().lines().any(|line| line.contains("why") && line.contains("───"))
+        pane.screen().lines().any(|line| line.contains("subject") && line.contains("───"))
     });
     pane.keys("q");
     is_back(&pane, 1);
