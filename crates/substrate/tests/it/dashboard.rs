@@ -60,7 +60,7 @@ impl Browser {
 }
 
 /// The port and the key that a command prints.
-fn opened(env: &TestEnv, args: &[&str]) -> (u16, String) {
+pub(crate) fn opened(env: &TestEnv, args: &[&str]) -> (u16, String) {
     let printed: Value = serde_json::from_str(&env.substrate(args).success()).unwrap();
     let url = printed["url"].as_str().unwrap();
     let (_, key) = url.split_once("/enter?key=").unwrap();
