@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use substrate_core::Db as _;
+use substrate_store::{Durability, Writer};
 use substrate_testkit::{Running, TestEnv, wait_until, write_file};
 
 use crate::house::{SOON, configure};
@@ -59,19 +61,70 @@ impl Fleet {
     /// Plays everything.
     pub(super) fn played(words: Words) -> Self {
         let mut fleet = Self::with(words);
-        for name in ["src/lib.rs", "src/parser.rs", "src/store/schema.rs", "docs/parser.md"] {
-            write_file(&fleet.env.project().join(name), b"text\n");
-        }
-        for (agent, task) in AGENTS {
-            fleet.starts(agent);
-            fleet.asked(agent, task);
-        }
-        fleet.works();
-        fleet.writes();
-        fleet.queues();
-        fleet.ends();
+        fleet.begins();
+        fleet.goes_on();
         fleet.asks_the_user();
         fleet
+    }
+
+    /// The same, as if it had taken the better part of an hour: for pictures.
+    pub(super) fn aged() -> Self {
+        let mut fleet = Self::with(plain);
+        let begun = now_ms();
+        fleet.begins();
+        fleet.stretch(begun, 35 * 60_000);
+        let begun = now_ms();
+        fleet.goes_on();
+        fleet.stretch(begun, 6 * 60_000);
+        fleet.asks_the_user();
+        fleet
+    }
+
+    fn begins(&mut self) {
+        for name in ["src/lib.rs", "src/parser.rs", "src/store/schema.rs", "docs/parser.md"] {
+            write_file(&self.env.project().join(name), b"text\n");
+        }
+        for (agent, task) in AGENTS {
+            self.starts(agent);
+            self.asked(agent, task);
+        }
+        self.queues();
+    }
+
+    fn goes_on(&self) {
+        self.works();
+        self.writes();
+        self.ends();
+    }
+
+    /// Moves what has happened since then into the past, as if it had taken that long. What was before goes as far.
+    fn stretch(&self, since_ms: i64, took_ms: i64) {
+        self.env.substrate(["daemon", "stop"]).success();
+        let now = now_ms();
+        let more = took_ms - (now - since_ms);
+        let mut writer = Writer::open(&self.env.state().join("subtrate.db"), SOON).unwrap();
+        let mut tx = writer.begin(Durability::Full).unwrap();
+        let mut columns: Vec<(String, String)> = Vec::new();
+        let times = "select m.name, c.name from sqlite_master m join pragma_table_info(m.name) c
+                     where m.type = 'table' and c.name like '%\\_ms' escape '\\' order by 1, 2";
+        tx.query(times, &[], &mut |row| {
+            columns.push((row.text(0)?, row.text(1)?));
+            Ok(())
+        })
+        .unwrap();
+        assert!(columns.len() > 10, "{columns:?}");
+        for (table, column) in columns {
+            // Durations are small, and deadlines are later than now.
+            let sql = format!(
+                "update {table} set {column} = case when {column} < $1 then {column} - $3
+                   else $2 - ($2 - {column}) * ($2 - $1 + $3) / ($2 - $1) end
+                 where {column} between $2 - 86400000 and $2"
+            );
+            tx.execute(&sql, &[since_ms.into(), now.into(), more.into()]).unwrap();
+        }
+        tx.commit().unwrap();
+        drop(writer);
+        self.env.substrate(["daemon", "start"]).success();
     }
 
     pub(super) fn starts(&mut self, agent: &'static str) {
@@ -269,4 +322,10 @@ fn vars<'a>(agent: &'a str, pid: &'a str) -> [(&'a str, &'a str); 4] {
         ("CLAUDE_PID", pid),
         ("CLAUDE_CODE_SESSION_ATTENDED", "1"),
     ]
+}
+
+#[expect(clippy::disallowed_methods, reason = "the daemon's clock is this machine's")]
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
 }

@@ -3,6 +3,7 @@
 mod fleet;
 mod keyboard;
 mod pages;
+mod pictures;
 mod real_client;
 mod stream;
 

@@ -14,7 +14,7 @@ const LOOKS: [Look; 4] = [
 ];
 
 /// What is wider than the window, if anything is.
-fn overflow(tab: &Tab) -> Option<String> {
+pub(super) fn overflow(tab: &Tab) -> Option<String> {
     let found = tab.js(
         "(() => { const page = document.documentElement, wide = page.clientWidth;
            if (page.scrollWidth <= wide) return null;
