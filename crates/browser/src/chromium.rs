@@ -166,8 +166,10 @@ fn font_settings(folder: &Path) -> String {
     let aliases: String = sans.map(|name| alias(name, "Liberation Sans")).concat()
         + &mono.map(|name| alias(name, "DejaVu Sans Mono")).concat();
     let cache = folder.join("font-cache");
+    // Any other family is the sans as well.
+    let last = "<match target=\"pattern\"><edit name=\"family\" mode=\"append_last\"><string>Liberation Sans</string></edit></match>";
     format!(
-        "<?xml version=\"1.0\"?><!DOCTYPE fontconfig SYSTEM \"fonts.dtd\"><fontconfig>{dirs}{aliases}\
+        "<?xml version=\"1.0\"?><!DOCTYPE fontconfig SYSTEM \"fonts.dtd\"><fontconfig>{dirs}{aliases}{last}\
          <cachedir>{}</cachedir></fontconfig>",
         cache.display()
     )

@@ -108,14 +108,13 @@ struct Entries {
 impl Live {
     pub(crate) fn new(site: Arc<Site>) -> Arc<Self> {
         let (changes, _) = watch::channel(0);
-        let live =
-            Arc::new(Self {
-                site,
-                changes,
-                watched: Notify::new(),
-                read_last: AsyncMutex::default(),
-                pages: Mutex::default(),
-            });
+        let live = Arc::new(Self {
+            site,
+            changes,
+            watched: Notify::new(),
+            read_last: AsyncMutex::default(),
+            pages: Mutex::default(),
+        });
         drop(spawn_local(look(Arc::downgrade(&live))));
         live
     }
