@@ -25,7 +25,6 @@ mod condition;
 pub(crate) mod face;
 mod feature_costs;
 mod health;
-mod lanes;
 mod ops;
 mod page;
 pub mod project_logs;
@@ -33,7 +32,10 @@ mod record;
 mod refused;
 mod render;
 mod schema;
+mod search;
 mod sessions;
+mod story;
+mod traces;
 mod verbs;
 
 #[cfg(test)]
@@ -82,6 +84,8 @@ pub(crate) const FEATURE: Feature = Feature {
     record: Some(record::record),
     processed: Some(ops::stood_for),
     tick: Some(record::tick),
+    story: Some(story::story),
+    find: Some(search::find),
     verbs: &[
         Verb::of::<verbs::List>(),
         Verb::of::<verbs::Tail>(),
@@ -89,7 +93,8 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::Stats>(),
         Verb::of::<refused::Refused>(),
         Verb::of::<condition::Health>(),
+        Verb::of::<search::Search>(),
     ],
-    pages: &[refused::PAGE, lanes::PAGE, page::HEALTH],
+    pages: &[page::WHY, search::PAGE, page::HEALTH],
     ..Feature::NOTHING
 };

@@ -9,7 +9,7 @@ use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
 use super::ops::{self, NewRow};
-use super::{feature_costs, project_logs, sessions};
+use super::{feature_costs, project_logs, search, sessions};
 
 /// Why an event was only recorded: its caller was gone.
 pub(super) const LATE: &str = "late";
@@ -187,7 +187,8 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     }
     project_logs::forget(cx.db, oldest_kept)?;
     feature_costs::tick(cx.db, oldest_kept)?;
-    Ok(removed > 0)
+    let indexed = search::index(cx.db)?;
+    Ok(removed > 0 || indexed)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod search;
 mod settle;
 mod tick;
 mod verbs;
+mod views;
 mod words;
 
 #[cfg(test)]
@@ -54,6 +55,8 @@ pub(crate) const FEATURE: Feature = Feature {
     tick: Some(tick::tick),
     needs_you: Some(needs::needs_you),
     checks: Some(checks::checks),
+    story: Some(views::story),
+    find: Some(views::find),
     verbs: &[
         Verb::of::<verbs::send::Send>(),
         Verb::of::<verbs::send::Reply>(),
