@@ -31,7 +31,7 @@ impl Tab {
     #[track_caller]
     pub fn click(&self, selector: &str, words: &str) {
         let find = format!(
-            "(() => {{ const fits = (e) => e.getClientRects().length && e.textContent.includes({words});
+            "(() => {{ if (document.readyState !== 'complete') return null; const fits = (e) => e.getClientRects().length && e.textContent.includes({words});
                const found = [...document.querySelectorAll({selector})].find(fits);
                if (!found) return null;
                found.scrollIntoView({{ block: 'center' }});

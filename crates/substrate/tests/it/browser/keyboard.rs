@@ -23,7 +23,7 @@ fn a_dialog_is_answered_and_mail_is_sent_by_keyboard_alone() {
     assert!(fleet.answered().contains("\"behavior\":\"allow\""));
     tab.wait_for(
         "the row to be gone",
-        "!document.body.innerText.includes('git push origin parser')",
+        "!(document.querySelector('#needs-list')?.innerText ?? '').includes('git push origin parser')",
     );
 
     tab.tab_to("Mail");
@@ -58,7 +58,7 @@ fn live_rows_leave_focus_and_typed_text_alone() {
     assert!(tab.focused().contains("Allow once"), "{}", tab.focused());
     tab.press("Enter");
     assert!(fleet.answered().contains("\"behavior\":\"allow\""), "the row that had the focus");
-    tab.wait_for("its row is gone", "!document.body.innerText.includes('git push origin parser')");
+    tab.wait_for("its row is gone", "!(document.querySelector('#needs-list')?.innerText ?? '').includes('git push origin parser')");
 
     tab.goto(&dashboard.url("/mail"));
     tab.wait_for("live", "document.querySelector('#state').textContent === 'live'");

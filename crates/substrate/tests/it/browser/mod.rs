@@ -76,12 +76,17 @@ impl Dashboard {
     }
 }
 
+/// The page that an address is of.
+pub(super) fn pattern(address: &str) -> Option<&'static str> {
+    let path = address.split('?').next().unwrap();
+    let pages = substrate_features::ALL.iter().flat_map(|feature| feature.pages);
+    pages.map(|page| page.path).find(|pattern| page::matched(pattern, path).is_some())
+}
+
 /// The page and the names of its query's fields.
 fn kind(address: &str) -> String {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    let pages = substrate_features::ALL.iter().flat_map(|feature| feature.pages);
-    let pattern =
-        pages.map(|page| page.path).find(|pattern| page::matched(pattern, path).is_some());
+    let pattern = pattern(address);
     let names: BTreeSet<&str> =
         query.split('&').map(|pair| pair.split('=').next().unwrap()).collect();
     format!("{} {names:?}", pattern.unwrap_or(path))

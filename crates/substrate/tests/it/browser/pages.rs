@@ -136,9 +136,10 @@ fn every_page_works_without_javascript() {
     assert!(fleet.answered().contains("\"behavior\":\"allow\""));
     tab.wait_for(
         "the row to be gone",
-        "!document.body.innerText.includes('git push origin parser')",
+        "!(document.querySelector('#needs-list')?.innerText ?? '').includes('git push origin parser')",
     );
-    tab.click("button", "SHA-256");
+    tab.click("label", "SHA-256");
+    tab.click("button", "Answer");
     assert!(fleet.answered().contains("SHA-256"));
 
     tab.goto(&dashboard.url("/mail"));

@@ -18,7 +18,7 @@ fn bash(command: &str) -> Turn {
 fn watch(tab: &Tab) {
     tab.js(
         "window.seen = {}; const look = () => document.querySelectorAll('.need').forEach((row) => {
-           if (row.querySelector('form[action=\"/do/answer\"]')) seen[row.querySelector('pre').textContent.trim()] ??= Date.now(); });
+           if (row.querySelector('form[action=\"/do/answer\"]')) seen[row.querySelector('pre, .said, .cmd').textContent.trim()] ??= Date.now(); });
          new MutationObserver(look).observe(document.body, { childList: true, subtree: true }); look(); 0",
     );
     tab.wait_for("live", "document.querySelector('#state').textContent === 'live'");
@@ -75,7 +75,10 @@ fn dialogs_questions_and_mail_of_the_real_client_in_the_page() {
     tui.wait_for(DIALOG, SOON);
     tab.click("button", "Allow once");
     wait_until(SOON, "the tool to run", || env.project().join("made").exists());
-    tab.wait_for("its row is gone", "!document.body.innerText.includes('touch made')");
+    tab.wait_for(
+        "its row is gone",
+        "!(document.querySelector('#needs-list')?.innerText ?? '').includes('touch made')",
+    );
 
     // The terminal still works, and the row goes by itself.
     tab.wait_for_text("touch by-hand");
@@ -84,14 +87,15 @@ fn dialogs_questions_and_mail_of_the_real_client_in_the_page() {
     wait_until(SOON, "the second tool to run", || env.project().join("by-hand").exists());
     tab.wait_for(
         "its row is gone",
-        "!document.querySelector('#needs-list').innerText.includes('touch by-hand')",
+        "!(document.querySelector('#needs-list')?.innerText ?? '').includes('touch by-hand')",
     );
 
     tab.wait_for_text("touch never");
     tab.click("button", "Deny");
     model.wait_for_request("The user denied this call", SOON);
     tab.wait_for_text("Which one?");
-    tab.click("button", "Beta");
+    tab.click("label", "Beta");
+    tab.click("button", "Answer");
     tui.wait_for("all answered", SOON);
     let last = model.main_requests().last().unwrap().clone();
     assert!(last.tool_results().iter().any(|result| result.text.contains("Beta")), "{last:?}");

@@ -73,7 +73,7 @@ fn an_answer_in_one_tab_takes_the_row_out_of_the_other() {
     assert!(fleet.answered().contains("\"behavior\":\"deny\""));
     tabs[1].wait_for(
         "it is gone there",
-        "!document.body.innerText.includes('git push origin parser')",
+        "!(document.querySelector('#needs-list')?.innerText ?? '').includes('git push origin parser')",
     );
     assert_eq!(
         tabs[1].js("document.title.startsWith('(')"),
