@@ -63,8 +63,10 @@ pub fn listen(site: Arc<Site>, listener: TcpListener) -> std::io::Result<Listeni
         .max_blocking_threads(MAX_THREADS)
         .thread_keep_alive(Duration::from_secs(5))
         .thread_name("dashboard")
+        .on_thread_start(step_back)
         .build()?;
     std::thread::Builder::new().name("dashboard".to_owned()).spawn(move || {
+        step_back();
         LocalSet::new().block_on(&runtime, async {
             tokio::select! {
                 () = accept_all(site, listener) => {}
@@ -74,6 +76,13 @@ pub fn listen(site: Arc<Site>, listener: TcpListener) -> std::io::Result<Listeni
         runtime.shutdown_background();
     })?;
     Ok(Listening { end })
+}
+
+/// Lets hooks go first. A page may come a little later, and an agent waits for its hook.
+fn step_back() {
+    // On Linux this is about the calling thread, elsewhere about the whole daemon.
+    #[cfg(target_os = "linux")]
+    let _stays = rustix::process::setpriority_process(None, 10);
 }
 
 async fn accept_all(site: Arc<Site>, listener: TcpListener) {

@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("features", &["core"]),
     ("web", &["core"]),
     ("substrate", &["hook", "core", "store", "clients", "features", "web"]),
+    ("browser", &[]),
     ("testkit", &["clients", "core"]),
     ("fuzz", &["hook", "core", "clients", "features"]),
 ];

@@ -347,9 +347,12 @@ pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Sta
 
 /// The first and the last id.
 pub(super) fn ends(db: &mut dyn Db) -> Result<Option<(i64, i64)>, DbError> {
-    let ends = db.first("select min(id), max(id) from journal", &[], |row| {
-        Ok(row.opt_int(0)?.zip(row.opt_int(1)?))
-    })?;
+    // Two questions: SQLite reads every row to answer both at once.
+    let ends = db.first(
+        "select (select min(id) from journal), (select max(id) from journal)",
+        &[],
+        |row| Ok(row.opt_int(0)?.zip(row.opt_int(1)?)),
+    )?;
     Ok(ends.flatten())
 }
 

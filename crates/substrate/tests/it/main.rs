@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod activity;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod bypass;
 #[cfg(test)]
 mod callers;
