@@ -122,7 +122,8 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
 fn next(text: &[u8], mut at: usize) -> usize {
     // Whether the byte before the block belongs to a word that was looked at.
     let mut in_word = 0;
-    'blocks: while let Some(block) = Lanes::at(text, at) {
+    'blocks: while let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk::<SEEN>()) {
+        let Some(block) = Lanes::at(bytes, 0) else { break };
         let words = block.words().bits();
         let stops = block.equal(b'=')
             | block.equal(b':')
@@ -135,9 +136,10 @@ fn next(text: &[u8], mut at: usize) -> usize {
             // Words that begin before the next stop.
             let mut before = starts & !stops & stops.wrapping_sub(1);
             while before != 0 {
-                let start = at + before.trailing_zeros() as usize;
-                if may_begin(text, start) {
-                    return start;
+                let place = before.trailing_zeros() as usize % lanes::N;
+                if may_begin(bytes[place], bytes[place + 1]) && is_known_beginning(text, at + place)
+                {
+                    return at + place;
                 }
                 before &= before - 1;
             }
@@ -174,7 +176,10 @@ fn last(text: &[u8], mut at: usize) -> usize {
         match ROLE[usize::from(text[at])] {
             Role::Plain => at += 1,
             Role::Word | Role::Initial => {
-                if may_begin(text, at) {
+                let after = text.get(at + 1).copied();
+                if after.is_some_and(|after| may_begin(text[at], after))
+                    && is_known_beginning(text, at)
+                {
                     return at;
                 }
                 at = word_end(text, at + 1);
@@ -188,16 +193,15 @@ fn last(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether the word at `at` may be anything.
-#[inline(always)]
-fn may_begin(text: &[u8], at: usize) -> bool {
-    let Some([first, second]) = text.get(at..).and_then(|rest| rest.first_chunk()) else {
-        return false;
-    };
-    // Nearly all words end here.
-    PAIRS[usize::from(*first)] >> (second & 31) & 1 != 0 && is_known_beginning(text, at)
+/// A block, and the byte behind it.
+const SEEN: usize = lanes::N + 1;
+
+/// Whether a word with these first two letters may be anything. Nearly all are not.
+const fn may_begin(first: u8, second: u8) -> bool {
+    PAIRS[first as usize] >> (second & 31) & 1 != 0
 }
 
+/// Whether the word at `at` may be anything, by its first four letters.
 #[cold]
 fn is_known_beginning(text: &[u8], at: usize) -> bool {
     ROLE[usize::from(text[at])] == Role::Initial || BEGINNINGS.fit(&text[at..])
