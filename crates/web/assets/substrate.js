@@ -1,4 +1,4 @@
-// Keeps a page up to date. Everything works without it: forms and links do the work, and a reload shows the same.
+// Keeps a page up to date. Everything works without it.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@
     return [...row.querySelectorAll("textarea, input:not([type=hidden])")].some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
   };
 
-  // Replaces a row and keeps what the reader did to it: focus, and what is folded out.
+  // Replaces a row and keeps focus, folds and scroll.
   const replace = (old, fresh) => {
     if (old.outerHTML === fresh.outerHTML || isTypedIn(old)) return;
     const focusable = "a, button, summary, [tabindex]";
@@ -24,7 +24,9 @@
     const folds = old.matches("details") ? [old] : [...old.querySelectorAll("details")];
     const into = fresh.matches("details") ? [fresh] : [...fresh.querySelectorAll("details")];
     folds.forEach((fold, n) => { if (into[n]) into[n].open = fold.open; });
+    const places = [...old.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     old.replaceWith(fresh);
+    fresh.querySelectorAll(".scroll").forEach((box, n) => { box.scrollLeft = places[n]; });
     if (index >= 0) (fresh.querySelectorAll(focusable)[index] || main).focus({ preventScroll: true });
   };
 
@@ -115,7 +117,6 @@
     source.addEventListener("open", () => { state.textContent = "live"; });
     source.addEventListener("error", () => {
       state.textContent = "not live: waiting for the daemon";
-      // A refusal (a key that was withdrawn) is final; a lost connection comes back by itself.
       if (source && source.readyState === EventSource.CLOSED) { source = undefined; setTimeout(follow, 5000); }
     });
     source.addEventListener("entries", (event) => {
@@ -146,7 +147,7 @@
     state.textContent = "resting while the tab is hidden";
   };
 
-  // A browser has six connections for all its tabs, so a hidden one gives its own back, and looks once a minute.
+  // A browser has six connections for all its tabs: a hidden one looks once a minute.
   const choose = () => {
     clearInterval(slow);
     if (!document.hidden || notify) return follow();
@@ -199,8 +200,7 @@
   };
   const notes = () => {
     if (!wants() || notify || !navigator.locks) return;
-    // The tab that gets the lock keeps it, and its stream, until it is closed.
-    navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
+      navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
     setInterval(tell, 30000);
   };
   window.addEventListener("substrate:entries", () => { if (notify) tell(); });

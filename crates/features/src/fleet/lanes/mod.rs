@@ -35,6 +35,9 @@ const MAX_MAIL: i64 = 200;
 /// The parts that entries are counted in.
 pub(in crate::fleet) const PARTS: usize = 60;
 
+/// The steps of the live edge across a picture.
+const EDGE_STEPS: i64 = 720;
+
 /// What everyone did in a span.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::fleet) struct Picture {
@@ -79,7 +82,10 @@ pub(in crate::fleet) struct Wanted {
 }
 
 pub(in crate::fleet) fn picture(cx: &mut Cx<'_>, wanted: &Wanted) -> Result<Picture, DbError> {
-    let until = wanted.until.map_or(cx.now, |until| until.min(cx.now));
+    // The live edge moves in small steps, so that a page that nothing happens on stays the same.
+    let step = (wanted.span_ms / EDGE_STEPS).max(1_000);
+    let edge = Timestamp(cx.now.0.div_euclid(step) * step + step);
+    let until = wanted.until.map_or(edge, |until| until.min(cx.now));
     let asked_from = until.plus_ms(-wanted.span_ms);
     let sessions = match wanted.agent {
         Some(agent) => Some(book::sessions_of(cx.db, agent)?),

@@ -100,7 +100,7 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
     let (mut n_held, mut n_waiting, mut holders) = (0, 0, Vec::new());
     for lock in all.iter().filter(is_chosen) {
         let Some(path) = lock["path"].as_str() else {
-            globs.push(glob(cx, request, lock));
+            globs.push(glob(cx, lock));
             continue;
         };
         let root = lock["root"].as_str().unwrap_or_default();
@@ -202,7 +202,7 @@ fn held(cx: &Cx<'_>, request: &PageRequest, lock: &Value, is_here: bool) -> Held
     }
 }
 
-fn glob(cx: &Cx<'_>, _request: &PageRequest, lock: &Value) -> Glob {
+fn glob(cx: &Cx<'_>, lock: &Value) -> Glob {
     let (glob, holder) = (text(lock, "file"), text(lock, "holder"));
     Glob {
         id: element("glob", &format!("{}-{glob}-{holder}", text(lock, "root"))),
