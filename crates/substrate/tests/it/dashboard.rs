@@ -46,13 +46,14 @@ impl Browser {
         )
     }
 
-    /// Sends a form of a page: `_row` and `_nonce` come from the page itself.
+    /// Sends a form of a page: `_row` and `_nonce` come from the page itself. Our pages send no referrer, so a browser hides
+    /// their origin too.
     fn post(&self, path: &str, body: &str) -> Answer {
         let (port, cookie) = (self.port, &self.cookie);
         ask(
             port,
             &format!(
-                "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nOrigin: null\r\nContent-Type: application/x-www-form-urlencoded\r\n"
             ),
             body,
         )
