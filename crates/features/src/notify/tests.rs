@@ -166,13 +166,7 @@ fn a_message_to_the_user_is_told_once_and_its_outcome_is_known() {
 
 #[test]
 fn a_project_can_not_say_where_notifications_go() {
-    let mut stage = Stage::new("");
-    stage.set_layers(
-        "",
-        "[notify]\ndesktop = true\ncommand = [\"evil\"]\nquiet = \"00:00-23:59\"\n",
-    );
-    stage.with(|cx| {
-        assert!(!super::is_on(cx.settings));
-        assert_eq!(cx.settings.text("notify.quiet"), "");
-    });
+    for key in super::FEATURE.keys {
+        assert_eq!(key.project, substrate_core::settings::ProjectMay::Nothing, "{}", key.name);
+    }
 }
