@@ -231,12 +231,16 @@ pub(super) fn refused(
 pub(super) const REFUSED_SINCE: &str = "select verdict, wishes, answer from journal
      where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id > $1 order by id desc limit $2";
 
+/// Takes a verdict with its wishes and its answer.
+type EachRefusal<'a> =
+    &'a mut dyn FnMut(&str, Option<serde_json::Value>, Option<serde_json::Value>);
+
 /// The verdict, wishes and answer of the newest refusals after an entry.
 pub(super) fn refused_since(
     db: &mut dyn Db,
     after: i64,
     limit: i64,
-    each: &mut dyn FnMut(&str, Option<serde_json::Value>, Option<serde_json::Value>),
+    each: EachRefusal<'_>,
 ) -> Result<(), DbError> {
     let json = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
     db.query(REFUSED_SINCE, &[after.into(), limit.into()], &mut |row| {

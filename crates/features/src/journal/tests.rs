@@ -440,10 +440,10 @@ fn what_is_rare_is_found_by_its_index(#[case] sql: &str) {
 }
 
 #[rstest]
-#[case::span(super::traces::SPAN)]
-#[case::latest(super::traces::LATEST)]
-#[case::asked(super::face::ASKED)]
-#[case::found(super::search::FIND)]
+#[case::span(crate::journal::traces::SPAN)]
+#[case::latest(crate::journal::traces::LATEST)]
+#[case::asked(crate::journal::face::ASKED)]
+#[case::found(crate::journal::search::FIND)]
 fn a_view_reads_from_one_end_and_sorts_nothing(#[case] sql: &str) {
     let mut place = Place::new("");
     let explain = format!("explain query plan {sql}");

@@ -122,11 +122,12 @@ pub(crate) fn time_of(db: &mut dyn Db, entry: i64) -> Result<Option<i64>, DbErro
     ops::at(db, entry)
 }
 
+/// By session and actor: an entry, and its tool.
+type LatestEvents = HashMap<(String, String), (i64, Option<String>)>;
+
 /// The latest event of each actor, from the newest entries: one pass for a whole fleet. Its entry, and its tool if it was
 /// about a call.
-pub(crate) fn latest(
-    db: &mut dyn Db,
-) -> Result<HashMap<(String, String), (i64, Option<String>)>, DbError> {
+pub(crate) fn latest(db: &mut dyn Db) -> Result<LatestEvents, DbError> {
     let mut out = HashMap::new();
     db.query(LATEST, &[MAX_LATEST.into()], &mut |row| {
         let (id, tool) = (row.int(0)?, row.opt_text(3)?);

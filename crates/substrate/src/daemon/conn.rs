@@ -371,7 +371,7 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ui { ask } => {
-            return answered(match is_below_client(state, peer).await {
+            return answered(&match is_below_client(state, peer).await {
                 true => Err(AppError::new(
                     ErrorKindOfOurs::User,
                     "only the user may turn the dashboard on or off, or make keys",
@@ -380,7 +380,7 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
             });
         }
         Ask::TestNotifications => {
-            return answered(match is_below_client(state, peer).await {
+            return answered(&match is_below_client(state, peer).await {
                 true => Err(AppError::new(
                     ErrorKindOfOurs::User,
                     "only the user may send notifications by hand",
@@ -415,8 +415,8 @@ impl std::ops::Deref for Body {
 }
 
 /// The answer to a question of the user, or the error, as JSON.
-fn answered(answer: Result<Value, AppError>) -> Vec<u8> {
-    let (exit, json) = match &answer {
+fn answered(answer: &Result<Value, AppError>) -> Vec<u8> {
+    let (exit, json) = match answer {
         Ok(json) => (0, serde_json::to_vec(json)),
         Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
     };

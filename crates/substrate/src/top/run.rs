@@ -155,7 +155,7 @@ impl Host {
         let n_new = model.n_new;
         let todo = model.update(event, clock::now());
         if self.options.rings && model.n_new > n_new {
-            screen.ring();
+            Screen::ring();
         }
         self.carry_out(todo, screen)
     }

@@ -90,7 +90,7 @@ impl Screen {
         Ok(())
     }
 
-    pub(super) fn ring(&self) {
+    pub(super) fn ring() {
         let mut out = std::io::stdout().lock();
         let _not_heard = out.write_all(b"\x07").and_then(|()| out.flush());
     }

@@ -5,7 +5,7 @@ use askama::Template;
 /// A folder, with what is in it.
 #[derive(Default)]
 pub(super) struct Folder {
-    folders: Vec<(String, Folder)>,
+    folders: Vec<(String, Self)>,
     /// Names, and the rendered rows of the files.
     files: Vec<(String, String)>,
 }
