@@ -191,7 +191,7 @@ fn show(dist: &Dist, kind: &Kind, dump: &Dump) -> Result<()> {
     let name: String =
         kind.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let kept = dist.folder.join(format!("{name}.callgrind"));
-    std::fs::write(&kept, &dump.text)?;
+    put_file(&kept, dump.text.as_bytes())?;
     say!("  all of it: callgrind_annotate {}", kept.display());
     Ok(())
 }
