@@ -8,6 +8,7 @@
 mod claude_code;
 pub mod install;
 mod json;
+pub mod mcp;
 
 use std::ffi::OsString;
 

@@ -19,6 +19,7 @@ mod transcript;
 mod usage;
 mod wire;
 
+use crate::mcp::Mcp;
 use crate::{BlockCap, Client, Relaunch, Variables};
 use dialect::DIALECT;
 
@@ -40,6 +41,10 @@ pub(super) const CLIENT: Client = Client {
     relaunch: Relaunch { fresh: relaunch::fresh, again: relaunch::again },
     install: install::INSTALLER,
 };
+
+/// Each call of a tool has the id that our PreToolUse hook gets, so subagents that share the server are told apart.
+pub(super) const MCP: Mcp =
+    Mcp { call_id: "claudecode/toolUseId", search_hint: Some("anthropic/searchHint") };
 
 const VARIABLES: Variables = Variables {
     process: Some("CLAUDE_PID"),

@@ -19,6 +19,7 @@ mod layout;
 mod let_go;
 mod lines;
 mod local;
+mod mcp;
 mod overview;
 mod print;
 mod reference;

@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    reference, run, scratchpad, setup, tmux,
+    mcp, reference, run, scratchpad, setup, tmux,
 };
 use crate::error::Result;
 
@@ -95,6 +95,7 @@ const OWN: &[&[Definition]] = &[
     daemon::COMMANDS,
     db::COMMANDS,
     hook::COMMANDS,
+    mcp::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,
 ];
