@@ -7,10 +7,17 @@ use crate::claude_code;
 /// How a client that we know talks to a tool server.
 #[derive(Clone, Copy, Debug)]
 pub struct Mcp {
+    /// The client's name.
+    pub client: &'static str,
     /// The key in `_meta` of a call under which the client names it, as its hooks do.
     pub call_id: &'static str,
     /// The key in `_meta` of a tool for words that help a model to find it.
     pub search_hint: Option<&'static str>,
+    /// The arguments with which the client itself registers the server, in a scope (`user`, `project`, `local`), given our
+    /// program. The client rewrites that file while it runs, so only it edits it.
+    pub add: fn(&str, &str) -> Vec<String>,
+    /// The same for taking it out.
+    pub remove: fn(&str) -> Vec<String>,
 }
 
 /// The clients that name their calls.

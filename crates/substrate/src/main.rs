@@ -22,6 +22,7 @@ mod remnants;
 mod run;
 mod tmux;
 mod ui;
+mod version;
 
 use std::process::ExitCode;
 

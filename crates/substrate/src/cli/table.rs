@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    mcp, reference, run, scratchpad, setup, tmux,
+    manual, mcp, plugin, reference, run, scratchpad, setup, tmux,
 };
 use crate::error::Result;
 
@@ -96,6 +96,8 @@ const OWN: &[&[Definition]] = &[
     db::COMMANDS,
     hook::COMMANDS,
     mcp::COMMANDS,
+    plugin::COMMANDS,
+    manual::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,
 ];

@@ -14,6 +14,7 @@ use super::daemon::{self, Daemon};
 use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
+use super::plugin::{self, Carrier};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
 use super::registered;
@@ -53,6 +54,8 @@ pub(crate) struct Facts {
     pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
+    /// `None`: no client has our plugin.
+    pub(super) plugin: Option<Carrier>,
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
@@ -75,6 +78,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         now: patient.now,
         access: access::look(patient.home),
         client: client::look(DEFAULT, patient.env),
+        plugin: plugin::look(patient.env),
         trace: trace::look(patient.home),
         spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),
@@ -102,6 +106,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
+    plugin::judge(facts.plugin.as_ref(), facts.scopes.has_hooks(), &mut out);
     remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);

@@ -56,6 +56,8 @@ mod leases;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod pane;
@@ -83,6 +85,8 @@ mod real_client_locks;
 mod real_client_logs;
 #[cfg(test)]
 mod real_client_mail;
+#[cfg(test)]
+mod real_client_mcp;
 #[cfg(test)]
 mod real_client_overflow;
 #[cfg(test)]

@@ -34,6 +34,8 @@ use super::{Context, print};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
+pub(super) use self::register::{register, unregister};
+
 pub(super) const COMMANDS: &[Definition] = &[Definition::new(
     &["mcp"],
     Audience::Both,

@@ -20,6 +20,9 @@ use crate::error::{AppError, Kind, Result};
 /// How often a client hears that a call still waits. Some give up on calls that are silent for half a minute.
 const PROGRESS: Duration = Duration::from_secs(15);
 
+/// When it hears so first.
+const FIRST: Duration = Duration::from_secs(2);
+
 /// A command that is ready to be sent to the daemon.
 #[derive(Clone)]
 pub(super) struct Ready {
@@ -78,15 +81,16 @@ impl Ready {
         let token = client.meta.get_progress_token();
         let running = self.run();
         tokio::pin!(running);
-        let mut n: f64 = 0.0;
+        let mut waited = Duration::ZERO;
         loop {
+            let pause = if waited.is_zero() { FIRST } else { PROGRESS };
             tokio::select! {
                 output = &mut running => return Some(output),
                 () = client.ct.cancelled() => return None,
-                () = tokio::time::sleep(PROGRESS) => {
-                    n += PROGRESS.as_secs_f64();
+                () = tokio::time::sleep(pause) => {
+                    waited += pause;
                     if let Some(token) = &token {
-                        let param = ProgressNotificationParam::new(token.clone(), n)
+                        let param = ProgressNotificationParam::new(token.clone(), waited.as_secs_f64())
                             .with_message("still waiting");
                         let _client_gone = client.peer.notify_progress(param).await;
                     }

@@ -2,15 +2,17 @@
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, Role, ServerCapabilities, ServerConfig,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, Role, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
 use substrate_clients::mcp;
 use substrate_core::Output;
+use substrate_core::text::one_line;
 
 use super::super::Context;
 use super::confirm::{self, Word};
@@ -18,6 +20,9 @@ use super::pipe::{Ready, call_id};
 use super::receipts::Receipts;
 use super::{tools, views};
 use crate::error::{AppError, Kind};
+
+/// How much of a message the user sees in a question.
+const MAX_QUOTE: usize = 400;
 
 type Answer<T> = Result<T, ErrorData>;
 
@@ -48,7 +53,9 @@ impl Server {
             Ok(ready) => ready,
             Err(error) => return Ok(failed(&error)),
         };
-        let mut question = line.question.map(|text| (text.to_owned(), ready.body.clone()));
+        // The user decides about the very message.
+        let asks = |text: &str| (format!("{text}\n\n{}", quoted(&arguments)), ready.body.clone());
+        let mut question = line.question.map(asks);
         loop {
             if let Some((text, body)) = question.take() {
                 match confirm::ask(client, call, &text).await {
@@ -88,6 +95,12 @@ impl Server {
 /// What the model reads in place of an output.
 fn failed(error: &AppError) -> CallToolResponse {
     CallToolResult::error(vec![ContentBlock::text(error.render())]).into()
+}
+
+/// What a model wants to send, as the user sees it.
+fn quoted(arguments: &JsonObject) -> String {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    one_line(&format!("{}: {}", text("subject"), text("text")), MAX_QUOTE)
 }
 
 fn refused() -> AppError {

@@ -348,7 +348,7 @@ mod tests {
     #[case::a_number("inbox", json!({"do": "read", "id": 42}), "substrate read -- 42")]
     #[case::several("inbox", json!({"do": "ack", "id": "42 43"}), "substrate mail ack -- 42 43")]
     #[case::null_is_nothing("inbox", json!({"do": "all", "id": null}), "substrate inbox --all")]
-    #[case::dashes("send", json!({"do": "send", "to": "--jsonl", "text": "-"}), "substrate send --to=--jsonl --body=-")]
+    #[case::dashes("send", json!({"do": "send", "to": "--jsonl", "text": "-"}), "substrate send --body=- --to=--jsonl")]
     #[case::dashes("locks", json!({"do": "release", "paths": ["--all", "--force"]}), "substrate locks release -- --all --force")]
     #[case::one_path("locks", json!({"do": "wait", "paths": "a b", "wait_s": 5}), "substrate locks wait --timeout=5s -- a b")]
     #[case("work", json!({"do": "claim"}), "substrate work claim")]
