@@ -8,6 +8,8 @@
 mod claude_code;
 pub mod install;
 mod json;
+pub mod mcp;
+pub mod plugin;
 
 use std::ffi::OsString;
 

@@ -209,6 +209,10 @@ pub struct Caller {
     /// Which project it is, as `Event::project`.
     #[serde(default)]
     pub project: String,
+    /// Set where it comes through a tool server, which all actors of a client share: the client's id of the tool call,
+    /// empty if it gave none. Only that id says who calls.
+    #[serde(default)]
+    pub tool_call: Option<String>,
     /// The caller's id for this request: the same when it is repeated.
     #[serde(default)]
     pub request: String,

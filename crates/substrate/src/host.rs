@@ -144,9 +144,9 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     };
     let event =
         decoded.unwrap_or_else(|error| malformed(&input, client, &error, request.truncated));
-    let origin =
-        ["--shared", "--local"].iter().position(|flag| args.iter().skip(2).any(|arg| arg == flag));
-    let origin = origin.map_or(0, |at| u8::from(at == 0) + 1);
+    let carriers = [("--local", 1), ("--shared", 2), ("--plugin", 3)];
+    let named = carriers.iter().find(|(flag, _)| args.iter().skip(2).any(|arg| arg == flag));
+    let origin = named.map_or(0, |(_, origin)| *origin);
     let scope = Some(Scope { digest: digest(&event, request.stdin), origin });
     let mut event = event;
     event.hide_keys();

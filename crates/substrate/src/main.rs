@@ -24,6 +24,7 @@ mod run;
 mod tmux;
 mod top;
 mod ui;
+mod version;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ mod deliver;
 mod dialect;
 mod encode;
 mod install;
+mod plugin;
 mod prices;
 mod relaunch;
 mod sessions;
@@ -19,8 +20,11 @@ mod transcript;
 mod usage;
 mod wire;
 
+use crate::mcp::Mcp;
 use crate::{BlockCap, Client, Relaunch, Variables};
 use dialect::DIALECT;
+
+pub(super) use plugin::PLUGIN;
 
 const NAME: &str = "claude-code";
 const TITLE: &str = "Claude Code";
@@ -40,6 +44,21 @@ pub(super) const CLIENT: Client = Client {
     relaunch: Relaunch { fresh: relaunch::fresh, again: relaunch::again },
     install: install::INSTALLER,
 };
+
+/// Each call of a tool has the id that our PreToolUse hook gets, so subagents that share the server are told apart.
+pub(super) const MCP: Mcp = Mcp {
+    client: NAME,
+    call_id: "claudecode/toolUseId",
+    search_hint: Some("anthropic/searchHint"),
+    add: |scope, program| {
+        words(&["mcp", "add", "--scope", scope, "substrate", "--", program, "mcp"])
+    },
+    remove: |scope| words(&["mcp", "remove", "--scope", scope, "substrate"]),
+};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
 
 const VARIABLES: Variables = Variables {
     process: Some("CLAUDE_PID"),

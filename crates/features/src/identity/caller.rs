@@ -16,10 +16,44 @@ pub(super) fn of_caller(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>,
         Some(lineage) => processes::above(cx.db, lineage)?,
         None => None,
     };
-    match above {
-        Some(above) => below(cx, caller, &above),
-        None => by_variables(cx, caller),
+    match (above, &caller.tool_call) {
+        (above, Some(call)) => by_tool_call(cx, above.as_ref(), call),
+        (Some(above), None) => below(cx, caller, &above),
+        (None, None) => by_variables(cx, caller),
     }
+}
+
+/// A tool server is one process for all actors of a client, so only the client's id of the call tells them apart: a hook
+/// reported it. Without that, it is no agent's, and never the user's.
+fn by_tool_call(
+    cx: &mut Cx<'_>,
+    above: Option<&ClientAbove>,
+    call: &str,
+) -> Result<Option<Who>, FeatureError> {
+    cx.standing = Standing::Says;
+    let unknown = |why: &str| {
+        Err(FeatureError::Other(format!(
+            "can't tell which agent calls this tool, so it acts as none: {why}"
+        )))
+    };
+    let Some(above) = above else {
+        return unknown(
+            "no hook reported the client that started the server; `substrate hooks install` registers them",
+        );
+    };
+    cx.standing = Standing::Below(own(cx.db, above)?.map(|who| who.name));
+    if call.is_empty() {
+        return unknown(
+            "the client gives its calls no ids; use the `substrate` command in a shell",
+        );
+    }
+    for session in processes::sessions(cx.db, above.client)? {
+        let sub = shells::caller_of(cx.db, &session, call, cx.now)?;
+        if let (Some(sub), Some(who)) = (sub, by_session(cx.db, &session)?) {
+            return Ok(Some(Who { sub, ..who }));
+        }
+    }
+    unknown("no hook reported this call; `substrate doctor` says which hooks are missing")
 }
 
 /// The agent of the latest session in a client that has one.

@@ -117,8 +117,8 @@ fn ended(cx: &mut Cx<'_>, event: &Event, session: &SafeId) -> Result<(), DbError
     actors::end_all(cx.db, session, cx.now)
 }
 
-/// Notes the shell calls of subagents, and those of the main thread that may run our commands, to find out later who
-/// runs a command.
+/// Notes the shell calls of subagents, those of the main thread that may run our commands, and calls of our own tools,
+/// to find out later who runs a command.
 fn shell_call(
     cx: &mut Cx<'_>,
     event: &Event,
@@ -137,7 +137,7 @@ fn shell_call(
             let new = shells::NewShellCall {
                 use_id,
                 actor,
-                mark: &shells::mark(cut(command, MAX_COMMAND)),
+                mark: &mark(command),
                 is_background: call.in_background || shells::is_background(command),
             };
             shells::begin_call(cx.db, session, &new, cx.now)
@@ -150,9 +150,20 @@ fn shell_call(
     }
 }
 
+fn mark(command: &str) -> String {
+    if command.is_empty() { String::new() } else { shells::mark(cut(command, MAX_COMMAND)) }
+}
+
 fn noted(event: &Event) -> Option<(&ToolCall, &str)> {
-    let call = event.tool().filter(|call| call.class == ToolClass::Shell)?;
-    let command = call.command.as_deref()?;
+    let call = event.tool()?;
+    let command = match call.class {
+        ToolClass::Shell => call.command.as_deref()?,
+        // No command line fits an empty mark: its id alone tells who calls.
+        ToolClass::Other if shells::mentions_us(&call.name) && call.use_id.is_some() => {
+            return (!event.actor.is_compaction_fork()).then_some((call, ""));
+        }
+        _ => return None,
+    };
     let is_noted = match &event.actor {
         Actor::Subagent { kind, .. } => !kind.is_empty(),
         Actor::Main { .. } => shells::mentions_us(command),

@@ -10,6 +10,9 @@ const OPEN_MS: i64 = 60 * 60_000;
 /// How long a command may keep running in the background after its call has ended.
 const BACKGROUND_MS: i64 = 10 * 60_000;
 
+/// How long after its end a tool call still tells who made it: the last word of a tool server may come late.
+const TOOL_GRACE_MS: i64 = 30_000;
+
 /// How much of a command is kept.
 pub(super) const MAX_COMMAND: usize = 4_096;
 
@@ -249,6 +252,28 @@ pub(super) fn running_calls(
         |row| {
             Ok(ShellCall { sub: row.text(0)?, mark: row.text(1)?, is_open: row.opt_int(2)?.is_none() })
         },
+    )
+}
+
+/// The subagent that made the call of a tool, empty for the main thread. `None` if no such call runs.
+pub(super) fn caller_of(
+    db: &mut dyn Db,
+    session: &SafeId,
+    use_id: &str,
+    now: Timestamp,
+) -> Result<Option<String>, DbError> {
+    db.first(
+        "select coalesce(a.name, '') from shell_calls c
+         left join agent_actors a on a.session = c.session and a.actor = c.actor
+         where c.session = $1 and c.use_id = $2 and c.began_ms >= $3
+           and (c.ended_ms is null or c.ended_ms >= $4)",
+        &[
+            session.as_str().into(),
+            use_id.into(),
+            now.plus_ms(-OPEN_MS).0.into(),
+            now.plus_ms(-TOOL_GRACE_MS).0.into(),
+        ],
+        |row| row.text(0),
     )
 }
 

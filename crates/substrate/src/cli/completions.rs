@@ -41,7 +41,11 @@ fn completions(context: &Context, matches: &ArgMatches) -> Result<()> {
 }
 
 fn version(context: &Context, _: &ArgMatches) -> Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
-    print::result(context, &json!({"version": version}), || format!("substrate {version}\n"));
+    let json = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "commit": crate::version::COMMIT,
+        "target": crate::version::target(),
+    });
+    print::result(context, &json, || format!("substrate {}\n", crate::version::words()));
     Ok(())
 }

@@ -115,6 +115,7 @@ fn caller(matches: &ArgMatches, env: &Env) -> Caller {
         // The host that runs the verb fills in the project and the processes above.
         project: String::new(),
         request: request(),
+        tool_call: None,
         lineage: None,
     }
 }

@@ -30,6 +30,11 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     ),
     (&["config", "edit"], &["substrate config edit", "substrate config edit --local"]),
     (&["demo"], &["substrate demo"]),
+    (&["plugin", "dir"], &["substrate plugin dir"]),
+    (&["plugin", "marketplace"], &["substrate plugin marketplace"]),
+    (&["man"], &["substrate man", "substrate man work claim"]),
+    (&["hooks", "snippet"], &["substrate hooks snippet"]),
+    (&["mcp"], &["substrate mcp", "substrate mcp --print-config codex"]),
     (
         &["send"],
         &[

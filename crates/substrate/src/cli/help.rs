@@ -55,7 +55,7 @@ pub(super) fn typed(args: &[String]) -> Option<Command> {
 }
 
 fn root() -> Command {
-    Command::new("substrate").version(env!("CARGO_PKG_VERSION")).args(global_flags())
+    Command::new("substrate").version(crate::version::words()).args(global_flags())
 }
 
 /// The commands by heading, as the root's help shows them.

@@ -12,7 +12,7 @@ use substrate_core::{Audience, Format};
 
 use super::audience::{self, Fits};
 use super::table::Definition;
-use super::{Context, call, help, print};
+use super::{Context, call, help, mcp, print};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::{self, Change, Manifest, Plan, Profiles, Request, Scope, State};
 use crate::ui;
@@ -27,7 +27,11 @@ pub(super) const COMMANDS: &[Definition] = &[
         "Register the hooks and leave the rest of the settings file as it is",
         |context, flags| {
             let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
-            print::to_programs(context, &install(context, &request(context, flags), dry_run, yes)?);
+            let request = request(context, flags);
+            print::to_programs(context, &install(context, &request, dry_run, yes)?);
+            if flags.get_flag("mcp") && !dry_run {
+                mcp::register(context, request.client, request.scope)?;
+            }
             Ok(())
         },
     )
@@ -45,6 +49,9 @@ pub(super) const COMMANDS: &[Definition] = &[
         |context, flags| {
             let done = uninstall(context, client(flags), scope(flags), flags.get_flag("dry-run"))?;
             print::to_programs(context, &done);
+            if !flags.get_flag("dry-run") {
+                mcp::unregister(context, client(flags), scope(flags));
+            }
             Ok(())
         },
     )
@@ -85,6 +92,7 @@ fn install_flags(command: Command) -> Command {
             "allow-commands",
             "Let agents run the commands that are meant for them without a dialog",
         ))
+        .arg(switch("mcp", "Also let the client register `substrate mcp`, its five tools"))
         .arg(switch("dry-run", "Show what would change, and change nothing"))
         .arg(switch("yes", "Don't ask"))
 }

@@ -19,6 +19,7 @@ pub(super) const HEADINGS: &[(&str, &[&str])] = &[
 /// What groups are about.
 const GROUPS: &[(&[&str], &str)] = &[
     (&["hooks"], "Register Substrate's hooks with a client, inspect them, remove them"),
+    (&["plugin"], "Write a client's plugin that carries the hooks, the skill and the tools"),
     (&["config"], "Show, check and change settings"),
     (&["mail"], "Send, read, search and file messages"),
     (&["mail", "topic"], "Create and list topics"),

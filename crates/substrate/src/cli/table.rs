@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    notify, reference, run, scratchpad, setup, tmux, top,
+    manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
 };
 use crate::error::Result;
 
@@ -97,6 +97,9 @@ const OWN: &[&[Definition]] = &[
     daemon::COMMANDS,
     db::COMMANDS,
     hook::COMMANDS,
+    mcp::COMMANDS,
+    plugin::COMMANDS,
+    manual::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,
 ];

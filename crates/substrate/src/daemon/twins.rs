@@ -1,4 +1,5 @@
-//! The same event from two scopes: the user's own registration and the project's both fire, and only one may act.
+//! The same event from several scopes: the user's own registration, the project's and a plugin's all fire, and only one
+//! may act.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ const WINDOW_US: u64 = 10_000_000;
 /// The most events that are remembered, even in a flood.
 const MAX: usize = 4_096;
 
-/// Recent events by digest: which scope, and when.
+/// Recent events by digest: which scopes have sent it, a bit each, and when the first did.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
     seen: QuickMap<u64, (u8, u64)>,
@@ -31,16 +32,18 @@ impl Twins {
 
     /// Whether the other scope has already sent this event. Changes nothing.
     pub(super) fn was_brought(&self, Scope { digest, origin }: Scope, now_us: u64) -> bool {
-        self.seen
-            .get(&digest)
-            .is_some_and(|(other, at)| *other != origin && now_us.saturating_sub(*at) < WINDOW_US)
+        self.seen.get(&digest).is_some_and(|(sent, at)| {
+            sent & bit(origin) == 0 && now_us.saturating_sub(*at) < WINDOW_US
+        })
     }
 
     /// Whether the other scope has already sent this event. The same scope sending it again is a new event.
     pub(super) fn is_twin(&mut self, scope: Scope, now_us: u64) -> bool {
         let Scope { digest, origin } = scope;
-        if self.was_brought(scope, now_us) {
-            self.seen.remove(&digest);
+        if self.was_brought(scope, now_us)
+            && let Some((sent, _)) = self.seen.get_mut(&digest)
+        {
+            *sent |= bit(origin);
             return true;
         }
         // Drop the oldest: after this many events its twin is unlikely to come.
@@ -50,9 +53,13 @@ impl Twins {
             self.seen.remove(&oldest);
         }
         self.order.push_back(digest);
-        self.seen.insert(digest, (origin, now_us));
+        self.seen.insert(digest, (bit(origin), now_us));
         false
     }
+}
+
+const fn bit(origin: u8) -> u8 {
+    1 << (origin % 8)
 }
 
 #[cfg(test)]
@@ -74,6 +81,15 @@ mod tests {
         assert!(!twins.is_twin(of(2, 0), 0));
         assert!(!twins.is_twin(of(2, 0), 1), "the same words twice are two events");
         assert!(!twins.is_twin(of(2, 1), WINDOW_US + 2), "long ago");
+    }
+
+    #[test]
+    fn three_carriers_are_one_event() {
+        let mut twins = Twins::default();
+        assert!(!twins.is_twin(of(1, 3), 0));
+        assert!(twins.is_twin(of(1, 0), 1) && twins.is_twin(of(1, 2), 2));
+        assert!(!twins.is_twin(of(1, 0), 3), "the same words once more");
+        assert!(twins.is_twin(of(1, 2), 4) && twins.is_twin(of(1, 3), 5));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::notify::{self, Notifications};
+use super::plugin::{self, Carrier};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
 use super::registered;
@@ -54,6 +55,8 @@ pub(crate) struct Facts {
     pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
+    /// `None`: no client has our plugin.
+    pub(super) plugin: Option<Carrier>,
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
@@ -78,6 +81,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         now: patient.now,
         access: access::look(patient.home),
         client: client::look(DEFAULT, patient.env),
+        plugin: plugin::look(patient.env),
         trace: trace::look(patient.home),
         spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),
@@ -106,6 +110,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
+    plugin::judge(facts.plugin.as_ref(), facts.scopes.has_hooks(), &mut out);
     remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);

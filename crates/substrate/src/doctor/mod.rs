@@ -12,6 +12,7 @@ mod finding;
 mod hooks;
 mod mend;
 mod notify;
+mod plugin;
 mod programs;
 mod project;
 mod registered;

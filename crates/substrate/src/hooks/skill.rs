@@ -7,7 +7,8 @@ pub(super) const ALL: [(&str, &str); 3] = [
     ("skills/reflexion/SKILL.md", include_str!("skill/reflexion.md")),
 ];
 
-const TEXT: &str = r#"---
+/// What an agent learns about us.
+pub(crate) const TEXT: &str = r#"---
 name: substrate
 description: Mail and coordination with other coding agents through Substrate. Use when told of mail, to write to another agent or the user, to learn who is here or who holds a file, or why a tool call was refused.
 ---
@@ -35,6 +36,7 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | be told of a message later | `substrate mail snooze 42 --until 1h` |
 | wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
 | see who holds what | `substrate locks` |
+| take the next item of shared work, and end it | `substrate work claim`, `substrate work done 3 --result "…"` |
 | log, see and end your effort | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
 | take up an effort | `substrate effort list`, `substrate effort resume 3` |
 | find old mail | `substrate mail search WORDS`, `substrate mail thread 42` |

@@ -58,6 +58,8 @@ mod leases;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod notify;
 #[cfg(test)]
 mod once;
@@ -87,6 +89,8 @@ mod real_client_locks;
 mod real_client_logs;
 #[cfg(test)]
 mod real_client_mail;
+#[cfg(test)]
+mod real_client_mcp;
 #[cfg(test)]
 mod real_client_overflow;
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod remove;
 mod render;
 mod schema;
 
-use crate::install::{IfMissing, Installer, Places, SettingsFormat};
+use crate::install::{Entry, IfMissing, Installer, Places, SettingsFormat};
 
 pub(super) const INSTALLER: Installer = Installer {
     places: Places {
@@ -34,6 +34,11 @@ pub(super) const INSTALLER: Installer = Installer {
     own_check: Some("claude doctor"),
     if_missing: IfMissing::Allows,
 };
+
+/// A hook as the client's files write it.
+pub(super) fn hook_value(entry: &Entry) -> serde_json::Value {
+    render::Json::hook(entry).value()
+}
 
 /// The client's folder, in a home and in a project.
 const FOLDER: &str = ".claude";

@@ -315,3 +315,72 @@ fn a_client_that_has_left_a_session_is_still_above_its_commands() {
     stage.happen(&leaves);
     assert_eq!(who(&mut stage, &below()).unwrap().address(), "Lead");
 }
+
+fn tool(use_id: &str) -> ToolCall {
+    ToolCall {
+        name: "mcp__substrate__inbox".to_owned(),
+        use_id: Some(use_id.to_owned()),
+        ..ToolCall::default()
+    }
+}
+
+/// A caller behind a tool server that runs below process 10.
+fn by_tool(use_id: &str) -> Caller {
+    Caller { tool_call: Some(use_id.to_owned()), ..below() }
+}
+
+/// A tool server is one process. Only the client's id of a call says which actor it serves.
+#[test]
+fn a_tool_call_is_the_actors_that_a_hook_reported_and_else_no_ones() {
+    let mut stage = two_clients();
+    let before = |stage: &Stage, actor: Actor, use_id: &str, session: &str| Event {
+        actor,
+        client_pid: Some(if session == "s1" { 10 } else { 20 }),
+        detail: Detail::ToolBefore { call: tool(use_id) },
+        ..stage.event(EventKind::PreToolUse, session)
+    };
+    let main = before(&stage, Actor::Main { kind: None }, "t1", "s1");
+    let reviewer = before(&stage, sub("a1", "reviewer"), "t2", "s1");
+    let other = before(&stage, Actor::Main { kind: None }, "t3", "s2");
+    for event in [&main, &reviewer, &other] {
+        stage.happen(event);
+    }
+    assert_eq!(who(&mut stage, &by_tool("t1")).unwrap().address(), "Lead");
+    assert_eq!(who(&mut stage, &by_tool("t2")).unwrap().address(), "Lead/reviewer-1");
+    let named = Caller { agent: Some("Other".to_owned()), agent_typed: true, ..by_tool("t2") };
+    assert_eq!(who(&mut stage, &named).unwrap().address(), "Lead/reviewer-1", "no name counts");
+
+    let elsewhere = Caller {
+        lineage: Some(Arc::new(lineage(TERMINAL))),
+        session: Some("s1".to_owned()),
+        ..by_tool("t1")
+    };
+    for (caller, why) in [
+        (by_tool("t3"), "no hook reported this call"),
+        (by_tool("t9"), "no hook reported this call"),
+        (by_tool(""), "gives its calls no ids"),
+        (elsewhere, "no hook reported the client"),
+    ] {
+        let error = asked(&mut stage, &caller).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("acts as none"), "{error}");
+        let standing = stage.with(|cx| {
+            let _unknown = engine::identify(crate::ALL, cx, &caller);
+            cx.standing.clone()
+        });
+        assert_ne!(standing, substrate_core::Standing::User);
+    }
+}
+
+#[test]
+fn a_tool_call_that_is_over_tells_no_more_who_made_it() {
+    let mut stage = two_clients();
+    let detail = Detail::ToolBefore { call: tool("t1") };
+    let event = Event { client_pid: Some(10), detail, ..stage.event(EventKind::PreToolUse, "s1") };
+    stage.happen(&event);
+    let detail = Detail::ToolAfter { call: tool("t1"), response: String::new(), duration_ms: None };
+    let event = Event { client_pid: Some(10), detail, ..stage.event(EventKind::PostToolUse, "s1") };
+    stage.happen(&event);
+    assert_eq!(who(&mut stage, &by_tool("t1")).unwrap().address(), "Lead", "the last word is late");
+    stage.pass(31_000);
+    assert!(asked(&mut stage, &by_tool("t1")).is_err());
+}

@@ -35,6 +35,7 @@ fn healthy() -> Facts {
         |what, mode| Access { what, path: PathBuf::from("/home/dev/x"), mode, is_mine: true };
     let events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
     Facts {
+        plugin: None,
         now: NOW,
         programs: Programs {
             substrate: PathBuf::from("/opt/substrate"),

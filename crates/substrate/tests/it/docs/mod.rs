@@ -22,6 +22,7 @@ const ELSEWHERE: [&str; 2] = ["reference.md", "seeds.md"];
 #[case::contributing("CONTRIBUTING.md")]
 #[case::security("SECURITY.md")]
 #[case::mail("docs/mail.md")]
+#[case::mcp("docs/mcp.md")]
 #[case::locks("docs/locks.md")]
 #[case::guards("docs/guards.md")]
 #[case::efforts("docs/efforts.md")]
