@@ -57,12 +57,11 @@ fn known() -> Result<&'static Plugin> {
         .ok_or_else(|| AppError::new(Kind::User, "no client that Substrate knows takes plugins"))
 }
 
+/// Makes the files of a client's plugin or marketplace.
+type Maker = fn(&Parts<'_>) -> Vec<PluginFile>;
+
 /// Writes files into a folder of the state home, and returns it.
-fn written(
-    context: &Context,
-    name: &str,
-    which: fn(&Plugin) -> fn(&Parts<'_>) -> Vec<PluginFile>,
-) -> Result<PathBuf> {
+fn written(context: &Context, name: &str, which: fn(&Plugin) -> Maker) -> Result<PathBuf> {
     let hook = hooks::program(&context.env)?;
     let substrate = Path::new(&hook).with_file_name("substrate");
     let substrate = if substrate.is_file() { substrate } else { daemon::this_program()? };

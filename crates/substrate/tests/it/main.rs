@@ -20,6 +20,7 @@ mod daemon;
 mod dashboard;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod doctor;
@@ -127,6 +128,7 @@ mod start;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
 mod top;
 #[cfg(test)]
 mod unusable;

@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Calls a tool as the client does: with the id of the call.
-    fn tool(&mut self, call: &str, name: &str, arguments: Value) -> (bool, String) {
+    fn tool(&mut self, call: &str, name: &str, arguments: &Value) -> (bool, String) {
         let meta = match call {
             "" => json!({}),
             call => json!({"claudecode/toolUseId": call}),
@@ -163,20 +163,20 @@ fn a_call_acts_for_the_actor_that_a_hook_reported_and_else_for_none() {
         let env = house();
         let mut server = Server::below_client(&env, version);
         let who = json!({"do": "whoami"});
-        let (is_error, said) = server.tool("t1", "fleet", who.clone());
+        let (is_error, said) = server.tool("t1", "fleet", &who);
         assert!(!is_error && said.starts_with("Lead\n"), "{said}");
-        let (is_error, said) = server.tool("t2", "fleet", who.clone());
+        let (is_error, said) = server.tool("t2", "fleet", &who);
         assert!(!is_error && said.starts_with("Lead/reviewer-1\n"), "{said}");
         for (call, why) in [("", "gives its calls no ids"), ("t9", "no hook reported this call")] {
             let (is_error, said) =
-                server.tool(call, "send", json!({"do": "send", "to": "User", "text": "hi"}));
+                server.tool(call, "send", &json!({"do": "send", "to": "User", "text": "hi"}));
             assert!(is_error && said.contains("acts as none") && said.contains(why), "{said}");
         }
-        let (is_error, said) = server.tool("", "fleet", json!({"do": "list"}));
+        let (is_error, said) = server.tool("", "fleet", &json!({"do": "list"}));
         assert!(!is_error && said.contains("Lead"), "what needs no name is answered: {said}");
         assert!(env.substrate(["inbox"]).success().starts_with("No "), "no mail from anyone");
         let (is_error, _) =
-            server.tool("t2", "send", json!({"do": "send", "to": "User", "text": "-- hi"}));
+            server.tool("t2", "send", &json!({"do": "send", "to": "User", "text": "-- hi"}));
         assert!(!is_error);
         let inbox = env.substrate(["inbox"]).success();
         assert!(inbox.contains("Lead/reviewer-1") && inbox.contains("-- hi"), "{inbox}");
@@ -188,9 +188,9 @@ fn a_server_without_a_known_client_is_not_the_user() {
     both(|version| {
         let env = house();
         let mut server = Server::alone(&env, version);
-        let (is_error, said) = server.tool("t1", "inbox", json!({"do": "unread"}));
+        let (is_error, said) = server.tool("t1", "inbox", &json!({"do": "unread"}));
         assert!(is_error && said.contains("acts as none"), "{said}");
-        let (is_error, said) = server.tool("", "work", json!({"do": "add", "title": "x"}));
+        let (is_error, said) = server.tool("", "work", &json!({"do": "add", "title": "x"}));
         assert!(!is_error, "{said}");
         let shown = env.substrate(["work", "show", "1", "--format", "json"]).success();
         assert!(shown.contains("an unknown agent"), "{shown}");
@@ -204,10 +204,10 @@ fn a_server_without_a_known_client_is_not_the_user() {
 fn mail_is_seen_once_the_answer_was_written() {
     let env = house();
     let mut server = Server::below_client(&env, NEW);
-    server.tool("t1", "fleet", json!({"do": "whoami"}));
+    server.tool("t1", "fleet", &json!({"do": "whoami"}));
     env.substrate(["send", "--to", "Lead", "--subject", "hello", "--body", "from a person"])
         .success();
-    let (is_error, said) = server.tool("t1", "inbox", json!({"do": "unread"}));
+    let (is_error, said) = server.tool("t1", "inbox", &json!({"do": "unread"}));
     assert!(!is_error && said.contains("from a person"), "{said}");
     wait_until(SOON, "the ledger says so", || {
         env.substrate(["mail", "status", "1"]).success().contains("read")
@@ -316,7 +316,7 @@ fn wrong_requests_are_answered_and_the_server_goes_on() {
         let unknown = if version == NEW { -32602 } else { -32002 };
         server.request("resources/read", json!({"uri": "substrate://thread/--all"}));
         assert_eq!(server.read()["error"]["code"], unknown);
-        let (is_error, said) = server.tool("", "fleet", json!({"do": "check"}));
+        let (is_error, said) = server.tool("", "fleet", &json!({"do": "check"}));
         assert!(is_error && said.contains("`do` must be one of"), "{said}");
         writeln!(server.stdin.as_mut().unwrap(), "not json").unwrap();
         let listed = server.ask("tools/list", json!({}));

@@ -192,7 +192,7 @@ impl ServerHandler for Server {
         for words in prompt.quotes {
             let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             let printed = self.printed(&client, &line).await;
-            text += &format!("\n\n`{}`:\n{printed}", words.join(" "));
+            text.extend(["\n\n`", &words.join(" "), "`:\n", &printed]);
         }
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }

@@ -34,7 +34,10 @@ fn name(address: &str) -> String {
     for field in query.split('&').filter(|field| !field.is_empty()) {
         let (name, value) = field.split_once('=').unwrap_or((field, ""));
         let is_plain = value.len() <= 8 && value.chars().all(|c| c.is_ascii_alphanumeric());
-        out += &format!("-{name}{}", if is_plain { format!("-{value}") } else { String::new() });
+        out.extend(["-", name]);
+        if is_plain {
+            out.extend(["-", value]);
+        }
     }
     out
 }
