@@ -100,8 +100,6 @@ struct Entries {
     after: i64,
     last: i64,
     n: usize,
-    /// Which change they were read after.
-    change: u64,
     event: Bytes,
 }
 
@@ -122,18 +120,17 @@ impl Live {
     /// The entries after that number. They are read once for all tabs that have come as far.
     async fn entries_after(&self, after: i64) -> Arc<Entries> {
         let mut read_last = self.read_last.lock().await;
-        let change = *self.changes.borrow();
-        if let Some(known) = read_last.as_ref()
-            && known.after == after
-            && (known.n > 0 || known.change == change)
-        {
+        if let Some(known) = read_last.as_ref().filter(|known| known.after == after) {
             return Arc::clone(known);
         }
         let (last, rows) = entries(&self.site, Some(after)).await;
         let n = rows.len();
         let event = format!("id: {last}\nevent: entries\ndata: {}\n\n", Value::Array(rows));
-        let read = Arc::new(Entries { after, last, n, change, event: event.into() });
-        *read_last = Some(Arc::clone(&read));
+        let read = Arc::new(Entries { after, last, n, event: event.into() });
+        // There may be some the next time.
+        if n > 0 {
+            *read_last = Some(Arc::clone(&read));
+        }
         read
     }
 

@@ -567,8 +567,6 @@ fn streamed(
     header: bool,
     enough: impl Fn(&[i64]) -> bool,
 ) -> Vec<i64> {
-    let mut stream = TcpStream::connect(("127.0.0.1", browser.port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let (query, last) = match header {
         true => (String::new(), format!("Last-Event-ID: {after}\r\n")),
         false => (format!("?after={after}"), String::new()),
@@ -577,11 +575,23 @@ fn streamed(
         "GET /stream{query} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nCookie: {}\r\n{last}\r\n",
         browser.port, browser.cookie
     );
-    stream.write_all(request.as_bytes()).unwrap();
-    let (mut text, begun) = (Vec::new(), Instant::now());
+    let open = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", browser.port)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+        stream.write_all(request.as_bytes()).ok()?;
+        Some(stream)
+    };
+    let (mut stream, mut text, begun) = (open(), Vec::new(), Instant::now());
     loop {
         let mut buffer = [0; 64 << 10];
-        let n = stream.read(&mut buffer).unwrap_or(0);
+        let read = stream.as_mut().map_or(Ok(0), |stream| stream.read(&mut buffer));
+        // A daemon that gives way to the next one ends its streams, and a browser comes back.
+        if matches!(read, Ok(0)) {
+            std::thread::sleep(Duration::from_millis(20));
+            stream = open();
+            text.clear();
+        }
+        let n = read.unwrap_or(0);
         text.extend_from_slice(&buffer[..n]);
         let text = String::from_utf8_lossy(&text);
         let mut ids = Vec::new();
