@@ -89,6 +89,8 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["ui", "keys"], &["substrate ui keys"]),
     (&["ui", "revoke"], &["substrate ui revoke 3", "substrate ui revoke --all"]),
     (&["ui", "pair"], &["substrate ui pair --name phone --for 8h"]),
+    (&["fleet", "lanes"], &["substrate fleet lanes --span 1h", "substrate fleet lanes NobleLion"]),
+    (&["fleet", "story"], &["substrate fleet story NobleLion"]),
     (&["fleet", "check"], &["substrate fleet check NobleLion"]),
     (
         &["answer"],
@@ -113,6 +115,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
         &["work", "list"],
         &["substrate work", "substrate work list --state queued", "substrate work list --all"],
     ),
+    (&["work", "board"], &["substrate work board"]),
     (&["work", "show"], &["substrate work show 3"]),
     (
         &["work", "add"],
@@ -205,6 +208,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["journal", "tail"], &["substrate journal tail", "substrate journal tail --tool Bash"]),
     (&["journal", "show"], &["substrate journal show 120"]),
     (&["journal", "refused"], &["substrate journal refused -n 5"]),
+    (&["journal", "search"], &["substrate journal search parser buil*"]),
     (&["journal", "stats"], &["substrate journal stats --since 7d"]),
     (&["journal", "health"], &["substrate journal health", "substrate journal health --since 24h"]),
     (&["daemon", "run"], &["substrate daemon run"]),

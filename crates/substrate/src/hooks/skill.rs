@@ -26,7 +26,7 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | see who else is here | `substrate agent discover` |
 | read your mail (it then counts as read) | `substrate inbox` |
 | answer message 42 | `substrate reply 42 --body "…"` |
-| only say that you took note | `substrate mail ack 42` |
+| take note of it | `substrate mail ack 42` |
 | write | `substrate send --to NAME --subject "…" --body "…"` |
 | … something that can't wait for the turn's end | add `--priority urgent` |
 | … something long | `--body-file FILE` (`-`: standard input) |
@@ -36,7 +36,7 @@ You have a durable name and a mailbox. Your shell knows who you are; no flags ar
 | be told of a message later | `substrate mail snooze 42 --until 1h` |
 | wait for a file that another agent holds | `substrate locks wait src/lib.rs` |
 | see who holds what | `substrate locks` |
-| take the next item of shared work, and end it | `substrate work claim`, `substrate work done 3 --result "…"` |
+| take shared work, end it | `substrate work claim`, `substrate work done 3 --result "…"` |
 | log, see and end your effort | `substrate effort log "…"`, `substrate effort`, `substrate effort finish` |
 | take up an effort | `substrate effort list`, `substrate effort resume 3` |
 | find old mail | `substrate mail search WORDS`, `substrate mail thread 42` |
