@@ -47,8 +47,9 @@ const GROUPS: &[(&[&str], &str)] = &[
     (&["supervise"], "What `substrate run` tells the daemon"),
 ];
 
-/// Other programs run these: git, tmux and `substrate run`.
-const PLUMBING: &[&[&str]] = &[&["locks", "guard", "run"]];
+/// Other programs run these: git, tmux, `substrate run` and the daemon itself.
+const PLUMBING: &[&[&str]] =
+    &[&["locks", "guard", "run"], &["notify", "due"], &["notify", "told"], &["notify", "noted"]];
 
 /// One way to type a command.
 #[derive(Debug)]
