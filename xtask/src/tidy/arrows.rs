@@ -14,7 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("clients", &["core"]),
     ("features", &["core"]),
     ("web", &["core"]),
-    ("substrate", &["hook", "core", "store", "clients", "features", "web"]),
+    ("hub", &["core"]),
+    ("substrate", &["hook", "core", "store", "clients", "features", "web", "hub"]),
     ("testkit", &["clients", "core"]),
     ("fuzz", &["hook", "core", "clients", "features"]),
 ];
