@@ -15,12 +15,14 @@ mod hooks;
 mod host;
 mod inside;
 mod machine;
+mod notice;
 mod proc;
 mod processes;
 mod relay;
 mod remnants;
 mod run;
 mod tmux;
+mod top;
 mod ui;
 
 use std::process::ExitCode;

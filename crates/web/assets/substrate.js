@@ -1,9 +1,9 @@
-// Keeps a page up to date. Everything works without it: forms and links do the work, and a reload shows the same.
+// Keeps a page up to date. Everything works without it.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
   const main = byId("main"), state = byId("state"), said = byId("live"), body = document.body;
-  let last = Number(body.dataset.newest), source, slow, spoken = 0, waits = "";
+  let last = Number(body.dataset.newest), source, slow, notify = false, spoken = 0, waits = "";
 
   // Only our own server's pages pass here, and it has escaped what others wrote.
   const policy = window.trustedTypes ? trustedTypes.createPolicy("substrate", { createHTML: (html) => html }) : { createHTML: (html) => html };
@@ -15,7 +15,7 @@
     return [...row.querySelectorAll("textarea, input:not([type=hidden])")].some((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked);
   };
 
-  // Replaces a row and keeps what the reader did to it: focus, and what is folded out.
+  // Replaces a row and keeps focus, folds and scroll.
   const replace = (old, fresh) => {
     if (old.outerHTML === fresh.outerHTML || isTypedIn(old)) return;
     const focusable = "a, button, summary, [tabindex]";
@@ -24,7 +24,9 @@
     const folds = old.matches("details") ? [old] : [...old.querySelectorAll("details")];
     const into = fresh.matches("details") ? [fresh] : [...fresh.querySelectorAll("details")];
     folds.forEach((fold, n) => { if (into[n]) into[n].open = fold.open; });
+    const places = [...old.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     old.replaceWith(fresh);
+    fresh.querySelectorAll(".scroll").forEach((box, n) => { box.scrollLeft = places[n]; });
     if (index >= 0) (fresh.querySelectorAll(focusable)[index] || main).focus({ preventScroll: true });
   };
 
@@ -115,7 +117,6 @@
     source.addEventListener("open", () => { state.textContent = "live"; });
     source.addEventListener("error", () => {
       state.textContent = "not live: waiting for the daemon";
-      // A refusal (a key that was withdrawn) is final; a lost connection comes back by itself.
       if (source && source.readyState === EventSource.CLOSED) { source = undefined; setTimeout(follow, 5000); }
     });
     source.addEventListener("entries", (event) => {
@@ -146,18 +147,63 @@
     state.textContent = "resting while the tab is hidden";
   };
 
-  // A browser has six connections for all its tabs, so a hidden one gives its own back, and looks once a minute.
+  // A browser has six connections for all its tabs: a hidden one looks once a minute.
   const choose = () => {
     clearInterval(slow);
-    if (!document.hidden) return follow();
-    slow = setInterval(() => { follow(); setTimeout(() => { if (document.hidden) rest(); }, 2000); }, 60000);
-    setTimeout(() => { if (document.hidden) rest(); }, 10000);
+    if (!document.hidden || notify) return follow();
+    slow = setInterval(() => { follow(); setTimeout(() => { if (document.hidden && !notify) rest(); }, 2000); }, 60000);
+    setTimeout(() => { if (document.hidden && !notify) rest(); }, 10000);
   };
   document.addEventListener("visibilitychange", choose);
   window.addEventListener("pagehide", rest);
   window.addEventListener("pageshow", choose);
   choose();
 
-  // Lanes and charts open at their live edge.
-  for (const box of document.querySelectorAll("[data-live-edge]")) box.scrollLeft = box.scrollWidth;
+  // Lanes and charts open at their live edge, or at the moment that is looked at.
+  for (const box of document.querySelectorAll("[data-live-edge]")) {
+    const now = box.querySelector(".now");
+    box.scrollLeft = now ? parseFloat(now.getAttribute("x1")) / 100 * box.scrollWidth - box.clientWidth / 2 : box.scrollWidth;
+  }
+
+  // The scrubber goes to its moment when it is let go.
+  document.addEventListener("change", (event) => {
+    if (event.target.matches(".scrub input[type=range]")) event.target.form.requestSubmit();
+  });
+
+  // Notifications, only for what waits for the user, and only from one tab of this browser.
+  let told, asking = 0;
+  const wants = () => "Notification" in window && Notification.permission === "granted" && localStorage.getItem("notify") === "on";
+  const tell = async () => {
+    if (!wants() || Date.now() - asking < 3000) return;
+    asking = Date.now();
+    const answer = await fetch("/api/needs").catch(() => null);
+    if (!answer || !answer.ok) return;
+    const needs = (await answer.json()).needs, ids = needs.map((need) => need.id + need.since_ms);
+    const fresh = told ? needs.filter((need, n) => !told.has(ids[n])) : [];
+    told = new Set(ids);
+    if (!fresh.length || (!document.hidden && document.hasFocus())) return;
+    const [one] = fresh, many = fresh.length > 1;
+    const title = many ? fresh.length + " things wait for you" : one.agent + " " + one.reason;
+    const body = many ? fresh.map((need) => need.agent + " " + need.reason).join("\n") : one.text.slice(0, 300);
+    const note = new Notification(title, { body, tag: "substrate" });
+    note.onclick = () => { window.focus(); location.assign("/"); note.close(); };
+  };
+  const offerNotes = () => {
+    const on = byId("notify-on"), off = byId("notify-off"), line = byId("notify-state");
+    if (!on) return;
+    const can = "Notification" in window;
+    on.hidden = !can || wants();
+    off.hidden = !wants();
+    line.textContent = !can ? "This browser has no notifications." : Notification.permission === "denied" ? "This browser refuses them; its own settings can allow them." : wants() ? "On, in this browser." : "Off, in this browser.";
+    on.onclick = async () => { await Notification.requestPermission(); localStorage.setItem("notify", "on"); offerNotes(); notes(); };
+    off.onclick = () => { localStorage.setItem("notify", "off"); offerNotes(); };
+  };
+  const notes = () => {
+    if (!wants() || notify || !navigator.locks) return;
+      navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
+    setInterval(tell, 30000);
+  };
+  window.addEventListener("substrate:entries", () => { if (notify) tell(); });
+  offerNotes();
+  notes();
 })();

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod activity;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod bypass;
 #[cfg(test)]
 mod callers;
@@ -55,6 +57,8 @@ mod install;
 mod leases;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
+mod notify;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
@@ -119,6 +123,7 @@ mod start;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+mod top;
 #[cfg(test)]
 mod unusable;
 #[cfg(test)]

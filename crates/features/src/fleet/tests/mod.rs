@@ -6,6 +6,7 @@ mod needs;
 mod plans;
 mod stories;
 mod table;
+mod views;
 
 use serde_json::{Value, json};
 use substrate_core::{
