@@ -164,7 +164,11 @@ fn mail_is_taken_once_and_told_further(place: &dyn Place) {
     let stored = |item: &Item| Stored { number: item.number, id: item.envelope.id.clone() };
     let few: Vec<Stored> = items[..2].iter().map(stored).collect();
     let other = Stored { id: id(99), ..few[0].clone() };
-    assert_eq!(run(&mut c, |db| mail::got(db, &two, &[other.clone()])).len(), 0, "another message");
+    assert_eq!(
+        run(&mut c, |db| mail::got(db, &two, std::slice::from_ref(&other))).len(),
+        0,
+        "another message"
+    );
     assert_eq!(run(&mut c, |db| mail::got(db, &one, &few)).len(), 0, "of its own mailbox only");
     assert_eq!(run(&mut c, |db| mail::got(db, &two, &few)), [one.clone()].into());
     assert_eq!(run(&mut c, |db| mail::got(db, &two, &few)).len(), 0);
