@@ -22,6 +22,7 @@ mod client;
 pub mod contract;
 mod env;
 mod model;
+mod postgres;
 mod process;
 mod wait;
 
@@ -31,5 +32,6 @@ pub use client::{Client, PrintRun, Tui};
 pub use contract::{Evidence, Sample};
 pub use env::{Payload, TestEnv, write_file};
 pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};
+pub use postgres::Postgres;
 pub use process::{Run, Running};
 pub use wait::{at_most, wait_until};
