@@ -283,10 +283,15 @@ async fn a_hostile_machine_is_refused_and_counted_and_the_others_go_on() {
     let sent = honest.send("honest", "first", 1, b"still here");
     honest.until(fate_of(&sent.id, State::AtHub)).await;
     let metrics = place.get("/metrics").await;
-    for expected in ["stranger\"} 2", "token\"} 2", "forged\"} 1", "frame\"} 1", "flood\"} "] {
-        assert!(metrics.contains(expected), "{expected} in {metrics}");
+    // At least: a machine that was refused tries again later.
+    for (code, least) in [("stranger", 2), ("token", 2), ("forged", 1), ("frame", 1), ("flood", 1)]
+    {
+        let row = format!("code=\"{code}\"}} ");
+        let counted = metrics.split_once(&row).and_then(|(_, rest)| rest.lines().next());
+        let counted: u64 = counted.and_then(|n| n.parse().ok()).unwrap_or_default();
+        assert!(counted >= least, "{code}: {counted} in {metrics}");
     }
-    assert!(!metrics.contains("honest") && !metrics.contains("flood\"} 0"), "{metrics}");
+    assert!(!metrics.contains("honest"), "{metrics}");
     assert!(place.get("/health").await.ends_with("ok\n"));
     assert!(place.get("/else").await.starts_with("HTTP/1.1 404"));
 }
