@@ -50,10 +50,13 @@ fn many_hooks_without_a_daemon_start_exactly_one() {
     assert_eq!(began, 1, "one daemon");
 }
 
+/// A process that can't exist: a Stop waits for as long as its client lives.
+const NO_CLIENT: &str = "999999999";
+
 /// A hook as a registration of that scope starts it.
 fn scoped(env: &TestEnv, session: &str, flags: &[&str]) {
     let mut command = env.command(bin("substrate-hook"));
-    command.args(["claude-code", "Stop"]).args(flags).env("CLAUDE_PID", "4711");
+    command.args(["claude-code", "Stop"]).args(flags).env("CLAUDE_PID", NO_CLIENT);
     Running::start(command, plain(session, "Stop").to_string().into_bytes()).finish(SOON).success();
 }
 
