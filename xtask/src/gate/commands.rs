@@ -20,22 +20,22 @@ const COMMANDS: [Counted; 4] = [
     Counted {
         args: &["send", "--to", RECEIVER, "--subject", "status", "--body", "all is well"],
         input: "",
-        max_instructions: 668_000,
-        max_system_calls: 88,
+        max_instructions: 737_000,
+        max_system_calls: 96,
     },
     Counted {
         args: &["inbox", "--agent", RECEIVER],
         input: "",
-        max_instructions: 598_000,
-        max_system_calls: 91,
+        max_instructions: 667_000,
+        max_system_calls: 99,
     },
     Counted {
         args: &["statusline"],
         input: r#"{"session_id":"7ac89518-7bff-44f2-b7cc-000000000000","model":{"display_name":"Model"}}"#,
-        max_instructions: 561_000,
-        max_system_calls: 91,
+        max_instructions: 628_000,
+        max_system_calls: 99,
     },
-    Counted { args: &["locks"], input: "", max_instructions: 814_000, max_system_calls: 88 },
+    Counted { args: &["locks"], input: "", max_instructions: 884_000, max_system_calls: 96 },
 ];
 
 /// Stands for the agent's name.
