@@ -5,9 +5,14 @@
 //! client (`cargo xtask tidy` checks that): it asks [`ALL`], or the client of the event at hand. What a client must keep
 //! to is in the testkit (`testkit::contract`), which every client of [`ALL`] and a made-up one pass.
 
+mod channels;
 mod claude_code;
+mod decode;
+mod encode;
 pub mod install;
 mod json;
+mod settings;
+mod wire;
 
 use std::ffi::OsString;
 

@@ -7,7 +7,6 @@
 mod decode;
 mod deliver;
 mod dialect;
-mod encode;
 mod install;
 mod prices;
 mod relaunch;
@@ -17,8 +16,8 @@ mod todos;
 mod tools;
 mod transcript;
 mod usage;
-mod wire;
 
+use crate::encode;
 use crate::{BlockCap, Client, Relaunch, Variables};
 use dialect::DIALECT;
 
@@ -32,7 +31,7 @@ pub(super) const CLIENT: Client = Client {
     variables: VARIABLES,
     dialect: &DIALECT,
     decode: decode::decode,
-    encode: encode::encode,
+    encode: |event, verdict| encode::say(event, verdict, deliver::channels(event.kind)),
     delivers: deliver::delivers,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,

@@ -9,31 +9,38 @@ use super::document::{Document, List, Problem, is_blank, kind_of, member, parse,
 use super::edit::{Edits, Place};
 use super::findings::problems;
 use super::layout::{Layout, Style};
-use super::ours::{PROMPTS, found};
+use super::ours::{Ours, found};
 use super::remove::{position, without};
 use super::render::Json;
+use super::schema::Schema;
 
 /// What an empty file counts as.
 const NEW: &str = "{}\n";
 
-pub(super) fn add(text: &str, wanted: &Wanted) -> Result<Edited, SettingsError> {
+pub(crate) fn add(
+    text: &str,
+    wanted: &Wanted,
+    ours: &Ours<'_>,
+    schema: &Schema,
+) -> Result<Edited, SettingsError> {
     let (bom, body) = split_bom(text);
     if wanted.entries.is_empty() && wanted.allow.is_empty() && is_blank(body) {
         return Ok(Edited { text: text.to_owned(), is_empty: true });
     }
     let body = if is_blank(body) { NEW } else { body };
-    let added = put(body, wanted).map_err(|problem| problem.refusal(body))?;
+    let added = put(body, wanted, ours, schema).map_err(|problem| problem.refusal(body))?;
     let is_empty = parse(&added).is_ok_and(|after| after.root.properties.is_empty());
     Ok(Edited { text: format!("{bom}{added}"), is_empty })
 }
 
 /// Old entries of ours go and new ones come, unless they are what is wanted. Every place in a problem is one in
 /// `body`.
-fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
+fn put(body: &str, wanted: &Wanted, ours: &Ours<'_>, schema: &Schema) -> Result<String, Problem> {
     let document = parse(body)?;
-    let prompts = prompts(wanted);
-    let are_there = are_there(&document, &wanted.entries, &prompts);
-    let cuts = without(&document, (!are_there).then_some(&prompts), &wanted.retired);
+    let prompts = prompts(wanted, ours);
+    let ours = &Ours { prompts: &prompts, ..*ours };
+    let are_there = are_there(&document, &wanted.entries, ours);
+    let cuts = without(&document, (!are_there).then_some(ours), &wanted.retired);
     let place = |problem: Problem| {
         let at = cuts.before(problem.at);
         Problem { at, ..problem }
@@ -43,7 +50,7 @@ fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
     let document = parse(&rest).map_err(place)?;
     let entries = if are_there { &[] } else { wanted.entries.as_slice() };
     if let Some(problem) =
-        problems(&document).into_iter().find(|problem| problem.drops == Some(Drops::File))
+        problems(&document, schema).into_iter().find(|problem| problem.drops == Some(Drops::File))
     {
         return Err(place(problem));
     }
@@ -52,17 +59,17 @@ fn put(body: &str, wanted: &Wanted) -> Result<String, Problem> {
 }
 
 /// The prompts that count as ours while this is added.
-fn prompts(wanted: &Wanted) -> Vec<(&'static str, &'static str)> {
+fn prompts<'p>(wanted: &Wanted, ours: &Ours<'p>) -> Vec<(&'p str, &'p str)> {
     let new = wanted.entries.iter().filter_map(|entry| match entry.what {
         What::Prompt { prompt } => Some((entry.event, prompt)),
         What::Exec { .. } | What::Shell { .. } => None,
     });
-    PROMPTS.into_iter().chain(new).collect()
+    ours.prompts.iter().copied().chain(new).collect()
 }
 
 /// Whether the file has exactly these entries of ours, and all of them count.
-fn are_there(document: &Document<'_>, entries: &[Entry], prompts: &[(&str, &str)]) -> bool {
-    let found = found(document, prompts);
+fn are_there(document: &Document<'_>, entries: &[Entry], ours: &Ours<'_>) -> bool {
+    let found = found(document, ours);
     let are_used = found.iter().all(|found| found.counts && found.is_unconditional);
     are_used
         && found.len() == entries.len()

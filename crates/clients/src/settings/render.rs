@@ -7,7 +7,7 @@ use super::layout::Style;
 
 /// A value of ours. Members keep their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Text(String),
     Number(u32),
     True,
@@ -16,16 +16,16 @@ pub(super) enum Json {
 }
 
 impl Json {
-    pub(super) fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 
     /// The group with our hooks of one event. No `matcher`: the client would drop the whole file over a wrong one.
-    pub(super) fn group(hooks: Vec<Self>) -> Self {
+    pub(crate) fn group(hooks: Vec<Self>) -> Self {
         Self::Object(vec![("hooks", Self::List(hooks))])
     }
 
-    pub(super) fn hook(entry: &Entry) -> Self {
+    pub(crate) fn hook(entry: &Entry) -> Self {
         let mut members = match &entry.what {
             What::Exec { program, args, .. } => vec![
                 ("type", Self::text("command")),
@@ -47,7 +47,7 @@ impl Json {
     }
 
     /// Without `indent` on one line; with it, the value begins on a line that is indented like that.
-    pub(super) fn render(&self, style: &Style, indent: Option<&str>, out: &mut String) {
+    pub(crate) fn render(&self, style: &Style, indent: Option<&str>, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(&quoted(text)),
             Self::Number(number) => out.push_str(&number.to_string()),
@@ -66,7 +66,7 @@ impl Json {
         }
     }
 
-    pub(super) fn value(&self) -> serde_json::Value {
+    pub(crate) fn value(&self) -> serde_json::Value {
         match self {
             Self::Text(text) => text.as_str().into(),
             Self::Number(number) => (*number).into(),
@@ -79,13 +79,13 @@ impl Json {
     }
 }
 
-pub(super) fn render_key(key: &str, style: &Style, out: &mut String) {
+pub(crate) fn render_key(key: &str, style: &Style, out: &mut String) {
     out.push_str(&quoted(key));
     out.push_str(if style.is_airy { ": " } else { ":" });
 }
 
 /// What stands between two items, or before the first one.
-pub(super) fn render_gap(is_first: bool, style: &Style, indent: Option<&str>, out: &mut String) {
+pub(crate) fn render_gap(is_first: bool, style: &Style, indent: Option<&str>, out: &mut String) {
     if !is_first {
         out.push(',');
     }

@@ -1,21 +1,22 @@
-//! A verdict in the client's own words.
+//! A verdict in the words that several clients share.
 //!
 //! Invariant: stdout is one JSON object, or the bare text that the event takes, or nothing; and nothing is said on a
-//! channel that `deliver` does not list for the event, even if the verdict holds it.
+//! channel that the row of the event does not have, even if the verdict holds it. No key is ever written that says
+//! nothing: there are clients that drop an answer with a key that they don't know, and let the call pass.
 
 use serde::Serialize;
 use serde_json::Value;
 use substrate_core::verdict::Permission;
 use substrate_core::{Event, Verdict};
 
-use super::deliver::{BlockBy, Channels, ContextBy, PermissionBy, channels};
+use crate::channels::{BlockBy, Channels, ContextBy, PermissionBy};
 use crate::{Answer, Exports};
 
 /// The exit code that stops what was about to happen.
 const BLOCKED: u8 = 2;
 
-pub(super) fn encode(event: &Event, verdict: &Verdict) -> Answer {
-    let row = channels(event.kind);
+/// The answer at an event with these channels.
+pub(crate) fn say(event: &Event, verdict: &Verdict, row: Channels) -> Answer {
     let context = filled(verdict.context.as_ref());
     let block = filled(verdict.block.as_ref());
     let mut answer = Answer { exports: exports(event, row, &verdict.exports), ..Answer::default() };
@@ -99,7 +100,10 @@ fn particulars<'a>(
 ) -> Option<Particulars<'a>> {
     let mut out = Particulars { hook_event_name: event.kind.name(), ..Particulars::default() };
     match (row.permission, permission) {
-        (PermissionBy::ToolDecision, Some(Permission::Deny { reason })) => {
+        (
+            PermissionBy::ToolDecision | PermissionBy::ToolDenial,
+            Some(Permission::Deny { reason }),
+        ) => {
             out.permission_decision = Some("deny");
             out.permission_decision_reason = Some(reason);
         }
@@ -107,7 +111,10 @@ fn particulars<'a>(
             out.permission_decision = Some("ask");
             out.permission_decision_reason = Some(reason);
         }
-        (PermissionBy::RequestDecision, Some(Permission::Deny { reason })) => {
+        (
+            PermissionBy::RequestDecision | PermissionBy::RequestDenial,
+            Some(Permission::Deny { reason }),
+        ) => {
             let message = Some(reason.as_str());
             out.decision = Some(Decision { behavior: "deny", message, updated_input: None });
         }
@@ -117,6 +124,10 @@ fn particulars<'a>(
         }
         (PermissionBy::RequestDecision, Some(Permission::Ask { .. }) | None)
         | (PermissionBy::ToolDecision, Some(Permission::Allow { .. }) | None)
+        | (
+            PermissionBy::ToolDenial | PermissionBy::RequestDenial,
+            Some(Permission::Ask { .. } | Permission::Allow { .. }) | None,
+        )
         | (PermissionBy::Nothing, _) => {}
     }
     out.additional_context = context.filter(|_| row.context == ContextBy::Json);

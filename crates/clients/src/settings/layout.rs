@@ -10,7 +10,7 @@ use super::document::{BLANKS, Document, List};
 
 /// What the whole file has in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Style {
+pub(crate) struct Style {
     pub eol: &'static str,
     /// One step of indentation.
     pub unit: String,
@@ -19,7 +19,7 @@ pub(super) struct Style {
 }
 
 impl Style {
-    pub(super) fn of(document: &Document<'_>) -> Self {
+    pub(crate) fn of(document: &Document<'_>) -> Self {
         let text = document.text;
         let eol = match text.find('\n') {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -43,7 +43,7 @@ fn is_airy(text: &str, root: &Object<'_>) -> bool {
 
 /// How the items of one container are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// One after the other.
     Inline,
     /// Each on a line of its own.
@@ -55,7 +55,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    pub(super) fn of_root(document: &Document<'_>, style: &Style) -> Self {
+    pub(crate) fn of_root(document: &Document<'_>, style: &Style) -> Self {
         let outside = Self::Lines { indent: String::new(), base: String::new() };
         match Self::of(&List::from(&document.root), &outside, document.text, style) {
             // The closing brace of the whole file is never indented by us.
@@ -65,7 +65,7 @@ impl Layout {
     }
 
     /// A new item goes where the last one stands; an empty container follows the one that it is in.
-    pub(super) fn of(list: &List, outside: &Self, text: &str, style: &Style) -> Self {
+    pub(crate) fn of(list: &List, outside: &Self, text: &str, style: &Style) -> Self {
         let base = outside.indent().unwrap_or_default();
         let Some(last) = list.items.last() else {
             return match outside {
@@ -82,7 +82,7 @@ impl Layout {
         }
     }
 
-    pub(super) fn indent(&self) -> Option<&str> {
+    pub(crate) fn indent(&self) -> Option<&str> {
         match self {
             Self::Inline => None,
             Self::Lines { indent, .. } => Some(indent),
@@ -90,7 +90,7 @@ impl Layout {
     }
 
     /// What stands before the closing bracket of a container that we filled.
-    pub(super) fn closing(&self, style: &Style) -> String {
+    pub(crate) fn closing(&self, style: &Style) -> String {
         match self {
             Self::Inline => String::new(),
             Self::Lines { base, .. } => format!("{}{base}", style.eol),

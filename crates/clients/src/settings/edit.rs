@@ -13,10 +13,10 @@ const WAS_EMPTY: &str = "  ";
 
 /// Edits of one text, none of which overlap.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Edits(Vec<(Range<usize>, String)>);
+pub(crate) struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
-    pub(super) fn apply(mut self, text: &str) -> String {
+    pub(crate) fn apply(mut self, text: &str) -> String {
         self.0.sort_by_key(|(range, _)| range.start);
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
@@ -30,14 +30,14 @@ impl Edits {
     }
 
     /// Where a byte of the text after these cuts was before them.
-    pub(super) fn before(&self, at: usize) -> usize {
+    pub(crate) fn before(&self, at: usize) -> usize {
         let mut cuts: Vec<_> = self.0.iter().map(|(range, _)| range.clone()).collect();
         cuts.sort_by_key(|range| range.start);
         cuts.iter().fold(at, |at, cut| if cut.start <= at { at + cut.len() } else { at })
     }
 
     /// Puts items behind the last one of a container.
-    pub(super) fn append(
+    pub(crate) fn append(
         &mut self,
         list: &List,
         items: &[(Option<&str>, Json)],
@@ -66,7 +66,7 @@ impl Edits {
     }
 
     /// Takes items out of a container, each with the comma that came with it.
-    pub(super) fn cut(&mut self, list: &List, is_gone: &[bool], text: &str) {
+    pub(crate) fn cut(&mut self, list: &List, is_gone: &[bool], text: &str) {
         let first_kept = is_gone.iter().position(|gone| !gone).unwrap_or(is_gone.len());
         for (n, item) in list.items.iter().enumerate().filter(|(n, _)| is_gone[*n]) {
             let range = match (n < first_kept, list.items.get(n + 1)) {
@@ -82,7 +82,7 @@ impl Edits {
     }
 
     /// Takes everything out of a container that stays, and leaves the white space that was in it before us.
-    pub(super) fn clear(&mut self, list: &List, text: &str, place: &Place<'_>) {
+    pub(crate) fn clear(&mut self, list: &List, text: &str, place: &Place<'_>) {
         let Some(last) = list.items.last() else { return };
         let closing = place.layout.closing(place.style);
         let is_ours = text[last.end..list.close].starts_with(&closing);
@@ -93,13 +93,13 @@ impl Edits {
 
 /// Where an edit happens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub style: &'a Style,
     pub layout: &'a Layout,
     pub is_root: bool,
 }
 
 /// Whether the container was there and empty before us.
-pub(super) fn was_empty(list: &List, text: &str) -> bool {
+pub(crate) fn was_empty(list: &List, text: &str) -> bool {
     text[list.open..list.close].starts_with(WAS_EMPTY)
 }

@@ -4,34 +4,29 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 
 use crate::install::{Registered, SettingsError};
 
-use super::super::NAME;
 use super::document::{Document, is_blank, member, parse, split_bom, text_of};
 
-/// The prompts that we register, by event: the words of the seeds.
-pub(super) const PROMPTS: [(&str, &str); 2] = [
-    (
-        "Stop",
-        "Analyze the conversation and determine if: 1. All user-requested tasks are complete 2. Any errors need to be addressed 3. Follow-up work is needed\n\nRespond with JSON: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"your explanation\"} to continue working.",
-    ),
-    (
-        "SubagentStop",
-        "Check if: - The subagent completed its assigned task - Any errors occurred that need fixing - Additional context gathering is needed\n\nReturn: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"explanation\"} to continue.",
-    ),
-];
+/// How a client's hooks of ours are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ours<'p> {
+    /// The client's name, as our program is told it.
+    pub(crate) client: &'static str,
+    /// The prompts that we register, by event.
+    pub(crate) prompts: &'p [(&'p str, &'p str)],
+}
 
 const PROGRAM: &str = "substrate-hook";
-const COMMAND_LINE: &str = "substrate-hook claude-code ";
 const SCRIPTS: &str = "/hooks/substrate/";
 /// How much of a prompt is shown, in characters.
 const MAX_SHOWN: usize = 60;
 
-pub(super) fn registered(text: &str) -> Result<Vec<Registered>, SettingsError> {
+pub(crate) fn registered(text: &str, ours: &Ours<'_>) -> Result<Vec<Registered>, SettingsError> {
     let (_, body) = split_bom(text);
     if is_blank(body) {
         return Ok(Vec::new());
     }
     let document = parse(body).map_err(|problem| problem.refusal(body))?;
-    Ok(found(&document, &PROMPTS)
+    Ok(found(&document, ours)
         .iter()
         .filter(|found| found.counts)
         .map(|found| Registered { event: found.event.to_owned(), command: shown(found.hook) })
@@ -40,7 +35,7 @@ pub(super) fn registered(text: &str) -> Result<Vec<Registered>, SettingsError> {
 
 /// A hook of ours in a file.
 #[derive(Debug)]
-pub(super) struct Found<'v, 'a> {
+pub(crate) struct Found<'v, 'a> {
     pub event: &'v str,
     pub hook: &'v Object<'a>,
     /// Not in the shadow of a later key of the same name.
@@ -50,10 +45,7 @@ pub(super) struct Found<'v, 'a> {
 }
 
 /// All of ours, in the file's order.
-pub(super) fn found<'v, 'a>(
-    document: &'v Document<'a>,
-    prompts: &[(&str, &str)],
-) -> Vec<Found<'v, 'a>> {
+pub(crate) fn found<'v, 'a>(document: &'v Document<'a>, ours: &Ours<'_>) -> Vec<Found<'v, 'a>> {
     let mut out = Vec::new();
     for hooks in props(&document.root, "hooks") {
         let Value::Object(events) = &hooks.value else { continue };
@@ -63,7 +55,7 @@ pub(super) fn found<'v, 'a>(
             let name = event.name.as_str();
             for group in groups.elements.iter().filter_map(Value::as_object) {
                 let hooks = hooks_of(group).iter().filter_map(Value::as_object);
-                out.extend(hooks.filter(|hook| is_ours(name, hook, prompts)).map(|hook| Found {
+                out.extend(hooks.filter(|hook| ours.has(name, hook)).map(|hook| Found {
                     event: name,
                     hook,
                     counts: hooks_count && is_last(events, event),
@@ -76,7 +68,7 @@ pub(super) fn found<'v, 'a>(
 }
 
 /// The hooks of a group, if it has any.
-pub(super) fn hooks_of<'v, 'a>(group: &'v Object<'a>) -> &'v [Value<'a>] {
+pub(crate) fn hooks_of<'v, 'a>(group: &'v Object<'a>) -> &'v [Value<'a>] {
     match member(group, "hooks").map(|hooks| &hooks.value) {
         Some(Value::Array(hooks)) => &hooks.elements,
         _ => &[],
@@ -84,37 +76,43 @@ pub(super) fn hooks_of<'v, 'a>(group: &'v Object<'a>) -> &'v [Value<'a>] {
 }
 
 /// Every member of that name, also those that a later one hides.
-pub(super) fn props<'v, 'a>(
+pub(crate) fn props<'v, 'a>(
     object: &'v Object<'a>,
     name: &str,
 ) -> impl Iterator<Item = &'v ObjectProp<'a>> {
     object.properties.iter().filter(move |prop| prop.name.as_str() == name)
 }
 
-pub(super) fn is_ours(event: &str, hook: &Object<'_>, prompts: &[(&str, &str)]) -> bool {
-    if let Some(command) = text_of(hook, "command") {
-        return match member(hook, "args").map(|args| &args.value) {
-            Some(Value::Array(args)) => {
-                let first = args.elements.first().and_then(Value::as_string_lit);
-                is_program(command) && first.is_some_and(|first| first.value == NAME)
-            }
-            _ => is_command_line(command),
-        };
+impl Ours<'_> {
+    pub(crate) fn has(&self, event: &str, hook: &Object<'_>) -> bool {
+        if let Some(command) = text_of(hook, "command") {
+            return match member(hook, "args").map(|args| &args.value) {
+                Some(Value::Array(args)) => {
+                    let first = args.elements.first().and_then(Value::as_string_lit);
+                    is_program(command) && first.is_some_and(|first| first.value == self.client)
+                }
+                _ => self.is_command_line(command),
+            };
+        }
+        text_of(hook, "prompt").is_some_and(|prompt| self.prompts.contains(&(event, prompt)))
     }
-    text_of(hook, "prompt").is_some_and(|prompt| prompts.contains(&(event, prompt)))
+
+    fn is_command_line(&self, command: &str) -> bool {
+        // `my-substrate-hook …` belongs to another tool.
+        let runs_us = command.match_indices(PROGRAM).any(|(at, _)| {
+            let (before, after) = (&command[..at], &command[at + PROGRAM.len()..]);
+            let after = after.strip_prefix(['\'', '"']).unwrap_or(after);
+            let args = after.strip_prefix(' ').and_then(|args| args.strip_prefix(self.client));
+            !before.ends_with(|c: char| c.is_alphanumeric() || "-_.".contains(c))
+                && args.is_some_and(|args| args.starts_with(' '))
+        });
+        runs_us || is_script(command.trim_end().trim_end_matches(['"', '\'']))
+    }
 }
 
 fn is_program(command: &str) -> bool {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
     name.strip_suffix(".exe").unwrap_or(name) == PROGRAM
-}
-
-fn is_command_line(command: &str) -> bool {
-    // `my-substrate-hook claude-code` belongs to another tool.
-    let runs_us = command.match_indices(COMMAND_LINE).any(|(at, _)| {
-        !command[..at].ends_with(|c: char| c.is_alphanumeric() || "-_.".contains(c))
-    });
-    runs_us || is_script(command.trim_end().trim_end_matches(['"', '\'']))
 }
 
 fn is_script(command: &str) -> bool {
@@ -124,7 +122,7 @@ fn is_script(command: &str) -> bool {
 }
 
 /// Whether a status line is nothing but ours: `substrate statusline`, by whatever path.
-pub(super) fn is_our_status_line(status_line: &Value<'_>) -> bool {
+pub(crate) fn is_our_status_line(status_line: &Value<'_>) -> bool {
     let Value::Object(status_line) = status_line else { return false };
     let command = text_of(status_line, "command").unwrap_or_default();
     let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));

@@ -16,45 +16,45 @@ use crate::install::{Drops, SettingsError};
 /// The client skips a byte order mark at the very beginning, and so do we. It stays where it is.
 const BOM: char = '\u{feff}';
 /// What JSON calls white space.
-pub(super) const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+pub(crate) const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// A text whose top level is an object.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
-    pub text: &'a str,
-    pub root: Object<'a>,
+pub(crate) struct Document<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) root: Object<'a>,
 }
 
 /// Something that is wrong with a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// Where, in bytes.
-    pub at: usize,
-    pub message: String,
-    pub advice: String,
+    pub(crate) at: usize,
+    pub(crate) message: String,
+    pub(crate) advice: String,
     /// What the client drops because of it; `None` where only we are unable to handle it.
-    pub drops: Option<Drops>,
+    pub(crate) drops: Option<Drops>,
 }
 
 impl Problem {
-    pub(super) fn refusal(self, text: &str) -> SettingsError {
+    pub(crate) fn refusal(self, text: &str) -> SettingsError {
         SettingsError { line: line_of(text, self.at), message: self.message, advice: self.advice }
     }
 }
 
 /// A text without its byte order mark, and the mark.
-pub(super) fn split_bom(text: &str) -> (&str, &str) {
+pub(crate) fn split_bom(text: &str) -> (&str, &str) {
     let body = text.strip_prefix(BOM).unwrap_or(text);
     text.split_at(text.len() - body.len())
 }
 
 /// Whether that counts as no file at all, for the client as for us.
-pub(super) fn is_blank(body: &str) -> bool {
+pub(crate) fn is_blank(body: &str) -> bool {
     body.trim_matches(BLANKS).is_empty()
 }
 
 /// The tree of a text that has no byte order mark.
-pub(super) fn parse(text: &str) -> Result<Document<'_>, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, Problem> {
     let strict = serde_json::from_str::<IgnoredAny>(text);
     match (parse_to_ast(text, &<_>::default(), &STRICT), strict) {
         (Ok(parsed), Ok(_)) => match parsed.value {
@@ -123,7 +123,7 @@ fn not_for_us(at: usize, message: String) -> Problem {
 }
 
 /// What a value is, in words.
-pub(super) fn kind_of(value: &Value<'_>) -> &'static str {
+pub(crate) fn kind_of(value: &Value<'_>) -> &'static str {
     match value {
         Value::StringLit(_) => "a text",
         Value::NumberLit(_) => "a number",
@@ -135,12 +135,12 @@ pub(super) fn kind_of(value: &Value<'_>) -> &'static str {
 }
 
 /// The member that counts.
-pub(super) fn member<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v ObjectProp<'a>> {
+pub(crate) fn member<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v ObjectProp<'a>> {
     object.properties.iter().rev().find(|prop| prop.name.as_str() == name)
 }
 
 /// That member's value, if it is text.
-pub(super) fn text_of<'v>(object: &'v Object<'_>, name: &str) -> Option<&'v str> {
+pub(crate) fn text_of<'v>(object: &'v Object<'_>, name: &str) -> Option<&'v str> {
     match &member(object, name)?.value {
         Value::StringLit(text) => Some(&text.value),
         _ => None,
@@ -149,12 +149,12 @@ pub(super) fn text_of<'v>(object: &'v Object<'_>, name: &str) -> Option<&'v str>
 
 /// The members or elements of a container, as places.
 #[derive(Clone, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     /// Just behind the opening bracket.
-    pub open: usize,
+    pub(crate) open: usize,
     /// The closing bracket.
-    pub close: usize,
-    pub items: Vec<Range<usize>>,
+    pub(crate) close: usize,
+    pub(crate) items: Vec<Range<usize>>,
 }
 
 impl From<&Object<'_>> for List {
@@ -172,7 +172,7 @@ impl From<&Array<'_>> for List {
 }
 
 /// Lines count from one.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 

@@ -1,4 +1,4 @@
-//! The payload exactly as the client writes it: one object, every field perhaps absent.
+//! The payload exactly as clients of the common form write it: one object, every field perhaps absent.
 //!
 //! Values stay raw until they are needed, so an 80 KB `tool_input` is skipped over, never built into a tree.
 //! Invariant: only text that is no JSON object fails. An unknown field, a field twice (the last one counts, as in the
@@ -16,59 +16,28 @@ macro_rules! object {
     ($(#[$doc:meta])* struct $name:ident { $($(#[$field_doc:meta])* $field:ident,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
-        pub(super) struct $name<'a> {
-            $($(#[$field_doc])* pub(super) $field: Raw<'a>,)+
-            /// How many fields are neither among these nor in `UNREAD`.
-            pub(super) n_unknown: usize,
+        pub(crate) struct $name<'a> {
+            $($(#[$field_doc])* pub(crate) $field: Raw<'a>,)+
+            /// How many fields are neither among these nor known to be unread.
+            pub(crate) n_unknown: usize,
         }
 
         impl<'a> $name<'a> {
             /// `None`: the text is no JSON object.
-            pub(super) fn read(text: &'a str) -> Option<Self> {
+            pub(crate) fn read(text: &'a str, unread: &[&str]) -> Option<Self> {
                 let mut out = Self::default();
                 json::object(text, |key, value| {
                     $(if key == stringify!($field) {
                         out.$field = Raw(Some(value));
                         return;
                     })+
-                    out.n_unknown += usize::from(!UNREAD.contains(&key));
+                    out.n_unknown += usize::from(!unread.contains(&key));
                 })?;
                 Some(out)
             }
         }
     };
 }
-
-/// Fields that the client is known to send and that we don't need. Any other field is new.
-pub(super) const UNREAD: &[&str] = &[
-    "cache_ttl",
-    "command_args",
-    "command_source",
-    "compact_summary",
-    "content",
-    "context_tokens",
-    "custom_instructions",
-    "delta",
-    "effort",
-    "estimated_cache_write_usd",
-    "final",
-    "index",
-    "mcp_server",
-    "memory_type",
-    "message_id",
-    "mode",
-    "old_cwd",
-    "permission_suggestions",
-    "pricing",
-    "prompt_cache_likely_expired",
-    "prompt_cache_warm",
-    "requested_model",
-    "requested_schema",
-    "seconds_since_last_response",
-    "session_crons",
-    "trigger_file_path",
-    "turn_id",
-];
 
 object! {
     /// The fields of all events that we look at. Those that most events have come first.
@@ -77,6 +46,8 @@ object! {
         transcript_path,
         cwd,
         prompt_id,
+        /// What `prompt_id` is called by another client.
+        turn_id,
         permission_mode,
         hook_event_name,
         /// What `hook_event_name` is called in the scripts that some people test their hooks with.
@@ -146,43 +117,43 @@ object! {
 
 /// A value that was not parsed yet, or none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Raw<'a>(Option<&'a str>);
+pub(crate) struct Raw<'a>(Option<&'a str>);
 
 impl<'a> Raw<'a> {
     /// The value as JSON text, whatever it is.
-    pub(super) fn json(self) -> Option<&'a str> {
+    pub(crate) fn json(self) -> Option<&'a str> {
         self.0
     }
 
     /// A string. Half of a surrogate pair, which the client writes when it cuts a text inside an emoji, becomes
     /// `�`s: one such character must not hide a whole command from the guards.
-    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         json::unquoted(self.0?)
     }
 
     /// A string, if there is anything in it.
-    pub(super) fn some_text(self) -> Option<String> {
+    pub(crate) fn some_text(self) -> Option<String> {
         self.text().filter(|text| !text.is_empty()).map(Cow::into_owned)
     }
 
     /// A number without its fraction.
-    pub(super) fn whole(self) -> Option<i64> {
+    pub(crate) fn whole(self) -> Option<i64> {
         let json = self.json()?;
         // Beyond the whole numbers, a cast keeps to the nearest one there is.
         json.parse().ok().or_else(|| serde_json::from_str::<f64>(json).ok().map(|n| n as i64))
     }
 
-    pub(super) fn is_true(self) -> bool {
+    pub(crate) fn is_true(self) -> bool {
         self.json() == Some("true")
     }
 
     /// How many items a list has.
-    pub(super) fn n_items(self) -> Option<usize> {
+    pub(crate) fn n_items(self) -> Option<usize> {
         serde_json::from_str::<Vec<IgnoredAny>>(self.json()?).ok().map(|items| items.len())
     }
 
     /// The JSON text of an object.
-    pub(super) fn object(self) -> Option<&'a str> {
+    pub(crate) fn object(self) -> Option<&'a str> {
         self.json().filter(|json| json.starts_with('{'))
     }
 }
@@ -193,7 +164,7 @@ mod tests {
     use rstest::rstest;
 
     fn message(json: &str) -> Option<String> {
-        let payload = Payload::read(json).unwrap();
+        let payload = Payload::read(json, &[]).unwrap();
         payload.message.text().map(Cow::into_owned)
     }
 
@@ -223,7 +194,7 @@ mod tests {
     #[case("true", None)]
     fn a_number_is_read_from(#[case] json: &str, #[case] expected: Option<i64>) {
         let json = format!(r#"{{"duration_ms":{json}}}"#);
-        let payload = Payload::read(&json).unwrap();
+        let payload = Payload::read(&json, &[]).unwrap();
         assert_eq!(payload.duration_ms.whole(), expected);
     }
 
@@ -234,7 +205,7 @@ mod tests {
     #[case("null", None)]
     fn items_are_counted(#[case] json: &str, #[case] expected: Option<usize>) {
         let json = format!(r#"{{"tool_calls":{json}}}"#);
-        let payload = Payload::read(&json).unwrap();
+        let payload = Payload::read(&json, &[]).unwrap();
         assert_eq!(payload.tool_calls.n_items(), expected);
     }
 }

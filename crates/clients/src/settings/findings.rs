@@ -1,26 +1,22 @@
-//! What the client would not use of a settings file, and how much it drops because of that.
-//!
-//! A mistake under `PreToolUse` or `PermissionRequest` drops the whole file, since the hook might have been what
-//! guards the permissions beside it; the same mistake elsewhere costs one entry.
+//! What a client would not use of a settings file, and how much it drops because of that, by its [`Schema`].
 
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
-use substrate_core::EventKind;
 
 use crate::install::{Drops, Finding};
 
 use super::document::{
     Document, Problem, is_blank, kind_of, line_of, member, parse, split_bom, text_of,
 };
-use super::schema::{EVERY_TYPE, FILE, Field, GROUP, Kind, PERMISSIONS, TYPES, mistakes};
+use super::schema::{Field, Kind, Schema, mistakes};
 
-pub(super) fn findings(text: &str) -> Vec<Finding> {
+pub(crate) fn findings(text: &str, schema: &Schema) -> Vec<Finding> {
     let (_, body) = split_bom(text);
     if is_blank(body) {
         return Vec::new();
     }
     let problems = match parse(body) {
-        Ok(document) => problems(&document),
+        Ok(document) => problems(&document, schema),
         Err(problem) => vec![problem],
     };
     problems
@@ -33,25 +29,24 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
 }
 
 /// The rules of `permissions.allow`.
-pub(super) fn rules(text: &str) -> Vec<String> {
+pub(crate) fn rules(text: &str) -> Vec<String> {
     let json: serde_json::Value = serde_json::from_str(split_bom(text).1).unwrap_or_default();
     let rules = json.pointer("/permissions/allow").and_then(serde_json::Value::as_array);
     rules.into_iter().flatten().filter_map(|rule| Some(rule.as_str()?.to_owned())).collect()
 }
 
-/// The setting with which a file switches every hook off.
-const HOOKS_OFF: &str = "disableAllHooks";
-
-pub(super) fn hooks_off(text: &str) -> Option<&'static str> {
+/// Whether the file sets this key to true.
+pub(crate) fn is_on(text: &str, key: &str) -> bool {
     let json: serde_json::Value = serde_json::from_str(split_bom(text).1).unwrap_or_default();
-    (json[HOOKS_OFF] == true).then_some(HOOKS_OFF)
+    json[key] == true
 }
 
 /// Everything that is wrong, in the file's order.
-pub(super) fn problems(document: &Document<'_>) -> Vec<Problem> {
-    let mut out = Problems::default();
+pub(crate) fn problems(document: &Document<'_>, schema: &Schema) -> Vec<Problem> {
+    let mut out = Problems { schema, found: Vec::new() };
     let root = &document.root;
-    out.check(root, FILE, "", Drops::File);
+    out.keys(root);
+    out.check(root, schema.file, "", Drops::File);
     if let Some(Value::Object(rules)) = member(root, "permissions").map(|prop| &prop.value) {
         out.permissions(rules);
     }
@@ -66,15 +61,17 @@ pub(super) fn problems(document: &Document<'_>) -> Vec<Problem> {
         }),
         None => {}
     }
-    let mut out = out.0;
+    let mut out = out.found;
     out.sort_by_key(|problem| problem.at);
     out
 }
 
-#[derive(Default)]
-struct Problems(Vec<Problem>);
+struct Problems<'s> {
+    schema: &'s Schema,
+    found: Vec<Problem>,
+}
 
-impl Problems {
+impl Problems<'_> {
     fn push(&mut self, at: usize, drops: Drops, message: impl FnOnce() -> String) {
         let advice = match drops {
             Drops::File => {
@@ -82,7 +79,7 @@ impl Problems {
             }
             Drops::Entry => "mend that line",
         };
-        self.0.push(Problem {
+        self.found.push(Problem {
             at,
             message: message(),
             advice: advice.to_owned(),
@@ -100,8 +97,21 @@ impl Problems {
         }
     }
 
+    fn keys(&mut self, root: &Object<'_>) {
+        let Some(known) = self.schema.keys else { return };
+        for prop in &root.properties {
+            let name = prop.name.as_str();
+            if !known.contains(&name) {
+                self.push(prop.start(), Drops::File, || {
+                    let known = known.join("`, `");
+                    format!("`{name}` is not one of `{known}`{}", effect(Drops::File))
+                });
+            }
+        }
+    }
+
     fn permissions(&mut self, rules: &Object<'_>) {
-        self.check(rules, PERMISSIONS, "permissions", Drops::File);
+        self.check(rules, self.schema.permissions, "permissions", Drops::File);
         for name in ["allow", "deny", "ask"] {
             let Some(Value::Array(list)) = member(rules, name).map(|prop| &prop.value) else {
                 continue;
@@ -121,15 +131,14 @@ impl Problems {
         for event in &events.properties {
             let name = event.name.as_str();
             let counts = member(events, name).is_some_and(|last| std::ptr::eq(last, event));
-            if !counts || EventKind::named(name) == EventKind::Unknown {
+            if !counts || !(self.schema.knows)(name) {
                 continue;
             }
             let path = format!("hooks.{name}");
-            let drops = match (name, &event.value) {
+            let drops = match &event.value {
                 // Measured: nothing at all is no guard either.
-                (_, Value::NullKeyword(_)) => Drops::Entry,
-                ("PreToolUse" | "PermissionRequest", _) => Drops::File,
-                _ => Drops::Entry,
+                Value::NullKeyword(_) => Drops::Entry,
+                _ => (self.schema.costs)(name),
             };
             match &event.value {
                 Value::Array(groups) => {
@@ -146,7 +155,7 @@ impl Problems {
 
     fn group(&mut self, group: &Value<'_>, path: &str, drops: Drops) {
         let Some(group) = self.object(group, path, drops) else { return };
-        self.check(group, GROUP, path, drops);
+        self.check(group, self.schema.group, path, drops);
         let Some(Value::Array(hooks)) = member(group, "hooks").map(|prop| &prop.value) else {
             return;
         };
@@ -158,16 +167,17 @@ impl Problems {
     fn hook(&mut self, hook: &Value<'_>, path: &str, drops: Drops) {
         let Some(hook) = self.object(hook, path, drops) else { return };
         let kind = text_of(hook, "type");
-        let Some((_, fields)) = TYPES.iter().find(|(name, _)| Some(*name) == kind) else {
+        let Some((_, fields)) = self.schema.types.iter().find(|(name, _)| Some(*name) == kind)
+        else {
             let at = member(hook, "type").map_or(hook.start(), |prop| prop.value.start());
-            let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
+            let known: Vec<_> = self.schema.types.iter().map(|(name, _)| *name).collect();
             self.push(at, drops, || {
                 format!("`{path}.type` must be one of `{}`{}", known.join("`, `"), effect(drops))
             });
             return;
         };
         self.check(hook, fields, path, drops);
-        self.check(hook, EVERY_TYPE, path, drops);
+        self.check(hook, self.schema.every_type, path, drops);
     }
 
     fn object<'v, 'a>(

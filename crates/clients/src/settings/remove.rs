@@ -7,20 +7,24 @@ use crate::install::{Edited, SettingsError};
 use super::document::{Document, List, is_blank, member, parse, split_bom};
 use super::edit::{Edits, Place, was_empty};
 use super::layout::{Layout, Style};
-use super::ours::{PROMPTS, hooks_of, is_our_status_line, is_ours};
+use super::ours::{Ours, hooks_of, is_our_status_line};
 
-pub(super) fn remove(text: &str, allow: &[String]) -> Result<Edited, SettingsError> {
+pub(crate) fn remove(
+    text: &str,
+    allow: &[String],
+    ours: &Ours<'_>,
+) -> Result<Edited, SettingsError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {
         return Ok(Edited { text: text.to_owned(), is_empty: true });
     }
     let document = parse(body).map_err(|problem| problem.refusal(body))?;
-    let body = without(&document, Some(&PROMPTS), allow).apply(body);
+    let body = without(&document, Some(ours), allow).apply(body);
     let is_empty = parse(&body).is_ok_and(|left| left.root.properties.is_empty());
     Ok(Edited { text: format!("{bom}{body}"), is_empty })
 }
 
-pub(super) fn without_status_line(text: &str) -> Result<Option<Edited>, SettingsError> {
+pub(crate) fn without_status_line(text: &str) -> Result<Option<Edited>, SettingsError> {
     let (bom, body) = split_bom(text);
     if is_blank(body) {
         return Ok(None);
@@ -47,14 +51,10 @@ pub(super) fn without_status_line(text: &str) -> Result<Option<Edited>, Settings
     Ok(Some(Edited { text: format!("{bom}{}", edits.apply(body)), is_empty }))
 }
 
-/// The cuts that take out our own hooks, known also by these prompts, unless they stay; and these rules.
-pub(super) fn without(
-    document: &Document<'_>,
-    prompts: Option<&[(&str, &str)]>,
-    allow: &[String],
-) -> Edits {
+/// The cuts that take out our own hooks, unless they stay; and these rules.
+pub(crate) fn without(document: &Document<'_>, ours: Option<&Ours<'_>>, allow: &[String]) -> Edits {
     let style = Style::of(document);
-    let mut cutter = Cutter { document, style, prompts, edits: Edits::default() };
+    let mut cutter = Cutter { document, style, ours, edits: Edits::default() };
     cutter.root(allow);
     cutter.edits
 }
@@ -70,7 +70,7 @@ struct Cutter<'d, 'a> {
     document: &'d Document<'a>,
     style: Style,
     /// `None`: our hooks stay.
-    prompts: Option<&'d [(&'d str, &'d str)]>,
+    ours: Option<&'d Ours<'d>>,
     edits: Edits,
 }
 
@@ -134,9 +134,7 @@ impl<'d> Cutter<'d, '_> {
         let fates: Vec<_> = hooks_of(group)
             .iter()
             .map(|hook| match hook {
-                Value::Object(hook)
-                    if self.prompts.is_some_and(|prompts| is_ours(event, hook, prompts)) =>
-                {
+                Value::Object(hook) if self.ours.is_some_and(|ours| ours.has(event, hook)) => {
                     Fate::Gone
                 }
                 _ => Fate::Stays,
@@ -198,7 +196,7 @@ impl<'d> Cutter<'d, '_> {
 }
 
 /// Where a rule stands in a list.
-pub(super) fn position(allowed: &Array<'_>, rule: &str) -> Option<usize> {
+pub(crate) fn position(allowed: &Array<'_>, rule: &str) -> Option<usize> {
     allowed
         .elements
         .iter()
