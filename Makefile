@@ -1,6 +1,8 @@
 # Three commands: `make run` (a demo in a sandbox), `make test` (everything that CI judges), `make install`.
 PREFIX ?= $(HOME)/.local
 CLIENT := @anthropic-ai/claude-code@2.1.325
+# Other clients that the tests drive, each as NAME=PACKAGE.
+OTHERS := codex=@openai/codex@0.166.0
 DIST := target/dist
 
 .PHONY: run test build-all install tools static-target
@@ -36,4 +38,4 @@ static-target:
 
 # What the tests need and a fresh machine may not have. Installs only what is missing.
 tools:
-	@scripts/test-tools "$(CLIENT)"
+	@scripts/test-tools "$(CLIENT)" $(OTHERS)

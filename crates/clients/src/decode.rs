@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::de::{Error as _, IgnoredAny};
 use substrate_core::text::one_line;
-use substrate_core::{Actor, Detail, EventKind, Pane, SafeId, StartSource, ToolCall};
+use substrate_core::{Actor, Detail, EventKind, Pane, SafeId, StartSource, Timestamp, ToolCall};
 
 use crate::wire::{Payload, Raw};
 use crate::{DecodeError, Input};
@@ -76,6 +76,11 @@ pub(crate) fn first<'a>(input: &'a Input<'_>, names: &[&str]) -> Option<&'a str>
 /// A variable of the hook's environment, if it is there and not empty.
 pub(crate) fn variable<'a>(input: &'a Input<'_>, name: &str) -> Option<&'a str> {
     input.env(name).filter(|value| !value.is_empty())
+}
+
+/// A moment as transcripts write it.
+pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
+    text.parse::<jiff::Timestamp>().ok().map(|at| Timestamp(at.as_millisecond()))
 }
 
 /// The pane of a terminal multiplexer that the client runs in.

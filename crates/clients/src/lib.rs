@@ -7,10 +7,12 @@
 
 mod channels;
 mod claude_code;
+mod codex;
 mod decode;
 mod encode;
 pub mod install;
 mod json;
+mod plan;
 mod settings;
 mod wire;
 
@@ -24,7 +26,7 @@ use thiserror::Error;
 use install::Installer;
 
 /// Every client.
-pub const ALL: &[&Client] = &[&claude_code::CLIENT];
+pub const ALL: &[&Client] = &[&claude_code::CLIENT, &codex::CLIENT];
 
 /// The client that is meant where a command names none.
 pub const DEFAULT: &Client = &claude_code::CLIENT;
@@ -49,6 +51,8 @@ pub struct Client {
     pub title: &'static str,
     /// The program that people start.
     pub program: &'static str,
+    /// What our knowledge of it rests on.
+    pub evidence: Evidence,
     /// The variables that it sets or reads.
     pub variables: Variables,
     /// What features may know about it.
@@ -59,6 +63,8 @@ pub struct Client {
     pub encode: fn(&Event, &Verdict) -> Answer,
     /// What the client honours, and where.
     pub delivers: DeliveryTable,
+    /// Whether its events say which subagent they are of.
+    pub tells_subagents: bool,
     /// Where it shows what its sessions do, if it does.
     pub session_files: Option<SessionFiles>,
     /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its
@@ -70,6 +76,15 @@ pub struct Client {
     pub relaunch: Relaunch,
     /// How our hooks get into its settings.
     pub install: Installer,
+}
+
+/// What our knowledge of a client rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Runs of that very version, which the tests repeat.
+    Run { version: &'static str },
+    /// Its documentation alone. Nothing was tried.
+    Documents,
 }
 
 /// The environment variables of a client.

@@ -67,6 +67,8 @@ object! {
 
         // Turns.
         prompt,
+        /// Only a prompt of a person has it, for a client that reports others as well.
+        submitted_prompt,
         command_name,
         expansion_type,
         stop_hook_active,
@@ -111,6 +113,7 @@ object! {
         path,
         command,
         run_in_background,
+        is_background,
         skill,
     }
 }

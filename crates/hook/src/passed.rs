@@ -1,16 +1,23 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
 /// The list, in the words of the reference.
-pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, TMUX and TMUX_PANE";
+pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, the session and folder of Codex, TMUX and TMUX_PANE";
 
-/// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
-/// TMUX_PANE, unless its name marks it as a secret.
+/// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, what other clients say about
+/// a session, TMUX, TMUX_PANE, unless its name marks it as a secret.
 pub fn passes(entry: &[u8]) -> bool {
     match entry.first() {
         Some(b'A') => entry.starts_with(b"AGENT_ID="),
         Some(b'C') => match entry.strip_prefix(b"CLAUDE_") {
             Some(rest) => !says_secret(rest),
-            None => entry.starts_with(b"CLAUDECODE="),
+            None => {
+                entry.starts_with(b"CLAUDECODE=")
+                    || entry.strip_prefix(b"CODEX_").is_some_and(|rest| {
+                        [&b"HOME="[..], b"SESSION_ID=", b"THREAD_ID="]
+                            .iter()
+                            .any(|name| rest.starts_with(name))
+                    })
+            }
         },
         Some(b'S') => entry.strip_prefix(b"SUBSTRATE_").is_some_and(|rest| !says_secret(rest)),
         Some(b'T') => entry.starts_with(b"TMUX=") || entry.starts_with(b"TMUX_PANE="),
@@ -57,6 +64,9 @@ mod tests {
             "CLAUDE_PID",
             "CLAUDECODE",
             "CLAUDE_CODE_SESSION_ID",
+            "CODEX_HOME",
+            "CODEX_SESSION_ID",
+            "CODEX_THREAD_ID",
             "TMUX",
             "TMUX_PANE",
         ] {
@@ -67,6 +77,9 @@ mod tests {
             "HOME",
             "PATH",
             "ANTHROPIC_API_KEY",
+            "CODEX_API_KEY",
+            "CODEX_ACCESS_TOKEN",
+            "CODEX_HOMES",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_API_KEY",
             "TMUX_TMPDIR",

@@ -35,6 +35,21 @@ pub fn claude() -> PathBuf {
     })
 }
 
+/// Another real client, by its npm package and program: what `make test` installed in `.tools/NAME`.
+///
+/// # Panics
+/// If it is missing.
+pub(crate) fn other_client(name: &str, package: &str) -> PathBuf {
+    let tools = workspace_root().join(".tools").join(name);
+    let program = tools.join("node_modules/.bin").join(name);
+    assert!(
+        program.is_file(),
+        "`{name}` is not installed: run `npm install --ignore-scripts --prefix {} {package}`",
+        tools.display()
+    );
+    program
+}
+
 /// Like [`bin`], for code that must not panic.
 pub(crate) fn find_bin(name: &str) -> Option<PathBuf> {
     bin_dirs().into_iter().map(|dir| dir.join(name)).find(|path| path.is_file())

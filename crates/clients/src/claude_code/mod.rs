@@ -18,7 +18,7 @@ mod transcript;
 mod usage;
 
 use crate::encode;
-use crate::{BlockCap, Client, Relaunch, Variables};
+use crate::{BlockCap, Client, Evidence, Relaunch, Variables};
 use dialect::DIALECT;
 
 const NAME: &str = "claude-code";
@@ -28,11 +28,13 @@ pub(super) const CLIENT: Client = Client {
     name: NAME,
     title: TITLE,
     program: "claude",
+    evidence: Evidence::Run { version: "2.1.325" },
     variables: VARIABLES,
     dialect: &DIALECT,
     decode: decode::decode,
     encode: |event, verdict| encode::say(event, verdict, deliver::channels(event.kind)),
     delivers: deliver::delivers,
+    tells_subagents: true,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
     status: status::read,

@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Url,
     Flag,
     Positive,
+    /// A number without a fraction.
+    Whole,
     List,
     Texts,
     Object,
@@ -85,6 +87,7 @@ impl Kind {
             (Self::Positive, Value::NumberLit(number)) => {
                 number.value.parse::<f64>().is_ok_and(|number| number > 0.0 && number.is_finite())
             }
+            (Self::Whole, Value::NumberLit(number)) => number.value.parse::<u64>().is_ok(),
             (Self::Texts, Value::Array(array)) => array.elements.iter().all(is_text),
             (Self::ObjectOfTexts, Value::Object(object)) => {
                 object.properties.iter().all(|prop| is_text(&prop.value))
@@ -100,6 +103,7 @@ impl Kind {
             Self::Url => "a URL".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Positive => "a number above 0".to_owned(),
+            Self::Whole => "a whole number".to_owned(),
             Self::List => "a list".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
             Self::Object => "an object".to_owned(),

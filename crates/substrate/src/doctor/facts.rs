@@ -14,6 +14,7 @@ use super::daemon::{self, Daemon};
 use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
+use super::others::{self, Other};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
 use super::registered;
@@ -53,6 +54,7 @@ pub(crate) struct Facts {
     pub(super) unwritten: Option<Unwritten>,
     pub(super) client: Client,
     pub(super) scopes: Scopes,
+    pub(super) others: Vec<Other>,
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
@@ -80,6 +82,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
         remnants: remnants::look(patient, &scopes),
+        others: others::look(patient.env, patient.dir, &programs.hook.path),
         unwritten: project::look(&settings, patient.dir),
         programs,
         daemon,
@@ -102,6 +105,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
+    others::judge(&facts.others, &mut out);
     remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);

@@ -68,6 +68,8 @@ mod real_client_answers;
 #[cfg(test)]
 mod real_client_callers;
 #[cfg(test)]
+mod real_client_codex;
+#[cfg(test)]
 mod real_client_cost;
 #[cfg(test)]
 mod real_client_efforts;

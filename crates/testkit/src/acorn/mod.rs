@@ -20,11 +20,13 @@ pub const ACORN: Client = Client {
     name: NAME,
     title: "Acorn",
     program: "acorn",
+    evidence: substrate_clients::Evidence::Documents,
     variables: VARIABLES,
     dialect: &DIALECT,
     decode: decode::decode,
     encode: encode::encode,
     delivers: encode::delivers,
+    tells_subagents: false,
     session_files: None,
     was_interrupted: |tail| tail.ends_with(b"\ninterrupted\n"),
     status: |text| {
@@ -44,12 +46,15 @@ pub const ACORN: Client = Client {
         entries: settings::entries,
         prompts: Vec::new,
         scripts: |_| Vec::new(),
-        rule: |words, is_beginning| {
-            if is_beginning { format!("{words} *") } else { words.to_owned() }
-        },
+        rule: Some(
+            |words, is_beginning| {
+                if is_beginning { format!("{words} *") } else { words.to_owned() }
+            },
+        ),
         broad_rule: "substrate *",
         own_check: None,
         if_missing: IfMissing::Refuses,
+        trust: None,
     },
 };
 

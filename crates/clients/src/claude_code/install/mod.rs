@@ -24,10 +24,11 @@ pub(super) const INSTALLER: Installer = Installer {
     entries: plan::entries,
     prompts: plan::prompts,
     scripts: plan::scripts,
-    rule: plan::rule,
+    rule: Some(plan::rule),
     broad_rule: "Bash(substrate:*)",
     own_check: Some("claude doctor"),
     if_missing: IfMissing::Allows,
+    trust: None,
 };
 
 /// The client's folder, in a home and in a project.
