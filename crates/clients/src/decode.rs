@@ -78,6 +78,14 @@ pub(crate) fn variable<'a>(input: &'a Input<'_>, name: &str) -> Option<&'a str> 
     input.env(name).filter(|value| !value.is_empty())
 }
 
+/// A call that the journal kept, by its tool and its input. `None`: the input was cut.
+pub(crate) fn recorded(name: &str, input: &str, call: ReadCall) -> Option<ToolCall> {
+    let name = serde_json::Value::from(name);
+    let json = format!("{{\"tool_name\":{name},\"tool_input\":{input}}}");
+    serde_json::from_str::<IgnoredAny>(&json).ok()?;
+    call(&Payload::read(&json, &[])?)
+}
+
 /// A moment as transcripts write it.
 pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
     text.parse::<jiff::Timestamp>().ok().map(|at| Timestamp(at.as_millisecond()))

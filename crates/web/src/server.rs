@@ -21,6 +21,7 @@ use crate::form::Fields;
 use crate::keys::{KeyInfo, Kind};
 use crate::layout::{Layout, NavItem};
 use crate::respond::{guard, html, refused, see_other};
+use crate::settings;
 use crate::site::{Refusal, Site};
 use crate::stream::{self, Live};
 use crate::{api, assets, gate};
@@ -203,9 +204,15 @@ pub(crate) fn whole_page(
     query: &str,
 ) -> Result<Layout, Refusal> {
     let found = site.pages().find_map(|page| Some((page, page::matched(page.path, path)?)));
-    let (page, segments) = found.ok_or_else(|| {
-        Refusal::new(404, "there is no such page").hint("the header lists the views")
-    })?;
+    let (page, segments) = match found {
+        Some((page, segments)) => (Some(page), segments),
+        None if path == settings::PATH => (None, Vec::new()),
+        None => {
+            return Err(
+                Refusal::new(404, "there is no such page").hint("the header lists the views")
+            );
+        }
+    };
     let here = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
     let fields = Fields::of_form(query);
     let secret = site.keys().secret.clone();
@@ -220,8 +227,11 @@ pub(crate) fn whole_page(
     let (mut nav, mut newest) = (Vec::new(), 0);
     let body = site.render(&mut |cx| {
         newest = stream::newest(cx)?;
-        nav = views(site, cx, page.path)?;
-        (page.render)(cx, &request)
+        nav = views(site, cx, path)?;
+        match page {
+            Some(page) => (page.render)(cx, &request).map_err(Refusal::from),
+            None => settings::render(site, holder, cx),
+        }
     })?;
     let PageBody { title, html: main } = body;
     let query = request.field("q").unwrap_or_default().to_owned();
@@ -247,7 +257,8 @@ fn views(
                 None => (0, ""),
             };
             let is_here = page.path == here
-                || (page.path.len() > 1 && here.starts_with(&format!("{}/", page.path)));
+                || (page.path.len() > 1 && here.starts_with(&format!("{}/", page.path)))
+                || (page.path == "/lanes" && here == "/agent");
             Ok(NavItem { page, is_here, count, counts })
         })
         .collect()

@@ -20,6 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     session_variable: Some("CODEX_SESSION_ID"),
     own_directions: &["AGENTS.md"],
     tools: tools::ALL,
+    call: tools::recorded,
     usage,
     usage_mark: "\"token_usage_record\"",
     prices: Prices { as_of: "", models: &[] },

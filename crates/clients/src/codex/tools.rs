@@ -37,3 +37,8 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
         ..ToolCall::default()
     })
 }
+
+/// A call that the journal kept, by its tool and its input. `None`: the input was cut.
+pub(super) fn recorded(name: &str, input: &str) -> Option<ToolCall> {
+    crate::decode::recorded(name, input, call)
+}

@@ -121,6 +121,7 @@ mod start;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+mod top;
 #[cfg(test)]
 mod unusable;
 #[cfg(test)]
