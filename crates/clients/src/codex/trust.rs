@@ -197,17 +197,19 @@ mod tests {
         TrustedIn { path: "/home/u/.codex/hooks.json", settings, commands: &[COMMAND] }
     }
 
-    /// The command, the time and the hash are from `hooks/list` of 0.166.0.
+    /// From `hooks/list` of 0.166.0.
     #[test]
     fn the_hash_is_the_clients_own() {
-        let hook = json!({
-            "type": "command",
-            "command": "/usr/bin/python3 /work/shared/clients/hook_recorder.py /tmp/cx/log /tmp/cx/ctl Interrupt",
-            "timeout": 3,
-        });
+        let guard =
+            json!({"type": "command", "command": "/usr/bin/guard \"ü\" --now", "timeout": 5});
         assert_eq!(
-            hash("interrupt", &json!({}), &hook),
-            "sha256:b3269956ac03f8ae643cab1c301e2f759a40c6fbe9f3c9bef77688cb4cd68612"
+            hash("pre_tool_use", &json!({"matcher": "Bash"}), &guard),
+            "sha256:e45dd17553c431e66e06afdd6e3af94fb1674a537e48534d02a589245c8c8bd7"
+        );
+        let say = json!({"type": "command", "command": "say done"});
+        assert_eq!(
+            hash("stop", &json!({}), &say),
+            "sha256:db6d1036b16c90c1bf11c92a851449cc3aa08ead98a7a29a5667e36c0b8f8d6b"
         );
     }
 
