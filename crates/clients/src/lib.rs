@@ -5,6 +5,7 @@
 //! client (`cargo xtask tidy` checks that): it asks [`ALL`], or the client of the event at hand. What a client must keep
 //! to is in the testkit (`testkit::contract`), which every client of [`ALL`] and a made-up one pass.
 
+mod abilities;
 mod channels;
 mod claude_code;
 mod codex;
@@ -23,6 +24,7 @@ use substrate_core::verdict::DeliveryTable;
 use substrate_core::{Activity, Dialect, Event, SafeId, Timestamp, Verdict};
 use thiserror::Error;
 
+pub use abilities::{ABILITIES, Ability};
 use install::Installer;
 
 /// Every client.
@@ -65,6 +67,8 @@ pub struct Client {
     pub delivers: DeliveryTable,
     /// Whether its events say which subagent they are of.
     pub tells_subagents: bool,
+    /// Whether it reports the start of a session after a compaction, where an agent can be briefed.
+    pub starts_after_compaction: bool,
     /// Where it shows what its sessions do, if it does.
     pub session_files: Option<SessionFiles>,
     /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its

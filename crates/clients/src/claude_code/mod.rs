@@ -35,6 +35,7 @@ pub(super) const CLIENT: Client = Client {
     encode: |event, verdict| encode::say(event, verdict, deliver::channels(event.kind)),
     delivers: deliver::delivers,
     tells_subagents: true,
+    starts_after_compaction: true,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
     status: status::read,

@@ -29,6 +29,7 @@ pub(super) const CLIENT: Client = Client {
     encode: |event, verdict| encode::say(event, verdict, deliver::channels(event.kind)),
     delivers: |event, wish| deliver::channels(event).delivers(wish),
     tells_subagents: true,
+    starts_after_compaction: true,
     session_files: None,
     // It sends an event of its own.
     was_interrupted: |_| false,

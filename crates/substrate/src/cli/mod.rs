@@ -2,7 +2,8 @@
 
 mod audience;
 mod call;
-pub(crate) mod commit_hook;
+pub(crate) mod clients;
+mod commit_hook;
 mod completions;
 mod config;
 mod daemon;

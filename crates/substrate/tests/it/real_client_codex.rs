@@ -1,6 +1,7 @@
 //! The real Codex spawns the real hook, and the scripted model records what it was sent.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use substrate_testkit::{
@@ -172,6 +173,23 @@ fn an_uninstall_restores_every_byte_and_without_our_programs_the_client_goes_on(
     assert!(!env.home().join(".codex/skills/substrate").exists());
     client.run("begin").success();
     assert_eq!(journal(&env).len(), n, "after the uninstall none fires");
+}
+
+#[test]
+fn mail_at_the_end_of_a_turn_continues_it() {
+    let model = ModelServer::start(Script::new([
+        Turn::text("nothing to do").after(Duration::from_secs(3)),
+        Turn::text("read it"),
+    ]));
+    let env = installed(&model);
+    let codex = OtherClient::codex(&env, &model).start("begin");
+    wait_until(SOON, "the first request", || !model.main_requests().is_empty());
+    let fleet = env.substrate(["fleet", "--format", "json"]).success();
+    let fleet: Value = serde_json::from_str(&fleet).unwrap();
+    let name = fleet["actors"][0]["agent"].as_str().unwrap().to_owned();
+    env.substrate(["send", &name, "look at b.txt"]).success();
+    assert!(codex.finish(SOON).success().ends_with("read it\n"));
+    assert!(model.main_requests()[1].news().contains("look at b.txt"));
 }
 
 /// A shell that waits until that file is there.

@@ -27,6 +27,7 @@ pub const ACORN: Client = Client {
     encode: encode::encode,
     delivers: encode::delivers,
     tells_subagents: false,
+    starts_after_compaction: false,
     session_files: None,
     was_interrupted: |tail| tail.ends_with(b"\ninterrupted\n"),
     status: |text| {
