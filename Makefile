@@ -2,7 +2,7 @@
 PREFIX ?= $(HOME)/.local
 CLIENT := @anthropic-ai/claude-code@2.1.325
 # Other clients that the tests drive, each as NAME=PACKAGE.
-OTHERS := codex=@openai/codex@0.166.0
+OTHERS := codex=@openai/codex@0.166.0 qwen=@qwen-code/qwen-code@0.24.4
 DIST := target/dist
 
 .PHONY: run test build-all install tools static-target

@@ -14,6 +14,7 @@ mod encode;
 pub mod install;
 mod json;
 mod plan;
+mod qwen;
 mod settings;
 mod wire;
 
@@ -28,7 +29,7 @@ pub use abilities::{ABILITIES, Ability};
 use install::Installer;
 
 /// Every client.
-pub const ALL: &[&Client] = &[&claude_code::CLIENT, &codex::CLIENT];
+pub const ALL: &[&Client] = &[&claude_code::CLIENT, &codex::CLIENT, &qwen::CLIENT];
 
 /// The client that is meant where a command names none.
 pub const DEFAULT: &Client = &claude_code::CLIENT;

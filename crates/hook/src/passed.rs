@@ -1,7 +1,7 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
 /// The list, in the words of the reference.
-pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, the session and folder of Codex, TMUX and TMUX_PANE";
+pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, the session and folder of Codex and Qwen Code, TMUX and TMUX_PANE";
 
 /// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, what other clients say about
 /// a session, TMUX, TMUX_PANE, unless its name marks it as a secret.
@@ -19,6 +19,11 @@ pub fn passes(entry: &[u8]) -> bool {
                     })
             }
         },
+        Some(b'Q') => {
+            [&b"QWEN_HOME="[..], b"QWEN_CODE=", b"QWEN_CODE_SESSION_ID=", b"QWEN_PROJECT_DIR="]
+                .iter()
+                .any(|name| entry.starts_with(name))
+        }
         Some(b'S') => entry.strip_prefix(b"SUBSTRATE_").is_some_and(|rest| !says_secret(rest)),
         Some(b'T') => entry.starts_with(b"TMUX=") || entry.starts_with(b"TMUX_PANE="),
         _ => false,
@@ -67,6 +72,8 @@ mod tests {
             "CODEX_HOME",
             "CODEX_SESSION_ID",
             "CODEX_THREAD_ID",
+            "QWEN_CODE",
+            "QWEN_HOME",
             "TMUX",
             "TMUX_PANE",
         ] {

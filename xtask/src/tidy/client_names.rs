@@ -13,7 +13,7 @@ use super::{files as files_below, name_of, text as read};
 const CLIENTS: &str = "crates/clients/src";
 
 /// Clients that have no folder yet.
-const COMING: &[&str] = &["copilot", "gemini", "qwen", "opencode"];
+const COMING: &[&str] = &["copilot", "gemini", "opencode"];
 
 /// Crates that only serve tests.
 const FOR_TESTS: &[&str] = &["crates/clients", "crates/testkit", "crates/fuzz"];

@@ -90,6 +90,8 @@ mod real_client_overflow;
 #[cfg(test)]
 mod real_client_profiles;
 #[cfg(test)]
+mod real_client_qwen;
+#[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
 mod real_client_run;
