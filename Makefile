@@ -7,8 +7,8 @@ DIST := target/dist
 
 # Builds only the two programs that the demo needs.
 run:
-	@cargo build --locked -p substrate -p substrate-hook
-	@"$${CARGO_TARGET_DIR:-target}/debug/substrate" demo
+	@cargo build --locked --profile demo -p substrate -p substrate-hook
+	@"$${CARGO_TARGET_DIR:-target}/demo/substrate" demo
 
 test: tools static-target
 	cargo fmt --check

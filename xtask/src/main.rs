@@ -29,7 +29,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
-  gate [--top]                      the hook client's instructions, CPUIDs, system calls and size against their bars
+  gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
   bench events [--seconds N]        durable events per second, 64 clients
   bench journal [--rows N]          cost per event with a long journal against a short one

@@ -21,6 +21,7 @@ mod relay;
 mod remnants;
 mod run;
 mod tmux;
+mod top;
 mod ui;
 mod version;
 

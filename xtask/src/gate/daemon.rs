@@ -159,25 +159,41 @@ pub(super) fn prepared(dist: &Dist) -> Result<Sandbox> {
     Ok(sandbox)
 }
 
-/// Counts all kinds and judges them. With `top`, prints where the instructions of each go.
-pub(super) fn run(dist: &Dist, top: bool) -> Result<bool> {
+/// Counts all kinds, or those whose name begins so, and judges them. With `top`, prints where the instructions of each go, and
+/// keeps callgrind's own output for `callgrind_annotate`.
+pub(super) fn run(dist: &Dist, top: bool, only: Option<&str>) -> Result<bool> {
     let sandbox = prepared(dist)?;
     let daemon = Counted::start(&sandbox)?;
     let mut table = Table::default();
-    for kind in &KINDS {
+    let wanted = |kind: &&Kind| only.is_none_or(|only| kind.name.starts_with(only));
+    for kind in KINDS.iter().filter(wanted) {
         let dump = daemon.count(&sandbox, kind)?;
         judge(&mut table, kind, &dump);
         if top {
-            say!("{}: instructions, callees included", kind.name);
-            for (n, name) in dump.most_expensive(10) {
-                say!("  {:>9}  {name}", n / N_COUNTED);
-            }
+            show(dist, kind, &dump)?;
         }
     }
     say!(
         "the daemon, per event (the cheapest of {N_ROUNDS} rounds of {N_COUNTED}; the commit included):"
     );
     Ok(table.print())
+}
+
+fn show(dist: &Dist, kind: &Kind, dump: &Dump) -> Result<()> {
+    let lists =
+        [("callees included", dump.most_expensive(10)), ("by themselves", dump.longest(10))];
+    for (what, list) in lists {
+        say!("{}: instructions of functions, {what}", kind.name);
+        for (n, name) in list {
+            say!("  {:>9}  {name}", n / N_COUNTED);
+        }
+    }
+    let name: String =
+        kind.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let kept = dist.folder.join(format!("{name}.callgrind"));
+    std::fs::write(&kept, &dump.text)?;
+    say!("  all of it: callgrind_annotate {}", kept.display());
+    Ok(())
 }
 
 fn judge(table: &mut Table, kind: &Kind, dump: &Dump) {

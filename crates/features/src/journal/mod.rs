@@ -9,6 +9,7 @@
 //! * Secrets are taken out before anything is stored.
 //! * The journal is bounded by age and size. Old rows go in small batches, so no hook waits.
 //! * Only the primary key and what is rare are indexed. A time is found by bisection, because ids grow with time.
+//! * What each feature costs is a histogram per hour (`feature_costs`). A row names only what took long.
 //! * An id is never given twice. The ranges of sessions are summed up from the rows, a few at a time (`sessions`).
 //!
 //! # Example
@@ -22,6 +23,7 @@
 mod at_work;
 mod condition;
 pub(crate) mod face;
+mod feature_costs;
 mod health;
 mod lanes;
 mod ops;

@@ -31,7 +31,6 @@ pub(super) struct NewRow<'a> {
     pub(super) failures: Option<String>,
     pub(super) costs: Option<String>,
     pub(super) spent_us: i64,
-    pub(super) host: &'a str,
     pub(super) why: Option<&'a str>,
     pub(super) n_bytes: i64,
     pub(super) n_unknown_fields: i64,
@@ -93,7 +92,6 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
             entry.output.as_deref().into(),
             entry.verdict.into(),
             entry.spent_us.into(),
-            entry.host.into(),
             entry.n_bytes.into(),
             entry.n_unknown_fields.into(),
             entry.scope.map(Scope::code).into(),
@@ -109,20 +107,20 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
         if more.iter().all(|param| *param == Param::Null) {
             return db.execute_last(
                 "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-                   input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+                   input, output, verdict, spent_us, n_bytes, n_unknown_fields, scope, host)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'daemon')",
                 &usual,
             ).map(drop);
         }
-        let mut all = [Param::Null; 25];
-        all[..19].copy_from_slice(&usual);
-        all[19..].copy_from_slice(&more);
+        let mut all = [Param::Null; 24];
+        all[..18].copy_from_slice(&usual);
+        all[18..].copy_from_slice(&more);
         db.execute_last(
             "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-               input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope,
-               answer, wishes, undeliverable, failures, costs, why)
+               input, output, verdict, spent_us, n_bytes, n_unknown_fields, scope,
+               answer, wishes, undeliverable, failures, costs, why, host)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-               $19, $20, $21, $22, $23, $24, $25)",
+               $19, $20, $21, $22, $23, $24, 'daemon')",
             &all,
         ).map(drop)
     })
@@ -368,11 +366,11 @@ pub(super) fn costs(
     each: &mut dyn FnMut(CostRow),
 ) -> Result<(), DbError> {
     db.query(
-        "select event, spent_us, costs, why from journal where id > $1 and id <= $2 order by id limit $3",
+        "select event, spent_us, why from journal where id > $1 and id <= $2 order by id limit $3",
         &[after.into(), up_to.into(), limit.into()],
         &mut |row| {
             let (event, spent_us) = (row.text(0)?, row.int(1)?);
-            each(CostRow { event, spent_us, costs: row.opt_text(2)?, why: row.opt_text(3)? });
+            each(CostRow { event, spent_us, why: row.opt_text(2)? });
             Ok(())
         },
     )

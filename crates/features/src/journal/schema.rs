@@ -4,7 +4,7 @@
 use substrate_core::Migration;
 
 pub(super) const MIGRATIONS: &[Migration] =
-    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR];
+    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR, FEATURE_COSTS];
 
 /// Up to which row `journal_session` knows them.
 const SUMMED: Migration = Migration {
@@ -33,6 +33,12 @@ const NOTED: Migration = Migration {
 const STANDS_FOR: Migration = Migration {
     about: "a row that says nothing more stands for its request",
     sql: "alter table journal add column scope bigint;",
+};
+
+/// `counts` is JSON: for each feature, how many events fell into which bucket.
+const FEATURE_COSTS: Migration = Migration {
+    about: "what features cost, as a histogram per hour",
+    sql: "create table journal_feature_costs (hour_ms bigint primary key, counts text not null);",
 };
 
 /// For projects with session logs: which subagents a session had, and what could not be said at Setup.

@@ -59,6 +59,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::send::Reply>(),
         Verb::of::<verbs::mailbox::Inbox>(),
         Verb::of::<verbs::mailbox::Read>(),
+        Verb::of::<verbs::look::Latest>(),
         Verb::of::<verbs::look::Thread>(),
         Verb::of::<verbs::mailbox::Ack>(),
         Verb::of::<verbs::mailbox::Star>(),

@@ -10,9 +10,9 @@ use super::table::{self, Definition};
 pub(super) const HEADINGS: &[(&str, &[&str])] = &[
     ("Setup", &["up", "down", "uninstall", "hooks", "config"]),
     ("Mail", &["send", "inbox", "read", "reply", "mail"]),
-    ("Fleet", &["ui", "needs", "answer", "fleet", "agent", "work", "run"]),
+    ("Fleet", &["top", "ui", "needs", "answer", "fleet", "agent", "work", "run"]),
     ("Safety", &["locks", "guard"]),
-    ("Memory", &["effort", "scratchpad", "reminders"]),
+    ("Memory", &["effort", "scratchpad"]),
     ("Inspect", &["cost", "doctor", "journal"]),
 ];
 

@@ -15,6 +15,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod import;
 mod layout;
 mod let_go;
 mod lines;
@@ -32,13 +33,15 @@ mod seeds;
 mod setup;
 mod table;
 mod tmux;
+mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
 
-pub(crate) use self::dispatch::main;
+pub(crate) use self::call::{Line, control};
+pub(crate) use self::dispatch::{main, request};
 #[cfg(test)]
 pub(crate) use self::help::command;
 pub(crate) use self::print::pretty;

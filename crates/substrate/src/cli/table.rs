@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    manual, mcp, plugin, reference, run, scratchpad, setup, tmux,
+    import, manual, mcp, plugin, reference, run, scratchpad, setup, tmux, top,
 };
 use crate::error::Result;
 
@@ -90,6 +90,7 @@ const OWN: &[&[Definition]] = &[
     run::COMMANDS,
     tmux::COMMANDS,
     dashboard::COMMANDS,
+    top::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
     daemon::COMMANDS,
@@ -97,6 +98,7 @@ const OWN: &[&[Definition]] = &[
     hook::COMMANDS,
     mcp::COMMANDS,
     plugin::COMMANDS,
+    import::COMMANDS,
     manual::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,

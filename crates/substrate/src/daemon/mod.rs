@@ -29,7 +29,7 @@ mod upkeep;
 mod waiters;
 mod waiting;
 
-pub(crate) use conn::{Call, find};
+pub(crate) use conn::{Call, STILL_THERE, find};
 pub(crate) use control::{Ask, Status};
 pub(crate) use dashboard::UiAsk;
 pub(crate) use holder::Process;

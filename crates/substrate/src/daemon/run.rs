@@ -54,6 +54,9 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 /// The most threads. A folder that hangs occupies a few of them.
 const MAX_THREADS: usize = 128;
 
+/// Most requests fit, and are read with one system call. What is longer is read straight to its place.
+const SCRATCH: usize = 16 << 10;
+
 /// How long a brief daemon stays after its last request, and how often it looks: hooks often come in pairs.
 const BRIEF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(5));
 
@@ -151,7 +154,7 @@ fn serve_all(
         storage: RefCell::new(storage),
         readers: Arc::new(Database::at(&home.database())),
         jobs,
-        scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
+        scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
         large: Large::default(),
         waiters: RefCell::new(Waiters::new(machine.clone())),
         looked_us: Cell::new(0),
@@ -162,6 +165,7 @@ fn serve_all(
         carrier: Carrier::default(),
         paths: RefCell::default(),
         parked: Notify::new(),
+        committed: Notify::new(),
         working: Notify::new(),
         counts: Counts::default(),
         ending: Ending::default(),

@@ -48,6 +48,8 @@ mod hosts;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod input;
 #[cfg(test)]
 mod install;
@@ -123,6 +125,7 @@ mod start;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+mod top;
 #[cfg(test)]
 mod unusable;
 #[cfg(test)]

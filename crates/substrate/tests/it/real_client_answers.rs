@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Tui, Turn, wait_until};
 
 use crate::house::{SOON, configure, daemon_pid, journal, signal};
+use crate::pane::Pane;
 
 const DIALOG: &str = "Do you want to proceed?";
 
@@ -65,6 +66,41 @@ fn a_dialog_that_is_answered_by_a_command_runs_the_tool_or_does_not() {
     let told = journal(&env);
     let said = told.iter().find(|entry| entry["verdict"] == "answer").expect("it is journaled");
     assert!(said.to_string().contains("allowed by the user, from the command line"), "{said}");
+    tui.exit();
+}
+
+#[test]
+fn a_dialog_that_is_answered_in_top_runs_the_tool_or_does_not() {
+    let env = installed();
+    let model = ModelServer::start(Script::new([
+        bash("touch made"),
+        bash("touch never"),
+        Turn::text("I understand"),
+    ]));
+    let client = Client::new(&env, &model);
+    let tui = client.interactive(&["--permission-mode", "default"]);
+    tui.type_line("begin");
+    asked(&env, &tui, DIALOG);
+    let pane = Pane::start(&env);
+    pane.line("substrate top");
+    wait_until(SOON, "the call", || {
+        pane.screen().contains("> ! permission") && pane.screen().contains("\ntouch made")
+    });
+    pane.keys("y");
+    wait_until(SOON, "the file", || env.project().join("made").exists());
+    wait_until(SOON, "the second call", || pane.screen().contains("\ntouch never"));
+    // A key that comes right after the call changed is not taken as an answer to it: press until it counts.
+    wait_until(SOON, "the denial", || {
+        pane.keys("n");
+        waiting(&env).is_empty()
+    });
+    tui.wait_for("I understand", SOON);
+    pane.wait(" 1 Needs you  2");
+    assert!(!env.project().join("never").exists());
+    let told = journal(&env);
+    let said = told.iter().find(|entry| entry["verdict"] == "answer").expect("it is journaled");
+    assert!(said.to_string().contains("allowed by the user, from substrate top"), "{said}");
+    pane.keys("q");
     tui.exit();
 }
 
