@@ -20,6 +20,7 @@ mod processes;
 mod relay;
 mod remnants;
 mod run;
+mod team;
 mod tmux;
 mod ui;
 

@@ -37,6 +37,8 @@ const GROUPS: &[(&[&str], &str)] = &[
     (&["reminders"], "Show the reminders that agents get, and their wording"),
     (&["journal"], "Query the record of every event"),
     (&["daemon"], "Control the local daemon, which starts by itself when needed"),
+    (&["hub"], "Serve a team of machines, and decide which may join"),
+    (&["team"], "Join a team of machines, and see what their agents do"),
     (&["db"], "Check, back up and restore the database"),
     (&["identity"], "Show and change which agent a session is"),
     (&["topic"], "Create and list topics"),

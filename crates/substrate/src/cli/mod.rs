@@ -15,6 +15,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod hub;
 mod layout;
 mod let_go;
 mod lines;
@@ -28,6 +29,7 @@ mod scratchpad;
 mod seeds;
 mod setup;
 mod table;
+mod team;
 mod tmux;
 mod verbs;
 

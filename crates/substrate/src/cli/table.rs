@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    reference, run, scratchpad, setup, tmux,
+    hub, reference, run, scratchpad, setup, team, tmux,
 };
 use crate::error::Result;
 
@@ -94,6 +94,8 @@ const OWN: &[&[Definition]] = &[
     doctor::COMMANDS,
     daemon::COMMANDS,
     db::COMMANDS,
+    hub::COMMANDS,
+    team::COMMANDS,
     hook::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,

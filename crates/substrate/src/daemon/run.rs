@@ -182,6 +182,9 @@ fn serve_all(
             ?options,
             "daemon began"
         );
+        if options != RunOptions::Brief {
+            crate::team::start(home, Arc::clone(&state.readers), state.machine.clone());
+        }
         let committing = spawn_local(group::commit_groups(Rc::clone(&state), queue));
         // In the foreground a supervisor, a debugger or a profiler means this very process.
         let follows_program = options != RunOptions::Foreground;
