@@ -1,14 +1,15 @@
 # Three commands: `make run` (a demo in a sandbox), `make test` (everything that CI judges), `make install`.
 PREFIX ?= $(HOME)/.local
 CLIENT := @anthropic-ai/claude-code@2.1.325
+AXE := axe-core@4.14.0
 DIST := target/dist
 
 .PHONY: run test build-all install tools static-target
 
 # Builds only the two programs that the demo needs.
 run:
-	@cargo build --locked -p substrate -p substrate-hook
-	@"$${CARGO_TARGET_DIR:-target}/debug/substrate" demo
+	@cargo build --locked --profile demo -p substrate -p substrate-hook
+	@"$${CARGO_TARGET_DIR:-target}/demo/substrate" demo
 
 test: tools static-target
 	cargo fmt --check
@@ -36,4 +37,4 @@ static-target:
 
 # What the tests need and a fresh machine may not have. Installs only what is missing.
 tools:
-	@scripts/test-tools "$(CLIENT)"
+	@scripts/test-tools "$(CLIENT)" "$(AXE)"

@@ -17,6 +17,7 @@ mod secrets;
 mod stats;
 mod tidy;
 mod torture;
+mod ui;
 
 use std::process::ExitCode;
 
@@ -29,19 +30,20 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
-  gate [--top]                      the hook client's instructions, CPUIDs, system calls and size against their bars
+  gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
   bench events [--seconds N]        durable events per second, 64 clients
   bench journal [--rows N]          cost per event with a long journal against a short one
   bench idle [--connections N]      memory and CPU of a daemon that does nothing
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
   bench locks [--locks N]           the verdict on an edit with many leases against few
+  bench ui [--rows N] [--seconds N] hooks beside open tabs, first bytes and replay with a long journal, `substrate top`
   bench                             all of them
   fuzz TARGET [--seconds N] [--seed N]
                                     decode, settings, shell, globs or frames on random bytes, on stable
   torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
                                     cold-start, kill, freeze, socket, fuzz, upgrade, disk, displaced, wal, memory,
-                                    mail, locks, work; with N busy loops per core and one that calls fsync.
+                                    mail, locks, work, ui; with N busy loops per core and one that calls fsync.
                                     Without `--load`, `--short` runs each of them quiet and with 4 per core";
 
 fn main() -> ExitCode {

@@ -6,22 +6,29 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
+use substrate_core::lanes::{self, Lanes};
 
-/// Shows every key and value of an object to `each`, in order. `None`: the text is no JSON object.
-pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str)) -> Option<()> {
-    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
+/// Shows every key and value of an object to `each`, in order, and whether the value has no escapes. `None`: the text is no
+/// JSON object.
+pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str, bool)) -> Option<()> {
+    let mut scan = Scan { bytes: text.as_bytes(), at: 0, n_escapes: 0 };
     scan.take(b'{')?;
     if scan.next()? == b'}' {
         return scan.end();
     }
     scan.at -= 1;
     loop {
+        let n_before = scan.n_escapes;
         let key = scan.key()?;
+        let key = match scan.n_escapes == n_before {
+            true => Cow::Borrowed(text.get(key.0 + 1..key.1 - 1)?),
+            false => unquoted(text.get(key.0..key.1)?)?,
+        };
         scan.next()?;
         scan.at -= 1;
-        let from = scan.at;
+        let (from, n_before) = (scan.at, scan.n_escapes);
         scan.value()?;
-        each(&unquoted(text.get(key.0..key.1)?)?, text.get(from..scan.at)?);
+        each(&key, text.get(from..scan.at)?, scan.n_escapes == n_before);
         match scan.next()? {
             b',' => {}
             b'}' => return scan.end(),
@@ -33,10 +40,21 @@ pub(crate) fn object<'a>(text: &'a str, mut each: impl FnMut(&str, &'a str)) -> 
 /// The text of a JSON string. Half of a surrogate pair becomes `�`s.
 pub(crate) fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
+    if !has_escape(inner.as_bytes()) {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<Unescaped>(json).ok().map(|text| Cow::Owned(text.0))
+}
+
+fn has_escape(text: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(block) = Lanes::at(text, at) {
+        if block.equal(b'\\').first().is_some() {
+            return true;
+        }
+        at += lanes::N;
+    }
+    text[at..].contains(&b'\\')
 }
 
 /// A string with its escapes resolved.
@@ -66,6 +84,8 @@ impl Visitor<'_> for Bytes {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// How many escapes there were in strings so far.
+    n_escapes: usize,
 }
 
 impl Scan<'_> {
@@ -181,19 +201,51 @@ impl Scan<'_> {
 
     /// The rest of a string, behind its first quote.
     fn string(&mut self) -> Option<()> {
+        'blocks: while let Some(block) = Lanes::at(self.bytes, self.at) {
+            let found = block.equal(b'"') | block.equal(b'\\') | block.at_most(0x1f);
+            let mut found = found.bits();
+            while found != 0 {
+                let place = found.trailing_zeros() as usize;
+                let at = self.at + place;
+                match (self.bytes[at], self.bytes.get(at + 1)) {
+                    (b'"', _) => {
+                        self.at = at + 1;
+                        return Some(());
+                    }
+                    // A long text has one at the end of each line, so the block is not read again for it.
+                    (b'\\', Some(b'n' | b'"' | b'\\' | b't')) if place + 2 < lanes::N => {
+                        self.n_escapes += 1;
+                        found &= u32::MAX << (place + 2);
+                    }
+                    (b'\\', _) => {
+                        self.at = at + 1;
+                        self.escape()?;
+                        continue 'blocks;
+                    }
+                    _ => return None,
+                }
+            }
+            self.at += lanes::N;
+        }
+        self.end_of_string()
+    }
+
+    /// The same for the last few bytes.
+    fn end_of_string(&mut self) -> Option<()> {
         loop {
-            self.at = special(self.bytes, self.at);
             let byte = *self.bytes.get(self.at)?;
             self.at += 1;
             match byte {
                 b'"' => return Some(()),
                 b'\\' => self.escape()?,
-                _ => return None,
+                0..0x20 => return None,
+                _ => {}
             }
         }
     }
 
     fn escape(&mut self) -> Option<()> {
+        self.n_escapes += 1;
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
         match byte {
@@ -206,46 +258,6 @@ impl Scan<'_> {
             _ => None,
         }
     }
-}
-
-/// Where the next quote, backslash or control character of a string is, or the end of the text. Most strings are short and
-/// are read by words; in a long one, larger blocks are passed over.
-fn special(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = ONES << 7;
-    const BLOCK: usize = 32;
-    let mut n_words = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*word);
-        let is = |byte: u8| {
-            let other = word ^ (ONES * u64::from(byte));
-            other.wrapping_sub(ONES) & !other
-        };
-        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
-        // A borrow may mark too much, but only behind the first byte that is marked rightly.
-        let found = (is(b'"') | is(b'\\') | below_space) & HIGHS;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-        n_words += 1;
-        if n_words == 8 {
-            while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
-                let special = block.iter().fold(false, |found, byte| found | is_special(*byte));
-                if special {
-                    break;
-                }
-                at += BLOCK;
-            }
-            n_words = 0;
-        }
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
-}
-
-const fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
 /// Which objects and lists are open: a bit each.
@@ -294,8 +306,11 @@ mod tests {
     /// Whether it is an object, by both readers; and both see the same.
     fn is_object(text: &str) -> bool {
         let mut ours = Vec::new();
-        let is_object =
-            object(text, |key, value| ours.push((key.to_owned(), value.to_owned()))).is_some();
+        let is_object = object(text, |key, value, is_plain| {
+            assert_eq!(is_plain, !value.contains('\\'), "{value}");
+            ours.push((key.to_owned(), value.to_owned()));
+        })
+        .is_some();
         let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
         let begins = text.trim_start_matches([' ', '\n', '\t', '\r']).starts_with('{');
         assert_eq!(is_object, is_json && begins, "{text}");
@@ -349,7 +364,7 @@ mod tests {
                     let value = format!("\"{before}{what}{behind}\"");
                     let text = format!("{{\"a\":{value},\"b\":2}}");
                     let mut seen = Vec::new();
-                    object(&text, |_, value| seen.push(value.to_owned())).unwrap();
+                    object(&text, |_, value, _| seen.push(value.to_owned())).unwrap();
                     assert_eq!(seen, [value.as_str(), "2"]);
                 }
             }

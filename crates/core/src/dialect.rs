@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
-use crate::tool::{TodoItem, ToolClass};
+use crate::tool::{TodoItem, ToolCall, ToolClass};
 
 /// How one client does things.
 #[derive(Clone, Copy)]
@@ -33,6 +33,8 @@ pub struct Dialect {
     pub todo_file: fn(&str) -> Option<TodoItem>,
     /// Its tools by name, the usual one of a class first. Any other is `ToolClass::Other`.
     pub tools: &'static [(&'static str, ToolClass)],
+    /// A call as it was recorded, by its tool and its input, which may be cut. `None`: nothing can be read from it.
+    pub call: fn(&str, &str) -> Option<ToolCall>,
     /// The latest answer of the model that the end of a transcript tells of, after the latest compaction. The second
     /// argument says that the transcript is a subagent's own.
     pub latest_answer: fn(&str, bool) -> Option<LatestAnswer>,
@@ -59,6 +61,7 @@ impl Dialect {
         limit_words: &[],
         todo_file: |_| None,
         tools: &[],
+        call: |_, _| None,
         latest_answer: |_, _| None,
         usage: |_| None,
         usage_mark: "",

@@ -1,6 +1,8 @@
 //! A feature is plain data: its name, its tables, what it wants at an event, its commands.
 
+use std::any::Any;
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -139,6 +141,8 @@ pub struct Cx<'a> {
     pub stands_for_request: bool,
     /// What was asked for and not looked up yet.
     pub missing: RefCell<Vec<Need>>,
+    /// What was worked out once for several parts of one answer that only reads. See `once`.
+    pub kept: RefCell<Vec<(&'static str, Rc<dyn Any>)>>,
 }
 
 impl<'a> Cx<'a> {
@@ -158,7 +162,28 @@ impl<'a> Cx<'a> {
             troubles: Vec::new(),
             stands_for_request: false,
             missing: RefCell::default(),
+            kept: RefCell::default(),
         }
+    }
+
+    /// Works something out once per context. Only for answers that change nothing: what is kept would not follow.
+    pub fn once<T: 'static, E>(
+        &mut self,
+        name: &'static str,
+        work_out: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        let kept = self
+            .kept
+            .borrow()
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, it)| Rc::clone(it));
+        if let Some(kept) = kept.and_then(|kept| kept.downcast::<T>().ok()) {
+            return Ok(kept);
+        }
+        let found = Rc::new(work_out(self)?);
+        self.kept.borrow_mut().push((name, Rc::clone(&found) as Rc<dyn Any>));
+        Ok(found)
     }
 
     /// Asks for a fact that only the database showed to be needed. If it has not been looked up yet, the transaction is

@@ -12,6 +12,7 @@ pub mod facts;
 pub mod feature;
 pub mod html;
 pub mod ids;
+pub mod lanes;
 pub mod lineage;
 pub mod memo;
 pub mod merge;

@@ -34,6 +34,26 @@ pub struct UserNeed {
     pub actions: Vec<Action>,
 }
 
+impl UserNeed {
+    /// A row about nothing yet.
+    pub fn new(id: String, kind: NeedKind) -> Self {
+        Self {
+            id,
+            kind,
+            agent: String::new(),
+            project: String::new(),
+            session: String::new(),
+            actor: String::new(),
+            since_ms: 0,
+            reason: String::new(),
+            text: String::new(),
+            is_whole: false,
+            pane: None,
+            actions: Vec::new(),
+        }
+    }
+}
+
 /// What kind of thing waits. Kinds come in the order of urgency: an agent that can't go on comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,9 +159,11 @@ pub fn merged(rows: Vec<UserNeed>) -> Vec<UserNeed> {
             None => out.push(row),
         }
     }
-    // Where a rule objects, no answer is the one that we would give.
+    // Where a rule objects, "no" is the answer that we would give.
     for row in out.iter_mut().filter(|row| row.kind == NeedKind::Guard) {
-        row.actions.iter_mut().for_each(|action| action.recommended = false);
+        for action in &mut row.actions {
+            action.recommended = action.body["decision"] == "deny";
+        }
     }
     out.sort_by_key(|row| (row.kind, row.since_ms));
     out
@@ -213,16 +235,17 @@ mod tests {
         let mut answer = row(&id, NeedKind::Permission, 5);
         "rm -rf build && make".clone_into(&mut answer.text);
         answer.is_whole = true;
-        let allow = Action::new("Allow", &["answer"], json!({"n": 1})).recommended();
-        answer.actions = vec![allow, check()];
+        let allow = Action::new("Allow", &["answer"], json!({"decision": "allow"})).recommended();
+        let deny = Action::new("Deny", &["answer"], json!({"decision": "deny"}));
+        answer.actions = vec![allow, deny, check()];
         let all = merged(vec![status, answer]);
         assert_eq!(all.len(), 1);
         let one = &all[0];
         assert_eq!((one.kind, one.since_ms), (NeedKind::Guard, 5));
         assert_eq!((one.reason.as_str(), one.text.as_str()), ("Guard", "rm -rf build && make"));
-        let labels: Vec<&str> = one.actions.iter().map(|action| action.label.as_str()).collect();
-        assert_eq!(labels, ["Seen", "Allow"]);
-        assert!(!one.actions.iter().any(|action| action.recommended), "a rule objects");
+        let labels: Vec<(&str, bool)> =
+            one.actions.iter().map(|action| (action.label.as_str(), action.recommended)).collect();
+        assert_eq!(labels, [("Seen", false), ("Allow", false), ("Deny", true)], "a rule objects");
     }
 
     #[test]

@@ -83,6 +83,40 @@ pub fn plain_line(line: &str, hidden: impl Into<Option<char>>) -> String {
     without_tags(out)
 }
 
+/// Another party's text for a terminal, of any number of lines. Control characters, and those that hide or reorder text, are
+/// written out, so nothing moves the cursor and nothing is invisible. A tab becomes spaces.
+///
+/// ```
+/// use substrate_core::text::visible;
+///
+/// assert_eq!(visible("a\u{1b}[2Jb"), "a[U+001B][2Jb");
+/// assert_eq!(visible("gpj.\u{202e}exe"), "gpj.[U+202E]exe");
+/// ```
+pub fn visible(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        match c {
+            '\n' => out.push(c),
+            '\t' => out.push_str("    "),
+            '\r' => {}
+            c if c.is_control() || is_hidden_after(before, c) => {
+                let _infallible = write!(out, "[U+{:04X}]", u32::from(c));
+            }
+            c => out.push(c),
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// The same in one line: lines are joined by a space.
+pub fn visible_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    visible(&lines.collect::<Vec<_>>().join(" "))
+}
+
 /// The last gate for text that goes to a model, of any number of lines. Its author has already quoted what others
 /// wrote. The tags of clients are defused, and characters that move the cursor, hide or reorder are removed. `None` if
 /// nothing changes.
@@ -242,6 +276,25 @@ mod tests {
         #[case] expected: &str,
     ) {
         assert_eq!(one_line(text, max), expected);
+    }
+
+    #[rstest]
+    #[case::lines_stay("a\n\tb\r\n", "a\n    b\n", "a b")]
+    #[case::bidi("\u{202e}x\u{2066}", "[U+202E]x[U+2066]", "[U+202E]x[U+2066]")]
+    #[case::escapes(
+        "\u{1b}[31m\u{7}\0",
+        "[U+001B][31m[U+0007][U+0000]",
+        "[U+001B][31m[U+0007][U+0000]"
+    )]
+    #[case::line_separators("a\u{2028}b\u{85}c", "a[U+2028]b[U+0085]c", "a[U+2028]b[U+0085]c")]
+    #[case::letters("مرحبا 漢字 ü", "مرحبا 漢字 ü", "مرحبا 漢字 ü")]
+    fn a_terminal_shows_everything_and_nothing_acts(
+        #[case] text: &str,
+        #[case] lines: &str,
+        #[case] line: &str,
+    ) {
+        assert_eq!(visible(text), lines);
+        assert_eq!(visible_line(text), line);
     }
 
     #[rstest]

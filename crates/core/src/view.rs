@@ -115,6 +115,16 @@ pub struct Wanted {
     pub limit: i64,
 }
 
+impl Wanted {
+    /// Whether a text has all the words. For tables that are small enough to be read.
+    pub fn is_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let mut words = self.words.split_whitespace().peekable();
+        words.peek().is_some()
+            && words.all(|word| text.contains(word.trim_end_matches('*').to_lowercase().as_str()))
+    }
+}
+
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {

@@ -4,17 +4,20 @@
 
 mod agent_init;
 mod answers;
+mod bisect;
+mod calls;
 mod charts;
 pub(crate) mod commits;
 pub(crate) mod context;
-mod costs;
+pub(crate) mod costs;
 pub(crate) mod directives;
 mod durations;
 pub(crate) mod efforts;
 mod fleet;
+mod fulltext;
 pub mod fuzz;
 mod globs;
-mod guards;
+pub(crate) mod guards;
 pub(crate) mod identity;
 pub mod journal;
 mod listing;
@@ -22,6 +25,7 @@ pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
 pub(crate) mod mail;
+pub mod notify;
 pub(crate) mod page;
 mod persist;
 #[cfg(test)]
@@ -69,6 +73,7 @@ pub const ALL: &[&Feature] = &[
     &reminders::FEATURE,
     &answers::FEATURE,
     &fleet::FEATURE,
+    &notify::FEATURE,
     &work::FEATURE,
     &persist::FEATURE,
     &supervise::FEATURE,

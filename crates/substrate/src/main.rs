@@ -15,6 +15,7 @@ mod hooks;
 mod host;
 mod inside;
 mod machine;
+mod notice;
 mod proc;
 mod processes;
 mod relay;
@@ -22,6 +23,7 @@ mod remnants;
 mod run;
 mod team;
 mod tmux;
+mod top;
 mod ui;
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const main = byId("main"), state = byId("state"), said = byId("live"), body = document.body;
-  let last = Number(body.dataset.newest), source, slow, spoken = 0, waits = "";
+  let last = Number(body.dataset.newest), source, slow, notify = false, spoken = 0, waits = "";
 
   // Only our own server's pages pass here, and it has escaped what others wrote.
   const policy = window.trustedTypes ? trustedTypes.createPolicy("substrate", { createHTML: (html) => html }) : { createHTML: (html) => html };
@@ -149,15 +149,61 @@
   // A browser has six connections for all its tabs, so a hidden one gives its own back, and looks once a minute.
   const choose = () => {
     clearInterval(slow);
-    if (!document.hidden) return follow();
-    slow = setInterval(() => { follow(); setTimeout(() => { if (document.hidden) rest(); }, 2000); }, 60000);
-    setTimeout(() => { if (document.hidden) rest(); }, 10000);
+    if (!document.hidden || notify) return follow();
+    slow = setInterval(() => { follow(); setTimeout(() => { if (document.hidden && !notify) rest(); }, 2000); }, 60000);
+    setTimeout(() => { if (document.hidden && !notify) rest(); }, 10000);
   };
   document.addEventListener("visibilitychange", choose);
   window.addEventListener("pagehide", rest);
   window.addEventListener("pageshow", choose);
   choose();
 
-  // Lanes and charts open at their live edge.
-  for (const box of document.querySelectorAll("[data-live-edge]")) box.scrollLeft = box.scrollWidth;
+  // Lanes and charts open at their live edge, or at the moment that is looked at.
+  for (const box of document.querySelectorAll("[data-live-edge]")) {
+    const now = box.querySelector(".now");
+    box.scrollLeft = now ? parseFloat(now.getAttribute("x1")) / 100 * box.scrollWidth - box.clientWidth / 2 : box.scrollWidth;
+  }
+
+  // The scrubber goes to its moment when it is let go.
+  document.addEventListener("change", (event) => {
+    if (event.target.matches(".scrub input[type=range]")) event.target.form.requestSubmit();
+  });
+
+  // Notifications, only for what waits for the user, and only from one tab of this browser.
+  let told, asking = 0;
+  const wants = () => "Notification" in window && Notification.permission === "granted" && localStorage.getItem("notify") === "on";
+  const tell = async () => {
+    if (!wants() || Date.now() - asking < 3000) return;
+    asking = Date.now();
+    const answer = await fetch("/api/needs").catch(() => null);
+    if (!answer || !answer.ok) return;
+    const needs = (await answer.json()).needs, ids = needs.map((need) => need.id + need.since_ms);
+    const fresh = told ? needs.filter((need, n) => !told.has(ids[n])) : [];
+    told = new Set(ids);
+    if (!fresh.length || (!document.hidden && document.hasFocus())) return;
+    const [one] = fresh, many = fresh.length > 1;
+    const title = many ? fresh.length + " things wait for you" : one.agent + " " + one.reason;
+    const body = many ? fresh.map((need) => need.agent + " " + need.reason).join("\n") : one.text.slice(0, 300);
+    const note = new Notification(title, { body, tag: "substrate" });
+    note.onclick = () => { window.focus(); location.assign("/"); note.close(); };
+  };
+  const offerNotes = () => {
+    const on = byId("notify-on"), off = byId("notify-off"), line = byId("notify-state");
+    if (!on) return;
+    const can = "Notification" in window;
+    on.hidden = !can || wants();
+    off.hidden = !wants();
+    line.textContent = !can ? "This browser has no notifications." : Notification.permission === "denied" ? "This browser refuses them; its own settings can allow them." : wants() ? "On, in this browser." : "Off, in this browser.";
+    on.onclick = async () => { await Notification.requestPermission(); localStorage.setItem("notify", "on"); offerNotes(); notes(); };
+    off.onclick = () => { localStorage.setItem("notify", "off"); offerNotes(); };
+  };
+  const notes = () => {
+    if (!wants() || notify || !navigator.locks) return;
+    // The tab that gets the lock keeps it, and its stream, until it is closed.
+    navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
+    setInterval(tell, 30000);
+  };
+  window.addEventListener("substrate:entries", () => { if (notify) tell(); });
+  offerNotes();
+  notes();
 })();

@@ -16,6 +16,7 @@ mod layout;
 mod respond;
 mod rows;
 mod server;
+mod settings;
 mod site;
 mod stream;
 

@@ -15,7 +15,7 @@ impl Row<'_> {
     }
 }
 
-pub(crate) fn digest(text: &str) -> u64 {
+fn digest(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

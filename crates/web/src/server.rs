@@ -21,6 +21,7 @@ use crate::form::Fields;
 use crate::keys::{KeyInfo, Kind};
 use crate::layout::{Layout, NavItem};
 use crate::respond::{guard, html, refused, see_other};
+use crate::settings;
 use crate::site::{Refusal, Site};
 use crate::stream::{self, Live};
 use crate::{api, assets, gate};
@@ -62,8 +63,10 @@ pub fn listen(site: Arc<Site>, listener: TcpListener) -> std::io::Result<Listeni
         .max_blocking_threads(MAX_THREADS)
         .thread_keep_alive(Duration::from_secs(5))
         .thread_name("dashboard")
+        .on_thread_start(step_back)
         .build()?;
     std::thread::Builder::new().name("dashboard".to_owned()).spawn(move || {
+        step_back();
         LocalSet::new().block_on(&runtime, async {
             tokio::select! {
                 () = accept_all(site, listener) => {}
@@ -73,6 +76,13 @@ pub fn listen(site: Arc<Site>, listener: TcpListener) -> std::io::Result<Listeni
         runtime.shutdown_background();
     })?;
     Ok(Listening { end })
+}
+
+/// Lets hooks go first. A page may come a little later, and an agent waits for its hook.
+fn step_back() {
+    // On Linux this is about the calling thread, elsewhere about the whole daemon.
+    #[cfg(target_os = "linux")]
+    let _stays = rustix::process::setpriority_process(None, 10);
 }
 
 async fn accept_all(site: Arc<Site>, listener: TcpListener) {
@@ -203,9 +213,15 @@ pub(crate) fn whole_page(
     query: &str,
 ) -> Result<Layout, Refusal> {
     let found = site.pages().find_map(|page| Some((page, page::matched(page.path, path)?)));
-    let (page, segments) = found.ok_or_else(|| {
-        Refusal::new(404, "there is no such page").hint("the header lists the views")
-    })?;
+    let (page, segments) = match found {
+        Some((page, segments)) => (Some(page), segments),
+        None if path == settings::PATH => (None, Vec::new()),
+        None => {
+            return Err(
+                Refusal::new(404, "there is no such page").hint("the header lists the views")
+            );
+        }
+    };
     let here = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
     let fields = Fields::of_form(query);
     let secret = site.keys().secret.clone();
@@ -220,8 +236,11 @@ pub(crate) fn whole_page(
     let (mut nav, mut newest) = (Vec::new(), 0);
     let body = site.render(&mut |cx| {
         newest = stream::newest(cx)?;
-        nav = views(site, cx, page.path)?;
-        (page.render)(cx, &request)
+        nav = views(site, cx, path)?;
+        match page {
+            Some(page) => (page.render)(cx, &request).map_err(Refusal::from),
+            None => settings::render(site, holder, cx),
+        }
     })?;
     let PageBody { title, html: main } = body;
     let query = request.field("q").unwrap_or_default().to_owned();
@@ -247,7 +266,8 @@ fn views(
                 None => (0, ""),
             };
             let is_here = page.path == here
-                || (page.path.len() > 1 && here.starts_with(&format!("{}/", page.path)));
+                || (page.path.len() > 1 && here.starts_with(&format!("{}/", page.path)))
+                || (page.path == "/lanes" && here == "/agent");
             Ok(NavItem { page, is_here, count, counts })
         })
         .collect()

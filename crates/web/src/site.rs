@@ -155,10 +155,10 @@ impl Site {
     /// The number of the newest entry of the journal that a page may have seen, and a page.
     pub(crate) fn render(
         &self,
-        body: &mut dyn FnMut(&mut Cx<'_>) -> Result<PageBody, VerbError>,
+        body: &mut dyn FnMut(&mut Cx<'_>) -> Result<PageBody, Refusal>,
     ) -> Result<PageBody, Refusal> {
         let mut out = Err(Refusal::new(500, "nothing was rendered"));
-        self.host.look(&mut |cx| out = body(cx).map_err(Refusal::from))?;
+        self.host.look(&mut |cx| out = body(cx))?;
         out
     }
 }

@@ -5,29 +5,33 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response};
 use hyper::body::Frame;
 use serde_json::{Value, json};
 use substrate_core::{Cx, DbError};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use crate::form::{Fields, NoFiles};
 use crate::keys::KeyInfo;
 use crate::respond::answer;
-use crate::rows::{digest, rows};
+use crate::rows::rows;
 use crate::server::whole_page;
 use crate::site::{Refusal, Site};
 
 /// The pause between two batches.
 const BATCH: Duration = Duration::from_millis(250);
+
+/// After a page was rendered, it rests this many times as long.
+const REST: u32 = 20;
 
 /// A page is rendered again after this long even if nothing happened: its ages grow.
 const AGES: Duration = Duration::from_secs(20);
@@ -50,6 +54,8 @@ pub(crate) struct Live {
     /// Counts up when something may have been written.
     changes: watch::Sender<u64>,
     watched: Notify,
+    /// The entries that were read last. Tabs that are up to date all ask for the same ones.
+    read_last: AsyncMutex<Option<Arc<Entries>>>,
     /// The pages that are shown now, by address and key.
     pages: Mutex<HashMap<String, Weak<Shown>>>,
 }
@@ -65,15 +71,70 @@ struct Snapshot {
     title: String,
     main: String,
     nav: Value,
+    /// Where each row stands in `main`, in the order of `digests.rows`.
+    places: Vec<Range<usize>>,
+    digests: Arc<Digests>,
+}
+
+/// What a tab is compared by: its rows by their ids, and what is around them.
+struct Digests {
+    rows: Vec<(String, u64)>,
+    around: u64,
+}
+
+impl Snapshot {
+    fn new(title: String, main: String, nav: Value) -> Self {
+        let (found, around) = rows(&main);
+        let place = |html: &str| {
+            let begins = html.as_ptr() as usize - main.as_ptr() as usize;
+            begins..begins + html.len()
+        };
+        let places = found.iter().map(|row| place(row.html)).collect();
+        let rows = found.iter().map(|row| (row.id.to_owned(), row.digest())).collect();
+        Self { title, nav, places, digests: Arc::new(Digests { rows, around }), main }
+    }
+}
+
+/// Entries of the journal, as all tabs get them.
+struct Entries {
+    after: i64,
+    last: i64,
+    n: usize,
+    /// Which change they were read after.
+    change: u64,
+    event: Bytes,
 }
 
 impl Live {
     pub(crate) fn new(site: Arc<Site>) -> Arc<Self> {
         let (changes, _) = watch::channel(0);
-        let live =
-            Arc::new(Self { site, changes, watched: Notify::new(), pages: Mutex::default() });
+        let live = Arc::new(Self {
+            site,
+            changes,
+            watched: Notify::new(),
+            read_last: AsyncMutex::default(),
+            pages: Mutex::default(),
+        });
         drop(spawn_local(look(Arc::downgrade(&live))));
         live
+    }
+
+    /// The entries after that number. They are read once for all tabs that have come as far.
+    async fn entries_after(&self, after: i64) -> Arc<Entries> {
+        let mut read_last = self.read_last.lock().await;
+        let change = *self.changes.borrow();
+        if let Some(known) = read_last.as_ref()
+            && known.after == after
+            && (known.n > 0 || known.change == change)
+        {
+            return Arc::clone(known);
+        }
+        let (last, rows) = entries(&self.site, Some(after)).await;
+        let n = rows.len();
+        let event = format!("id: {last}\nevent: entries\ndata: {}\n\n", Value::Array(rows));
+        let read = Arc::new(Entries { after, last, n, change, event: event.into() });
+        *read_last = Some(Arc::clone(&read));
+        read
     }
 
     /// The page that a tab shows. The first tab starts rendering it.
@@ -125,6 +186,7 @@ async fn keep_rendering(
 ) {
     loop {
         changes.mark_unchanged();
+        let begun = Instant::now();
         let rendered = {
             let (site, holder, here) = (Arc::clone(&site), holder.clone(), here.clone());
             let (path, query) =
@@ -137,12 +199,13 @@ async fn keep_rendering(
             let counted =
                 |item: &crate::layout::NavItem| json!([item.page.path, item.count, item.counts]);
             let nav = page.nav.iter().map(counted).collect();
-            let snapshot = Snapshot { title: page.title, main: page.main, nav };
+            let snapshot = Snapshot::new(page.title, page.main, nav);
             let _no_tab = latest.send(Some(Arc::new(snapshot)));
         }
         tokio::select! {
             _ = ends.recv() => return,
-            () = sleep(BATCH) => {}
+            // A page that takes long is rendered less often, so that it never costs more than a part of one core.
+            () = sleep(BATCH.max(begun.elapsed() * REST)) => {}
         }
         tokio::select! {
             _ = ends.recv() => return,
@@ -193,8 +256,8 @@ struct Tab {
     live: Arc<Live>,
     holder: KeyInfo,
     after: i64,
-    /// The digests of the rows that it shows, by their ids, and of what is around them.
-    shown: Option<(Vec<(String, u64)>, u64)>,
+    /// What it shows.
+    shown: Option<Arc<Digests>>,
     send: mpsc::Sender<Bytes>,
 }
 
@@ -226,30 +289,28 @@ async fn feed(
             _ = latest.changed() => latest.mark_changed(),
             () = tab.send.closed() => return,
             // Says that we are there, so that a connection that broke is noticed.
-            () = sleep(AGES) => if !tab.send(": here\n\n".to_owned()).await { return },
+            () = sleep(AGES) => if !tab.send(Bytes::from_static(b": here\n\n")).await { return },
         }
     }
 }
 
 impl Tab {
-    async fn send(&self, text: String) -> bool {
-        matches!(timeout(UNREAD, self.send.send(text.into())).await, Ok(Ok(())))
+    async fn send(&self, event: Bytes) -> bool {
+        matches!(timeout(UNREAD, self.send.send(event)).await, Ok(Ok(())))
     }
 
     /// Sends every entry of the journal that the tab does not have.
     async fn tell_entries(&mut self) -> bool {
         loop {
-            let (last, entries) = entries(&self.live.site, Some(self.after)).await;
-            if entries.is_empty() {
+            let read = self.live.entries_after(self.after).await;
+            if read.n == 0 {
                 return true;
             }
-            let n = entries.len();
-            self.after = last;
-            let data = Value::Array(entries);
-            if !self.send(format!("id: {last}\nevent: entries\ndata: {data}\n\n")).await {
+            self.after = read.last;
+            if !self.send(read.event.clone()).await {
                 return false;
             }
-            if n < MAX_ROWS {
+            if read.n < MAX_ROWS {
                 return true;
             }
         }
@@ -261,16 +322,13 @@ impl Tab {
             return true;
         }
         let Some(page) = latest.borrow_and_update().clone() else { return true };
-        let (found, around) = rows(&page.main);
-        let now: Vec<(String, u64)> =
-            found.iter().map(|row| (row.id.to_owned(), digest(row.html))).collect();
+        let now = &page.digests;
         let (event, data) = match &self.shown {
-            Some((before, same)) if *same == around && before.len() == now.len() => {
-                let changed: Vec<Value> = found
-                    .iter()
-                    .zip(before)
-                    .filter(|(row, (_, digest))| row.digest() != *digest)
-                    .map(|(row, _)| json!(row.html))
+            Some(before) if before.around == now.around && before.rows.len() == now.rows.len() => {
+                let rows = now.rows.iter().zip(&before.rows).zip(&page.places);
+                let changed: Vec<Value> = rows
+                    .filter(|((now, before), _)| now.1 != before.1)
+                    .map(|(_, place)| json!(page.main[place.clone()]))
                     .collect();
                 if changed.is_empty() {
                     return true;
@@ -279,8 +337,8 @@ impl Tab {
             }
             _ => ("page", json!({"title": page.title, "nav": page.nav, "main": page.main})),
         };
-        self.shown = Some((now, around));
-        self.send(format!("event: {event}\ndata: {data}\n\n")).await
+        self.shown = Some(Arc::clone(now));
+        self.send(format!("event: {event}\ndata: {data}\n\n").into()).await
     }
 }
 

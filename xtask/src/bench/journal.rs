@@ -26,12 +26,37 @@ const STEADY: f64 = 1.5;
 const SETTINGS: &str =
     "[daemon]\nautostart = false\n[journal]\nmax_size = \"100GB\"\nmax_age = \"3650d\"\n";
 
+/// What differs between rows, as SQL over their number `i`. `$last` is the number of the last one.
+pub(super) struct Rows<T> {
+    pub(super) at_ms: T,
+    pub(super) session: T,
+    pub(super) verdict: T,
+}
+
+impl Rows<&str> {
+    fn of(&self, n_rows: usize) -> Rows<String> {
+        let filled = |sql: &str| sql.replace("$last", &n_rows.to_string());
+        Rows {
+            at_ms: filled(self.at_ms),
+            session: filled(self.session),
+            verdict: filled(self.verdict),
+        }
+    }
+}
+
+/// A session for each thousand rows, all of them yesterday.
+const PLAIN: Rows<&str> = Rows {
+    at_ms: "unixepoch() * 1000 - 86400000 + i / 200",
+    session: "printf('7ac89518-7bff-44f2-b7cc-%012x', i / 1000)",
+    verdict: "'allow'",
+};
+
 pub(super) fn run(mut args: Args) -> Result<bool> {
     let n_rows = args.value("--rows")?.unwrap_or(MANY);
     args.end()?;
     let dist = dist::build()?;
-    let (short, short_took) = filled(&dist, FEW.min(n_rows))?;
-    let (long, long_took) = filled(&dist, n_rows)?;
+    let (short, short_took) = filled(&dist, FEW.min(n_rows), &PLAIN)?;
+    let (long, long_took) = filled(&dist, n_rows, &PLAIN)?;
     let mb = std::fs::metadata(long.database())?.len() >> 20;
     say!("{FEW} rows in {short_took:.1?}; {n_rows} rows ({mb} MB) in {long_took:.1?}");
     for sandbox in [&short, &long] {
@@ -91,7 +116,7 @@ fn one_batch(sandbox: &Sandbox, batch: usize) -> Result<Duration> {
 }
 
 /// A home whose journal has that many rows, in the schema of the real program.
-fn filled(dist: &Dist, n_rows: usize) -> Result<(Sandbox, Duration)> {
+pub(super) fn filled(dist: &Dist, n_rows: usize, rows: &Rows<&str>) -> Result<(Sandbox, Duration)> {
     let begun = Instant::now();
     let sandbox = Sandbox::new(dist, Autostart::Off)?;
     sandbox.settings(SETTINGS)?;
@@ -105,24 +130,24 @@ fn filled(dist: &Dist, n_rows: usize) -> Result<(Sandbox, Duration)> {
     let mut done = 0;
     while done < n_rows {
         let step = (n_rows - done).min(500_000);
-        fill(&db, done, step)?;
+        fill(&db, done, step, &rows.of(n_rows))?;
         done += step;
     }
     db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
     Ok((sandbox, begun.elapsed()))
 }
 
-/// Rows of about 300 bytes, a session for each thousand of them.
-fn fill(db: &Connection, done: usize, n: usize) -> Result<()> {
+/// Rows of about 300 bytes.
+fn fill(db: &Connection, done: usize, n: usize, rows: &Rows<String>) -> Result<()> {
+    let Rows { at_ms, session, verdict } = rows;
     db.execute_batch(&format!(
         "begin;
          with recursive n(i) as (select {done} union all select i + 1 from n where i + 1 < {done} + {n})
          insert into journal (at_ms, request, client, event, session, actor, tool, tool_use, cwd, input,
            verdict, costs, spent_us, host, n_bytes, n_unknown_fields)
-         select unixepoch() * 1000 - 86400000 + i / 200, printf('%032x', i), 'claude-code', 'PreToolUse',
-           printf('7ac89518-7bff-44f2-b7cc-%012x', i / 1000), 'main', 'Write', printf('toolu_%024x', i),
+         select {at_ms}, printf('%032x', i), 'claude-code', 'PreToolUse', {session}, 'main', 'Write', printf('toolu_%024x', i),
            '/home/dev/app', '{{\"file_path\":\"/home/dev/app/src/lib.rs\",\"content\":\"fn main() {{ let total = 1; }}\"}}',
-           'allow', '[[\"journal\",12],[\"mail\",3]]', 140, 'daemon', 2048, 0 from n;
+           {verdict}, '[[\"journal\",12],[\"mail\",3]]', 140, 'daemon', 2048, 0 from n;
          insert into journal_session (session, client, cwd, first_id, last_id, n_events, first_ms, last_ms)
          select session, client, cwd, min(id), max(id), count(*), min(at_ms), max(at_ms) from journal
          where id > (select max(id) from journal) - {n} group by session on conflict (session) do nothing;

@@ -10,6 +10,8 @@ mod journal;
 mod locks;
 mod mail;
 mod subjects;
+mod terminal;
+mod ui;
 
 use std::os::unix::process::CommandExt as _;
 
@@ -33,12 +35,14 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         Some("idle") => idle::run(args),
         Some("mail") => mail::run(args),
         Some("locks") => locks::run(args),
+        Some("ui") => ui::run(args),
         Some(other) => {
-            bail!("there is no bench `{other}`: hook, events, journal, idle, mail, locks")
+            bail!("there is no bench `{other}`: hook, events, journal, idle, mail, locks, ui")
         }
         None => {
             args.end()?;
-            let all = [hook::run, events::run, journal::run, idle::run, mail::run, locks::run];
+            let all =
+                [hook::run, events::run, journal::run, idle::run, mail::run, locks::run, ui::run];
             all.into_iter().try_fold(true, |ok, bench| Ok(bench(Args::default())? && ok))
         }
     }

@@ -20,22 +20,22 @@ const COMMANDS: [Counted; 4] = [
     Counted {
         args: &["send", "--to", RECEIVER, "--subject", "status", "--body", "all is well"],
         input: "",
-        max_instructions: 1_505_000,
-        max_system_calls: 135,
+        max_instructions: 668_000,
+        max_system_calls: 88,
     },
     Counted {
         args: &["inbox", "--agent", RECEIVER],
         input: "",
-        max_instructions: 1_437_000,
-        max_system_calls: 135,
+        max_instructions: 598_000,
+        max_system_calls: 91,
     },
     Counted {
         args: &["statusline"],
         input: r#"{"session_id":"7ac89518-7bff-44f2-b7cc-000000000000","model":{"display_name":"Model"}}"#,
-        max_instructions: 1_403_000,
-        max_system_calls: 138,
+        max_instructions: 561_000,
+        max_system_calls: 91,
     },
-    Counted { args: &["locks"], input: "", max_instructions: 1_629_000, max_system_calls: 135 },
+    Counted { args: &["locks"], input: "", max_instructions: 814_000, max_system_calls: 88 },
 ];
 
 /// Stands for the agent's name.

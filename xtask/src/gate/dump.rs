@@ -12,12 +12,16 @@ pub(super) struct Dump {
     pub(super) total: u64,
     calls: HashMap<String, u64>,
     inclusive: HashMap<String, u64>,
+    own: HashMap<String, u64>,
+    /// As callgrind wrote it.
+    pub(super) text: String,
 }
 
 impl Dump {
     /// Fails while callgrind still writes the file.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        Self::parse(&std::fs::read_to_string(path)?)
+        let text = std::fs::read_to_string(path)?;
+        Ok(Self { text: text.clone(), ..Self::parse(&text)? })
     }
 
     fn parse(text: &str) -> Result<Self> {
@@ -39,7 +43,9 @@ impl Dump {
             {
                 let cost = line.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
                 *out.inclusive.entry(function.clone()).or_default() += cost;
-                callee = None;
+                if callee.take().is_none() {
+                    *out.own.entry(function.clone()).or_default() += cost;
+                }
             }
         }
         let total = text.lines().rev().find_map(|line| line.strip_prefix("totals: "));
@@ -57,12 +63,21 @@ impl Dump {
     /// The functions with the highest cost, callees included. Those that only call the event loop are left out.
     pub(super) fn most_expensive(&self, n: usize) -> Vec<(u64, &str)> {
         let around = self.total - self.total / 10;
-        let mut all: Vec<_> = self.inclusive.iter().map(|(name, n)| (*n, name.as_str())).collect();
-        all.retain(|(n, _)| *n < around);
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        all.truncate(n);
-        all
+        highest(&self.inclusive, n, around)
     }
+
+    /// The functions with the highest cost of their own.
+    pub(super) fn longest(&self, n: usize) -> Vec<(u64, &str)> {
+        highest(&self.own, n, u64::MAX)
+    }
+}
+
+fn highest(costs: &HashMap<String, u64>, n: usize, below: u64) -> Vec<(u64, &str)> {
+    let mut all: Vec<_> = costs.iter().map(|(name, n)| (*n, name.as_str())).collect();
+    all.retain(|(n, _)| *n < below);
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.truncate(n);
+    all
 }
 
 /// `(12) name` defines a name, `(12)` refers to it.
@@ -89,6 +104,7 @@ mod tests {
         assert_eq!(dump.total, 166);
         assert_eq!(dump.calls("malloc"), 5);
         assert_eq!(dump.most_expensive(2), [(65, "main"), (60, "malloc")], "each is less than all");
+        assert_eq!(dump.longest(2), [(60, "malloc"), (5, "main")]);
     }
 
     #[test]

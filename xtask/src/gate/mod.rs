@@ -32,6 +32,7 @@ const SIZE: usize = 2 << 10;
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {
     let top = args.flag("--top");
+    let kind: Option<String> = args.value("--kind")?;
     args.end()?;
     if dist::musl_target().is_none() {
         say!(
@@ -45,6 +46,9 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     if !dist.is_static {
         bail!("the hook was built for musl and is not static");
     }
+    if let Some(kind) = kind {
+        return daemon::run(&dist, top, Some(&kind));
+    }
     let sandbox = Sandbox::new(&dist, Autostart::Off)?;
     sandbox.start_daemon()?;
     let payload = payload::pre_tool_use("toolu_gate", "Write", SIZE);
@@ -55,7 +59,7 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     };
     let commands = commands::run(&sandbox)?;
     drop(sandbox);
-    let daemon = daemon::run(&dist, top)?;
+    let daemon = daemon::run(&dist, top, None)?;
     Ok((top || scale::run(&dist)?) && daemon && commands && hook)
 }
 

@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("web", &["core"]),
     ("hub", &["core"]),
     ("substrate", &["hook", "core", "store", "clients", "features", "web", "hub"]),
+    ("browser", &[]),
     ("testkit", &["clients", "core"]),
     ("fuzz", &["hook", "core", "clients", "features"]),
 ];

@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/core/src/seed.rs", "the paths that the seeds prescribe"),
     ("crates/features/src/guards/prove.rs", "people write examples of rules as hooks get them"),
     ("crates/features/src/lib.rs", "help that names a path of the seeds"),
-    ("crates/features/src/locks/mirror.rs", "files in the form that the seeds prescribe"),
+    ("crates/features/src/locks/history.rs", "files in the form that the seeds prescribe"),
     ("crates/features/src/locks/mod.rs", "help that names a path of the seeds"),
     ("crates/features/src/reminders/mod.rs", "help that names a path of the seeds"),
     ("crates/features/src/scratchpad/mod.rs", "help that names a path of the seeds"),

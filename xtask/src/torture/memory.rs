@@ -50,7 +50,7 @@ fn many(setting: &Setting, sandbox: &Sandbox, report: &mut Report) -> Result<()>
 }
 
 /// The median of the samples in the second quarter of the events, and in the last.
-fn quarters(samples: &[(usize, u64)], n_events: usize) -> Option<(i64, i64)> {
+pub(super) fn quarters(samples: &[(usize, u64)], n_events: usize) -> Option<(i64, i64)> {
     let median = |from: usize, to: usize| {
         let within = samples.iter().filter(|(n, _)| *n >= from && *n < to);
         let mut sizes: Vec<u64> = within.map(|(_, kb)| *kb).collect();

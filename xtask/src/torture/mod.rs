@@ -22,6 +22,7 @@ mod report;
 mod session;
 mod socket;
 mod spawns;
+mod ui;
 mod upgrade;
 mod wal;
 mod work;
@@ -71,7 +72,7 @@ impl Setting {
 
 type Case = fn(&Setting, &mut Report) -> Result<()>;
 
-const CASES: [(&str, Case); 14] = [
+const CASES: [(&str, Case); 15] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
@@ -86,6 +87,7 @@ const CASES: [(&str, Case); 14] = [
     ("mail", mail::run),
     ("locks", locks::run),
     ("work", work::run),
+    ("ui", ui::run),
 ];
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {

@@ -18,6 +18,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     limit_words: LIMIT_WORDS,
     todo_file: todos::in_file,
     tools: tools::ALL,
+    call: tools::recorded,
     latest_answer: transcript::latest,
     usage: usage::of_line,
     prices: prices::PRICES,

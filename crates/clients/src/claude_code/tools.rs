@@ -73,6 +73,28 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
     })
 }
 
+/// A call that the journal kept, by its tool and its input. An input that was cut still begins with what matters.
+pub(super) fn recorded(name: &str, input: &str) -> Option<ToolCall> {
+    let tool = Value::from(name).to_string();
+    let json = format!("{{\"tool_name\":{tool},\"tool_input\":{input}}}");
+    if serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok() {
+        return call(&Payload::read(&json)?);
+    }
+    let class = DIALECT.class_of(name);
+    let begins = |field: &str| {
+        let (_, rest) = input.split_once(&format!("\"{field}\":"))?;
+        serde_json::Deserializer::from_str(rest).into_iter::<String>().next()?.ok()
+    };
+    let files = ["file_path", "notebook_path"].iter().filter_map(|field| begins(field)).collect();
+    (class == ToolClass::Edit).then(|| ToolCall {
+        class,
+        files,
+        name: name.to_owned(),
+        input: input.to_owned(),
+        ..ToolCall::default()
+    })
+}
+
 /// A call that is over says itself whether its command goes on: the client moves one that takes too long there.
 fn in_background(payload: &Payload<'_>, input: &ToolInput<'_>) -> bool {
     match payload.tool_response.json() {
@@ -126,6 +148,21 @@ mod tests {
         let json = format!(r#"{{"tool_name":"{name}","tool_input":{input},"tool_use_id":"t1"}}"#);
         let payload = Payload::read(&json).unwrap();
         call(&payload).unwrap()
+    }
+
+    #[rstest]
+    #[case::whole("Bash", r#"{"command":"ls -l"}"#, Some(("ls -l", "")))]
+    #[case::cut_edit("Edit", r#"{"file_path":"/a.rs","old_string":"x… (cut)"#, Some(("", "/a.rs")))]
+    #[case::cut_command("Bash", r#"{"command":"ls… (cut)"#, None)]
+    #[case::not_json("Bash", "ls", None)]
+    fn a_recorded_call_is_read(
+        #[case] name: &str,
+        #[case] input: &str,
+        #[case] expected: Option<(&str, &str)>,
+    ) {
+        let found = recorded(name, input);
+        let found = found.map(|call| (call.command.unwrap_or_default(), call.files.join(" ")));
+        assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     }
 
     #[rstest]

@@ -26,9 +26,9 @@ macro_rules! object {
             /// `None`: the text is no JSON object.
             pub(super) fn read(text: &'a str) -> Option<Self> {
                 let mut out = Self::default();
-                json::object(text, |key, value| {
+                json::object(text, |key, value, is_plain| {
                     $(if key == stringify!($field) {
-                        out.$field = Raw(Some(value));
+                        out.$field = Raw { json: Some(value), is_plain };
                         return;
                     })+
                     out.n_unknown += usize::from(!UNREAD.contains(&key));
@@ -146,18 +146,26 @@ object! {
 
 /// A value that was not parsed yet, or none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Raw<'a>(Option<&'a str>);
+pub(super) struct Raw<'a> {
+    json: Option<&'a str>,
+    /// It has no escapes.
+    is_plain: bool,
+}
 
 impl<'a> Raw<'a> {
     /// The value as JSON text, whatever it is.
-    pub(super) fn json(self) -> Option<&'a str> {
-        self.0
+    pub(super) const fn json(self) -> Option<&'a str> {
+        self.json
     }
 
     /// A string. Half of a surrogate pair, which the client writes when it cuts a text inside an emoji, becomes
     /// `�`s: one such character must not hide a whole command from the guards.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
-        json::unquoted(self.0?)
+        let json = self.json?;
+        match (self.is_plain, json.as_bytes()) {
+            (true, [b'"', .., b'"']) => json.get(1..json.len() - 1).map(Cow::Borrowed),
+            _ => json::unquoted(json),
+        }
     }
 
     /// A string, if there is anything in it.

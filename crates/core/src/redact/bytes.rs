@@ -117,7 +117,7 @@ pub(super) static ROLE: [Role; 256] = {
 /// The beginnings of some words, in any case. It may say yes too often, never no.
 pub(super) struct Beginnings {
     /// Which letters follow a first one, a bit each.
-    seconds: [u32; 256],
+    pub(super) seconds: [u32; 256],
     /// The first four letters of each word, or three if it has no more: a bit at a part of their hash.
     fours: [u64; 256],
 }

@@ -231,6 +231,25 @@ pub(super) fn before(text: &[u8], end: usize) -> &[u8] {
     &text[start..end]
 }
 
+/// Whether the name that ends before `end` surely promises nothing, and has no dot. Most have neither, and need no closer look.
+pub(super) fn says_nothing(text: &[u8], end: usize) -> bool {
+    let mut start = end;
+    let mut after = 0;
+    while end - start < LONGEST && start > 0 {
+        let byte = text[start - 1];
+        if !is_part(byte) {
+            break;
+        }
+        start -= 1;
+        if byte == b'.' || SIGNS.pair(byte, after) && SIGNS.begin(four(&text[start..])) {
+            return false;
+        }
+        after = byte;
+    }
+    // Too short to be among the signs; `\npw` ends with it.
+    end - start > 3 || !text[start..end].to_ascii_lowercase().ends_with(b"pw")
+}
+
 /// Whether a name may have this byte.
 pub(super) fn is_part(byte: u8) -> bool {
     IS_PART[usize::from(byte)]
@@ -377,6 +396,24 @@ mod tests {
         for (name, expected) in PARTS.iter().chain(WORDS) {
             let found = promise(name.as_bytes());
             assert!(found.is_some(), "{name}: {expected:?} expected");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_says_nothing_promises_nothing(
+            parts in proptest::collection::vec(proptest::sample::select(vec![
+                "pw", "Pw", "pas", "s", "pass", "key", "Key", "to", "ken", "sas", "dsn", "sig", "_", "-", ".", "a", "user", "\\n",
+                "\\t", " ", "secr", "et", "jwt", "auth", "n", "x9", "cook", "ie", "rase", "na",
+            ]), 0..12),
+        ) {
+            let text = parts.concat().into_bytes();
+            for end in 0..=text.len() {
+                if says_nothing(&text, end) {
+                    let name = before(&text, end);
+                    proptest::prop_assert!(promise(name).is_none() && !name.contains(&b'.'), "{:?}", name);
+                }
+            }
         }
     }
 }

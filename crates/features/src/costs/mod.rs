@@ -18,6 +18,7 @@
 //!
 //! Layout: `record` notes which transcripts are due and reads them, `prices` is what they cost, `view` adds up.
 
+pub(crate) mod face;
 mod ops;
 mod page;
 mod prices;

@@ -232,6 +232,18 @@ pub(super) fn context(
     Ok(found)
 }
 
+pub(super) const CONTEXT_AT: &str = "select tokens from cost_context
+     where agent = $1 and at_ms <= $2 order by at_ms desc limit 1";
+
+/// How full it was at a moment.
+pub(super) fn context_at(
+    db: &mut dyn Db,
+    agent: &str,
+    at: Timestamp,
+) -> Result<Option<i64>, DbError> {
+    db.first(CONTEXT_AT, &[agent.into(), at.0.into()], |row| row.int(0))
+}
+
 /// Points of a picture that no page draws any more.
 pub(super) const CONTEXTS: Expiring =
     Expiring { table: "cost_context", key: "agent, at_ms", when: "at_ms < $1" };

@@ -55,6 +55,11 @@ pub(crate) fn of_session(db: &mut dyn Db, session: &str) -> Result<Option<Effort
     current(db, session, MAIN)
 }
 
+/// The id of the row about an effort that was left behind. The fleet knows of the same one by its client.
+pub(crate) fn need_id(effort: i64) -> String {
+    format!("effort:{effort}")
+}
+
 /// Whether an agent has ever worked on an effort.
 pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
     ops::has_any(db, agent)

@@ -17,9 +17,12 @@
 //! * A pane gets its own colours back when its agent leaves it.
 //!
 //! Layout: `record` handles events, `activity` what a client shows beside them, `limits` reads rate and context limits,
-//! `needs` says what waits for the user, `view` and `render` are the list, `paint` the colours, `ops` the SQL.
+//! `needs` says what waits for the user, `lanes` what happened when and how the fleet was then, `story` one agent's own,
+//! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
+pub(crate) mod face;
+mod lanes;
 mod limits;
 mod needs;
 mod ops;
@@ -28,6 +31,7 @@ mod paint;
 mod record;
 mod render;
 mod status;
+mod story;
 mod verbs;
 mod view;
 
@@ -87,6 +91,8 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::needs::Needs>(),
         Verb::of::<verbs::fleet::List>(),
         Verb::of::<verbs::fleet::Check>(),
+        Verb::of::<lanes::Lanes>(),
+        Verb::of::<story::Story>(),
         Verb::of::<verbs::tmux::On>(),
         Verb::of::<verbs::tmux::Off>(),
         Verb::of::<verbs::tmux::Status>(),

@@ -1,7 +1,7 @@
 //! Which rows of the fleet wait for the user: dialogs, questions, failed turns, limits, and clients that are gone in the
 //! middle of their work.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use substrate_core::dialect::Limit;
 use substrate_core::need::{Action, UserNeed, dialog_id};
 use substrate_core::{Cx, DbError, FeatureError, NeedKind};
@@ -9,6 +9,8 @@ use substrate_core::{Cx, DbError, FeatureError, NeedKind};
 use super::ops;
 use super::status::Status;
 use super::view::{self, FleetRow};
+use crate::calls;
+use crate::efforts;
 use crate::journal::face::{self, AskedCall};
 
 pub(super) fn needs_you(cx: &mut Cx<'_>) -> Result<Vec<UserNeed>, FeatureError> {
@@ -16,11 +18,11 @@ pub(super) fn needs_you(cx: &mut Cx<'_>) -> Result<Vec<UserNeed>, FeatureError> 
         return Ok(Vec::new());
     }
     let mut out = Vec::new();
-    for row in view::view(cx, false)?.lines {
+    for row in &view::view_once(cx)?.lines {
         let found = match row.status {
-            None => gone(cx, &row)?,
-            Some(Status::Attention) => Some(asks(cx, &row)?),
-            Some(Status::Error) => Some(failed(&row, cx)),
+            None => gone(cx, row)?,
+            Some(Status::Attention) => Some(asks(cx, row)?),
+            Some(Status::Error) => Some(failed(row, cx)),
             Some(Status::Working | Status::Checked | Status::Done) => None,
         };
         out.extend(found);
@@ -40,8 +42,10 @@ fn asks(cx: &mut Cx<'_>, row: &FleetRow) -> Result<UserNeed, DbError> {
     let mut out = UserNeed { actions: vec![seen], ..need(row, id, NeedKind::Permission) };
     let actor = (row.seat.session.as_str(), row.seat.actor.as_str());
     let Some(call) = face::asked(cx.db, actor, row.since)? else { return Ok(out) };
-    out.text = words_of(&call.input);
-    let dialect = cx.world.dialects().iter().find(|dialect| dialect.client == row.seat.client);
+    let (dialects, client) = (cx.world.dialects(), row.seat.client.as_str());
+    let tool = call.tool.as_deref().unwrap_or_default();
+    out.text = calls::words(dialects, client, tool, &call.input);
+    let dialect = dialects.iter().find(|dialect| dialect.client == client);
     let asks = dialect.and_then(|dialect| dialect.question_tool);
     if asks.is_some() && asks == call.tool.as_deref() {
         out.kind = NeedKind::Question;
@@ -80,79 +84,36 @@ fn gone(cx: &mut Cx<'_>, row: &FleetRow) -> Result<Option<UserNeed>, DbError> {
     }
     let kept = ops::one(cx.db, &row.seat.session, &row.seat.actor)?;
     let was_busy = kept.is_some_and(|kept| kept.status != Status::Done);
-    let reason = match &row.effort {
-        Some(effort) => format!("its client is gone, and its effort {} is open", effort.label()),
-        None if was_busy => "its client is gone in the middle of a turn".to_owned(),
+    let (id, reason) = match &row.effort {
+        // One row with what the efforts know of it.
+        Some(effort) => (
+            efforts::face::need_id(effort.id),
+            format!("its client is gone, and its effort {} is open", effort.label()),
+        ),
+        None if was_busy => (
+            format!("gone:{}:{}", row.seat.session, row.seat.actor),
+            "its client is gone in the middle of a turn".to_owned(),
+        ),
         None => return Ok(None),
     };
-    let id = format!("gone:{}:{}", row.seat.session, row.seat.actor);
     let text = row.resume.clone().unwrap_or_default();
     Ok(Some(UserNeed { reason, text, ..need(row, id, NeedKind::Dead) }))
 }
 
 fn need(row: &FleetRow, id: String, kind: NeedKind) -> UserNeed {
     UserNeed {
-        id,
-        kind,
         agent: row.address(),
         project: row.seat.project.clone(),
         session: row.seat.session.clone(),
         actor: row.seat.actor.clone(),
         since_ms: row.since.0,
         reason: row.why.clone(),
-        text: String::new(),
-        is_whole: false,
         pane: row.pane.clone().map(Into::into),
-        actions: Vec::new(),
+        ..UserNeed::new(id, kind)
     }
-}
-
-/// What a person must see of a call's input: the command, the questions with their options, or all of it.
-fn words_of(input: &str) -> String {
-    let Ok(json) = serde_json::from_str::<Value>(input) else { return input.to_owned() };
-    if let Some(command) = json["command"].as_str() {
-        return command.to_owned();
-    }
-    let questions: Vec<String> =
-        json["questions"].as_array().into_iter().flatten().filter_map(question).collect();
-    if questions.is_empty() { input.to_owned() } else { questions.join("\n") }
-}
-
-/// A question, and below it what can be answered.
-fn question(one: &Value) -> Option<String> {
-    let mut out = one["question"].as_str()?.to_owned();
-    for option in one["options"].as_array().into_iter().flatten() {
-        let label = option["label"].as_str().unwrap_or_default();
-        out.push_str("\n- ");
-        out.push_str(label);
-        if let Some(about) = option["description"].as_str().filter(|about| !about.is_empty()) {
-            out.push_str(": ");
-            out.push_str(about);
-        }
-    }
-    Some(out)
 }
 
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::command(r#"{"command":"make test","description":"x"}"#, "make test")]
-    #[case::not_json("cut off {", "cut off {")]
-    #[case::question(
-        r#"{"questions":[{"question":"Which port?","options":[{"label":"80","description":"plain"},{"label":"443"}]}]}"#,
-        "Which port?\n- 80: plain\n- 443"
-    )]
-    #[case::anything(r#"{"url":"x"}"#, r#"{"url":"x"}"#)]
-    fn a_person_sees_of_a_call(#[case] input: &str, #[case] expected: &str) {
-        assert_eq!(words_of(input), expected);
-    }
 }

@@ -162,6 +162,7 @@ pub(super) fn one_json(line: &FleetRow) -> Value {
         "effort": line.effort.as_ref().map(|effort| json!({"id": effort.id, "skill": effort.skill, "phase": effort.phase})),
         "resume": line.resume,
         "pane": line.pane.as_ref().map(|pane| &pane.id),
+        "pane_socket": line.pane.as_ref().map(|pane| &pane.socket),
     })
 }
 

@@ -1,5 +1,8 @@
 //! The fleet as it is: what the events said, and what is true now.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use substrate_core::text::shell_word;
 use substrate_core::{Cx, DbError, Pane, Timestamp};
 
@@ -28,6 +31,8 @@ pub(super) struct FleetRow {
     pub(super) status: Option<Status>,
     pub(super) why: String,
     pub(super) tool: Option<String>,
+    /// The entry of the journal about that call.
+    pub(super) entry: Option<i64>,
     pub(super) task: String,
     pub(super) since: Timestamp,
     /// How long it has been silent, if that is long for a working agent.
@@ -87,10 +92,11 @@ pub(super) struct View {
 /// All live actors and those that vanished recently; with `all` also those that are long gone.
 pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     let mut lines = Vec::new();
+    let latest = journal::face::latest(cx.db)?;
     for seat in presence::roster(cx.db, cx.world, cx.now)? {
         let is_news = !seat.has_ended && cx.now.since(seat.last) <= GONE_MS;
         if seat.is_there || all || is_news {
-            lines.push(line(cx, seat)?);
+            lines.push(line(cx, seat, &latest)?);
         }
     }
     // The longest wait first.
@@ -101,15 +107,34 @@ pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     Ok(View { lines, n_unread: mail::face::n_unread(cx.db, (book::USER, ""), cx.now)? })
 }
 
-fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
+/// The same for several parts of one answer that only reads: the page, its header and what needs the user.
+pub(super) fn view_once(cx: &mut Cx<'_>) -> Result<Rc<View>, DbError> {
+    cx.once("fleet", |cx| view(cx, false))
+}
+
+/// The actors of one agent that are there, and its last session otherwise.
+pub(super) fn of_agent(cx: &mut Cx<'_>, agent: i64) -> Result<Vec<FleetRow>, DbError> {
+    let latest = journal::face::latest(cx.db)?;
+    let seats = presence::seats_of(cx.db, cx.world, cx.now, agent)?;
+    seats.into_iter().map(|seat| line(cx, seat, &latest)).collect()
+}
+
+/// The latest entry of each actor, and its tool.
+type Latest = HashMap<(String, String), (i64, Option<String>)>;
+
+/// From this many actors on, one whose latest call is long ago is shown without it.
+const MANY: usize = 50;
+
+fn line(cx: &mut Cx<'_>, seat: Seat, latest: &Latest) -> Result<FleetRow, DbError> {
     let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
     let status = status(&seat, kept.as_ref(), cx.now);
     let is_working = status == Some(Status::Working);
     let silent = cx.now.since(seat.last);
-    let tool = if is_working {
-        journal::face::latest_tool(cx.db, &seat.session, &seat.actor)?
-    } else {
-        None
+    let (entry, tool) = match latest.get(&(seat.session.clone(), seat.actor.clone())) {
+        _ if !is_working => (None, None),
+        Some((entry, tool)) => (tool.as_ref().map(|_| *entry), tool.clone()),
+        None if latest.len() >= MANY => (None, None),
+        None => (None, journal::face::latest_tool(cx.db, &seat.session, &seat.actor)?),
     };
     let limit = kept.as_ref().and_then(|kept| kept.limit).filter(|_| status.is_some());
     let (why, task, since, pane) = match kept {
@@ -122,6 +147,7 @@ fn line(cx: &mut Cx<'_>, seat: Seat) -> Result<FleetRow, DbError> {
         status,
         why,
         tool,
+        entry,
         task,
         since: if status.is_none() { seat.last } else { since },
         silent_ms: (is_working && silent > SILENT_MS).then_some(silent),

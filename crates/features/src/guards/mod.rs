@@ -26,6 +26,7 @@
 
 mod cel;
 mod dangers;
+pub(crate) mod face;
 mod ops;
 mod policy;
 mod prove;

@@ -267,8 +267,29 @@ pub(crate) fn roster(
     world: &dyn World,
     now: Timestamp,
 ) -> Result<Vec<Seat>, DbError> {
+    let sessions = all(db, world, now)?;
+    seats(db, sessions)
+}
+
+/// The same of one agent: what is there, or else its last session.
+pub(crate) fn seats_of(
+    db: &mut dyn Db,
+    world: &dyn World,
+    now: Timestamp,
+    agent: i64,
+) -> Result<Vec<Seat>, DbError> {
+    let mut sessions = of_agent(db, world, now, agent)?;
+    let is_there = |one: &SessionPresence| one.is_running || one.status != Status::Offline;
+    match sessions.iter().any(is_there) {
+        true => sessions.retain(is_there),
+        false => sessions.truncate(1),
+    }
+    seats(db, sessions)
+}
+
+fn seats(db: &mut dyn Db, sessions: Vec<SessionPresence>) -> Result<Vec<Seat>, DbError> {
     let mut out = Vec::new();
-    for one in all(db, world, now)? {
+    for one in sessions {
         let main = Seat {
             agent: one.agent,
             name: one.name,

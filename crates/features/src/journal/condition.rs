@@ -17,9 +17,9 @@ use substrate_core::{
     Access, Audience, Caller, Cx, Db, DbError, FeatureError, Output, Timestamp, VerbError,
 };
 
-use super::ops;
 use super::record::LATE;
 use super::verbs::percentile;
+use super::{feature_costs, ops};
 
 /// The steps of a span.
 const STEPS: i64 = 30;
@@ -71,7 +71,7 @@ pub(super) struct EventCost {
     pub(super) steps: Vec<Option<(i64, i64)>>,
 }
 
-/// What one feature cost at an event. Less than the journal tells counts as nothing.
+/// What one feature cost at an event, in the hours of the span.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FeatureCost {
     pub(super) feature: String,
@@ -193,7 +193,7 @@ pub(super) fn condition(
         n_looked_at: counted.n,
         n_late: counted.n_late,
         n_malformed: counted.n_malformed,
-        features: counted.features(),
+        features: features(cx.db, from)?,
         events: counted.events(),
         days: days(cx.db, cx.now, tz_offset_s, (first, last))?,
         failures: failures(cx.db, after)?,
@@ -229,7 +229,6 @@ fn checks(cx: &mut Cx<'_>) -> Result<(Vec<Check>, Vec<&'static str>), VerbError>
 pub(super) struct CostRow {
     pub(super) event: String,
     pub(super) spent_us: i64,
-    pub(super) costs: Option<String>,
     pub(super) why: Option<String>,
 }
 
@@ -239,7 +238,6 @@ struct Counted {
     n_late: usize,
     n_malformed: usize,
     by_event: BTreeMap<String, BTreeMap<usize, Vec<i64>>>,
-    by_feature: BTreeMap<String, Vec<i64>>,
 }
 
 impl Counted {
@@ -247,11 +245,6 @@ impl Counted {
         self.n += 1;
         self.n_late += usize::from(row.why.as_deref() == Some(LATE));
         self.n_malformed += usize::from(row.event == "Malformed");
-        let told: Vec<(String, i64)> =
-            row.costs.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        for (feature, us) in told {
-            self.by_feature.entry(feature).or_default().push(us);
-        }
         self.by_event.entry(row.event).or_default().entry(step).or_default().push(row.spent_us);
     }
 
@@ -278,20 +271,20 @@ impl Counted {
         out.sort_by_key(|one| std::cmp::Reverse(one.n));
         out
     }
+}
 
-    /// The dearest first.
-    fn features(&self) -> Vec<FeatureCost> {
-        let mut out: Vec<FeatureCost> = Vec::new();
-        for (feature, told) in &self.by_feature {
-            let mut all = vec![0; self.n.saturating_sub(told.len())];
-            all.extend(told);
-            all.sort_unstable();
-            let (p50_us, p99_us) = (percentile(&all, 50), percentile(&all, 99));
-            out.push(FeatureCost { feature: feature.clone(), p50_us, p99_us });
-        }
-        out.sort_by_key(|one| std::cmp::Reverse((one.p99_us, one.p50_us)));
-        out
-    }
+/// The dearest first.
+fn features(db: &mut dyn Db, from: Timestamp) -> Result<Vec<FeatureCost>, DbError> {
+    let mut out: Vec<FeatureCost> = feature_costs::since(db, from)?
+        .into_iter()
+        .map(|feature_costs::Share { feature, p50_us, p99_us }| FeatureCost {
+            feature,
+            p50_us,
+            p99_us,
+        })
+        .collect();
+    out.sort_by_key(|one| std::cmp::Reverse((one.p99_us, one.p50_us)));
+    Ok(out)
 }
 
 fn days(

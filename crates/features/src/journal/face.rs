@@ -5,6 +5,8 @@ use substrate_core::{Db, DbError, Timestamp};
 use super::verbs::percentile;
 use super::{ops, sessions};
 
+pub(crate) use super::traces::{Trace, at, call_of, latest, time_of, traces};
+
 /// At most this many of the newest rows are read.
 const MAX_ROWS: i64 = 100_000;
 
@@ -112,9 +114,12 @@ pub(crate) struct AskedCall {
 const ASKED_MS: i64 = 60_000;
 
 pub(super) const ASKED: &str = "select event, tool, input, answer from journal
-     where id > $1 and id <= $1 + $2 and session = $3 and actor = $4
-       and event in ('PreToolUse', 'PermissionRequest') and at_ms <= $5
+     where id > $1 and id <= $2 and session = $3 and actor = $4
+       and event in ('PreToolUse', 'PermissionRequest')
      order by id desc limit 20";
+
+/// Entries of all agents in that time that are looked through.
+const MAX_ASKED: i64 = 5_000;
 
 /// The call of an actor that a dialog is about, which opened at that moment.
 pub(crate) fn asked(
@@ -122,9 +127,10 @@ pub(crate) fn asked(
     (session, actor): (&str, &str),
     at: Timestamp,
 ) -> Result<Option<AskedCall>, DbError> {
-    let after = ops::id_before(db, at.plus_ms(-ASKED_MS))?;
-    let params =
-        [after.into(), MAX_ROWS.into(), session.into(), actor.into(), at.plus_ms(1_000).0.into()];
+    // Ids grow with time, so everything that came after the dialog is never looked at.
+    let up_to = ops::id_before(db, at.plus_ms(1_001))?;
+    let after = ops::id_before(db, at.plus_ms(-ASKED_MS))?.max(up_to - MAX_ASKED);
+    let params = [after.into(), up_to.into(), session.into(), actor.into()];
     let rows = db.rows(ASKED, &params, |row| {
         let answer = row.opt_text(3)?.and_then(|text| serde_json::from_str(&text).ok());
         let input = row.opt_text(2)?.unwrap_or_default();

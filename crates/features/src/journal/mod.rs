@@ -9,6 +9,7 @@
 //! * Secrets are taken out before anything is stored.
 //! * The journal is bounded by age and size. Old rows go in small batches, so no hook waits.
 //! * Only the primary key and what is rare are indexed. A time is found by bisection, because ids grow with time.
+//! * What each feature costs is a histogram per hour (`feature_costs`). A row names only what took long.
 //! * An id is never given twice. The ranges of sessions are summed up from the rows, a few at a time (`sessions`).
 //!
 //! # Example
@@ -22,8 +23,8 @@
 mod at_work;
 mod condition;
 pub(crate) mod face;
+mod feature_costs;
 mod health;
-mod lanes;
 mod ops;
 mod page;
 pub mod project_logs;
@@ -31,7 +32,10 @@ mod record;
 mod refused;
 mod render;
 mod schema;
+mod search;
 mod sessions;
+mod story;
+mod traces;
 mod verbs;
 
 #[cfg(test)]
@@ -80,6 +84,8 @@ pub(crate) const FEATURE: Feature = Feature {
     record: Some(record::record),
     processed: Some(ops::stood_for),
     tick: Some(record::tick),
+    story: Some(story::story),
+    find: Some(search::find),
     verbs: &[
         Verb::of::<verbs::List>(),
         Verb::of::<verbs::Tail>(),
@@ -87,7 +93,8 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::Stats>(),
         Verb::of::<refused::Refused>(),
         Verb::of::<condition::Health>(),
+        Verb::of::<search::Search>(),
     ],
-    pages: &[refused::PAGE, lanes::PAGE, page::HEALTH],
+    pages: &[page::WHY, search::PAGE, page::HEALTH],
     ..Feature::NOTHING
 };

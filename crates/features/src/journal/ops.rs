@@ -9,6 +9,7 @@ use substrate_core::{Db, DbError, Param, RequestId, Row, Timestamp};
 
 use super::condition::CostRow;
 use super::sessions;
+use crate::bisect;
 
 /// A row to be written.
 pub(super) struct NewRow<'a> {
@@ -31,7 +32,6 @@ pub(super) struct NewRow<'a> {
     pub(super) failures: Option<String>,
     pub(super) costs: Option<String>,
     pub(super) spent_us: i64,
-    pub(super) host: &'a str,
     pub(super) why: Option<&'a str>,
     pub(super) n_bytes: i64,
     pub(super) n_unknown_fields: i64,
@@ -93,7 +93,6 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
             entry.output.as_deref().into(),
             entry.verdict.into(),
             entry.spent_us.into(),
-            entry.host.into(),
             entry.n_bytes.into(),
             entry.n_unknown_fields.into(),
             entry.scope.map(Scope::code).into(),
@@ -109,20 +108,20 @@ pub(super) fn append(db: &mut dyn Db, entry: &NewRow<'_>) -> Result<(), DbError>
         if more.iter().all(|param| *param == Param::Null) {
             return db.execute_last(
                 "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-                   input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+                   input, output, verdict, spent_us, n_bytes, n_unknown_fields, scope, host)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'daemon')",
                 &usual,
             ).map(drop);
         }
-        let mut all = [Param::Null; 25];
-        all[..19].copy_from_slice(&usual);
-        all[19..].copy_from_slice(&more);
+        let mut all = [Param::Null; 24];
+        all[..18].copy_from_slice(&usual);
+        all[18..].copy_from_slice(&more);
         db.execute_last(
             "insert into journal (id, at_ms, request, client, event, session, actor, actor_kind, tool, tool_use, cwd,
-               input, output, verdict, spent_us, host, n_bytes, n_unknown_fields, scope,
-               answer, wishes, undeliverable, failures, costs, why)
+               input, output, verdict, spent_us, n_bytes, n_unknown_fields, scope,
+               answer, wishes, undeliverable, failures, costs, why, host)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-               $19, $20, $21, $22, $23, $24, $25)",
+               $19, $20, $21, $22, $23, $24, 'daemon')",
             &all,
         ).map(drop)
     })
@@ -206,13 +205,22 @@ pub(super) fn event(db: &mut dyn Db, id: i64) -> Result<Option<String>, DbError>
 pub(super) const REFUSED: &str = "select id from journal
      where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id < $1 order by id desc limit $2";
 
-/// What was refused, held or asked about before an entry, newest first.
+pub(super) const REFUSED_SO: &str = "select id from journal
+     where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id < $1 and verdict = $3
+     order by id desc limit $2";
+
+/// What was refused, held or asked about before an entry, newest first. An empty verdict is any of them.
 pub(super) fn refused(
     db: &mut dyn Db,
     before: i64,
     limit: i64,
+    verdict: &str,
 ) -> Result<Vec<JournalRow>, DbError> {
-    let ids = db.rows(REFUSED, &[before.into(), limit.into()], |row| row.int(0))?;
+    let params = [before.into(), limit.into(), verdict.into()];
+    let ids = match verdict {
+        "" => db.rows(REFUSED, &params[..2], |row| row.int(0))?,
+        _ => db.rows(REFUSED_SO, &params, |row| row.int(0))?,
+    };
     let mut out = Vec::with_capacity(ids.len());
     for id in ids {
         out.extend(show(db, id)?);
@@ -220,17 +228,37 @@ pub(super) fn refused(
     Ok(out)
 }
 
-/// The first entry of an actor after one entry and up to another.
+pub(super) const REFUSED_SINCE: &str = "select verdict, wishes, answer from journal
+     where (verdict = 'deny' or verdict = 'ask' or verdict = 'block') and id > $1 order by id desc limit $2";
+
+/// The verdict, wishes and answer of the newest refusals after an entry.
+pub(super) fn refused_since(
+    db: &mut dyn Db,
+    after: i64,
+    limit: i64,
+    each: &mut dyn FnMut(&str, Option<serde_json::Value>, Option<serde_json::Value>),
+) -> Result<(), DbError> {
+    let json = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
+    db.query(REFUSED_SINCE, &[after.into(), limit.into()], &mut |row| {
+        each(&row.text(0)?, json(row.opt_text(1)?), json(row.opt_text(2)?));
+        Ok(())
+    })
+}
+
+/// The first calls, ends of turns and prompts of an actor after one entry and up to another.
 pub(super) fn next_of(
     db: &mut dyn Db,
     (session, actor): (&str, &str),
     after: i64,
     up_to: i64,
-) -> Result<Option<JournalRow>, DbError> {
+    limit: i64,
+) -> Result<Vec<JournalRow>, DbError> {
     let sql = format!(
-        "select {COLUMNS} from journal where id > $1 and id <= $2 and session = $3 and actor = $4 order by id limit 1"
+        "select {COLUMNS} from journal where id > $1 and id <= $2 and session = $3 and actor = $4
+           and event in ('PreToolUse', 'Stop', 'SubagentStop', 'UserPromptSubmit', 'SessionEnd') order by id limit $5"
     );
-    db.first(&sql, &[after.into(), up_to.into(), session.into(), actor.into()], shown)
+    let params = [after.into(), up_to.into(), session.into(), actor.into(), limit.into()];
+    db.rows(&sql, &params, shown)
 }
 
 /// The range of row ids of these sessions.
@@ -246,7 +274,7 @@ fn range(db: &mut dyn Db, sessions: &[String]) -> Result<Option<(i64, i64)>, DbE
 }
 
 /// Placeholders: `$3, $4` are two after the second.
-fn places(after: usize, n: usize) -> String {
+pub(super) fn places(after: usize, n: usize) -> String {
     let each: Vec<String> = (1..=n).map(|at| format!("${}", after + at)).collect();
     each.join(", ")
 }
@@ -319,9 +347,12 @@ pub(super) fn figures(db: &mut dyn Db, after: i64, limit: i64) -> Result<Vec<Sta
 
 /// The first and the last id.
 pub(super) fn ends(db: &mut dyn Db) -> Result<Option<(i64, i64)>, DbError> {
-    let ends = db.first("select min(id), max(id) from journal", &[], |row| {
-        Ok(row.opt_int(0)?.zip(row.opt_int(1)?))
-    })?;
+    // Two questions: SQLite reads every row to answer both at once.
+    let ends = db.first(
+        "select (select min(id) from journal), (select max(id) from journal)",
+        &[],
+        |row| Ok(row.opt_int(0)?.zip(row.opt_int(1)?)),
+    )?;
     Ok(ends.flatten())
 }
 
@@ -333,26 +364,15 @@ pub(super) fn id_before(db: &mut dyn Db, since: Timestamp) -> Result<i64, DbErro
     }
 }
 
-/// The same where it is known to lie between two ids. Ids grow with time, so it is found by bisection.
+const AT: &str = "select at_ms from journal where id >= $1 order by id limit 1";
+
+/// The same where it is known to lie between two ids.
 pub(super) fn id_between(
     db: &mut dyn Db,
     since: Timestamp,
-    (mut low, mut high): (i64, i64),
+    ends: (i64, i64),
 ) -> Result<i64, DbError> {
-    while low < high {
-        let middle = low + (high - low) / 2 + 1;
-        let at = db.first(
-            "select at_ms from journal where id >= $1 order by id limit 1",
-            &[middle.into()],
-            |row| row.int(0),
-        )?;
-        if at.is_some_and(|at| at < since.0) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    Ok(low)
+    bisect::id_between(db, AT, since, ends)
 }
 
 /// When an entry was made.
@@ -368,11 +388,11 @@ pub(super) fn costs(
     each: &mut dyn FnMut(CostRow),
 ) -> Result<(), DbError> {
     db.query(
-        "select event, spent_us, costs, why from journal where id > $1 and id <= $2 order by id limit $3",
+        "select event, spent_us, why from journal where id > $1 and id <= $2 order by id limit $3",
         &[after.into(), up_to.into(), limit.into()],
         &mut |row| {
             let (event, spent_us) = (row.text(0)?, row.int(1)?);
-            each(CostRow { event, spent_us, costs: row.opt_text(2)?, why: row.opt_text(3)? });
+            each(CostRow { event, spent_us, why: row.opt_text(2)? });
             Ok(())
         },
     )
@@ -408,6 +428,10 @@ pub(super) fn remove_up_to(db: &mut dyn Db, id: i64, limit: i64) -> Result<usize
     let last = id.min(first.saturating_add(limit - 1));
     let removed = db.execute("delete from journal where id <= $1", &[last.into()])?;
     db.execute("delete from journal_session where last_id <= $1", &[last.into()])?;
+    db.execute(
+        "delete from journal_search where rowid >= $1 and rowid <= $2",
+        &[first.into(), last.into()],
+    )?;
     Ok(removed)
 }
 

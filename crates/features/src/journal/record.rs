@@ -9,7 +9,7 @@ use substrate_core::verdict::Permission;
 use substrate_core::{Cx, Detail, Event, EventKind, Fate, FeatureError, Outcome, Verdict, Wished};
 
 use super::ops::{self, NewRow};
-use super::{project_logs, sessions};
+use super::{feature_costs, project_logs, search, sessions};
 
 /// Why an event was only recorded: its caller was gone.
 pub(super) const LATE: &str = "late";
@@ -61,13 +61,13 @@ pub(super) fn record(
         ),
         costs: costs(&outcome.costs),
         spent_us: i64::try_from(outcome.spent_us).unwrap_or(i64::MAX),
-        host: "daemon",
         why: outcome.is_late.then_some(LATE),
         n_bytes: i64::try_from(event.n_bytes).unwrap_or(i64::MAX),
         n_unknown_fields: i64::try_from(event.n_unknown_fields).unwrap_or(i64::MAX),
         scope: stood_for(outcome),
     };
     project_logs::record(cx, event, outcome)?;
+    feature_costs::count(cx.db, event.at, &outcome.costs)?;
     ops::append(cx.db, &entry)?;
     cx.stands_for_request = entry.scope.is_some();
     Ok(())
@@ -83,8 +83,8 @@ fn kept(text: &str, max: usize, is_dotenv: bool) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then(|| redacted(text, max, is_dotenv))
 }
 
-/// What a feature must cost to be named. Most cost a few microseconds, and saying so would cost more.
-const TELLING_US: u64 = 20;
+/// What a feature must cost to be named in a row. The others are only counted.
+const TELLING_US: u64 = 1_000;
 
 /// `[["identity",120],["mail",30]]`: the features that took long, in microseconds.
 fn costs(costs: &[(&'static str, u64)]) -> Option<String> {
@@ -186,7 +186,9 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         removed = ops::remove_up_to(cx.db, i64::MAX, BATCH)?;
     }
     project_logs::forget(cx.db, oldest_kept)?;
-    Ok(removed > 0)
+    feature_costs::tick(cx.db, oldest_kept)?;
+    let indexed = search::index(cx.db)?;
+    Ok(removed > 0 || indexed)
 }
 
 #[cfg(test)]
@@ -196,8 +198,8 @@ mod tests {
     #[test]
     fn costs_are_json_without_what_cost_little() {
         assert_eq!(costs(&[("identity", 0), ("mail", TELLING_US - 1)]), None);
-        let text = costs(&[("identity", 20), ("mail", 0), ("locks", u64::MAX), ("work", 100)]);
-        let expected = json!([["identity", 20], ["locks", u64::MAX], ["work", 100]]);
+        let text = costs(&[("identity", 1_000), ("mail", 0), ("locks", u64::MAX), ("work", 1_001)]);
+        let expected = json!([["identity", 1_000], ["locks", u64::MAX], ["work", 1_001]]);
         assert_eq!(serde_json::from_str::<Value>(&text.unwrap()).unwrap(), expected);
     }
 }

@@ -110,11 +110,15 @@ pub(super) fn whole(row: &JournalRow, tz_offset_s: i32) -> String {
 impl JournalRow {
     /// The most important words that the client was told.
     pub(super) fn answer_words(&self) -> Option<String> {
-        let answer = self.answer.as_ref()?;
-        ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
-            .iter()
-            .find_map(|path| answer.pointer(path)?.as_str().map(str::to_owned))
+        words_of(self.answer.as_ref()?)
     }
+}
+
+/// The most important words of an answer.
+pub(super) fn words_of(answer: &serde_json::Value) -> Option<String> {
+    ["/permission/deny", "/permission/ask", "/block", "/context", "/notice"]
+        .iter()
+        .find_map(|path| answer.pointer(path)?.as_str().map(str::to_owned))
 }
 
 /// The time each feature took, e.g. `mail 120µs, locks 40µs`.

@@ -4,7 +4,7 @@
 use substrate_core::Migration;
 
 pub(super) const MIGRATIONS: &[Migration] =
-    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR];
+    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR, FEATURE_COSTS, SEARCH];
 
 /// Up to which row `journal_session` knows them.
 const SUMMED: Migration = Migration {
@@ -33,6 +33,22 @@ const NOTED: Migration = Migration {
 const STANDS_FOR: Migration = Migration {
     about: "a row that says nothing more stands for its request",
     sql: "alter table journal add column scope bigint;",
+};
+
+/// The index of prompts, calls and refusals, and up to which row it is. It keeps no text of its own. Rows get into it in
+/// housekeeping, never at an event.
+const SEARCH: Migration = Migration {
+    about: "a full-text index of prompts, calls and refusals",
+    sql: "create virtual table journal_search using fts5(text, content='', contentless_delete=1);
+          create table journal_searchable (up_to bigint not null);
+          insert into journal_searchable (up_to)
+            select case when coalesce(max(id), 0) > 50000 then max(id) - 50000 else 0 end from journal;",
+};
+
+/// `counts` is JSON: for each feature, how many events fell into which bucket.
+const FEATURE_COSTS: Migration = Migration {
+    about: "what features cost, as a histogram per hour",
+    sql: "create table journal_feature_costs (hour_ms bigint primary key, counts text not null);",
 };
 
 /// For projects with session logs: which subagents a session had, and what could not be said at Setup.

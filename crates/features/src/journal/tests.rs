@@ -426,13 +426,34 @@ fn a_feature_that_panics_while_it_names_its_needs_needs_nothing() {
 
 #[rstest]
 #[case::refused(ops::REFUSED)]
+#[case::refused_so(ops::REFUSED_SO)]
+#[case::refused_since(ops::REFUSED_SINCE)]
 #[case::how_many(ops::N_REFUSED)]
 #[case::failed(ops::FAILED)]
 fn what_is_rare_is_found_by_its_index(#[case] sql: &str) {
     let mut place = Place::new("");
     let explain = format!("explain query plan {sql}");
-    let params = [1.into(), 2.into()];
+    let params = vec![substrate_core::Param::Int(1); if sql.contains("$3") { 3 } else { 2 }];
     let plan =
         place.with(0, |cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
     assert!(plan.contains("journal_noted") && !plan.contains("TEMP B-TREE"), "{plan}");
+}
+
+#[rstest]
+#[case::span(super::traces::SPAN)]
+#[case::latest(super::traces::LATEST)]
+#[case::asked(super::face::ASKED)]
+#[case::found(super::search::FIND)]
+fn a_view_reads_from_one_end_and_sorts_nothing(#[case] sql: &str) {
+    let mut place = Place::new("");
+    let explain = format!("explain query plan {sql}");
+    let n = (1..9).filter(|n| sql.contains(&format!("${n}"))).count();
+    let params = vec![substrate_core::Param::Text("x"); n];
+    let plan =
+        place.with(0, |cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
+    assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    assert!(
+        sql.contains("limit") && (!plan.contains("SCAN journal") || !sql.contains("id > $1")),
+        "{plan}"
+    );
 }

@@ -14,7 +14,7 @@ use super::history::{self, HistoryEntry};
 use super::leases::{self, Lease};
 use super::reservations::{self, Reservation};
 use super::status::{self, FileStatus, Hold};
-use super::words;
+use super::{waiting, words};
 use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
 use crate::listing::aligned;
@@ -46,8 +46,15 @@ impl VerbArgs for List {
         };
         let mut pulses = Pulses::default();
         let mut shown: Vec<LeaseRow> = Vec::new();
+        let waiting = waiting::all_waiting(cx)?;
         for lease in &leases {
-            shown.extend(lease_row(cx, &mut pulses, lease)?);
+            let mut row = lease_row(cx, &mut pulses, lease)?;
+            if let Some(row) = &mut row {
+                let its = waiting.iter().filter(|one| one.path == lease.path);
+                row.json["waiters"] =
+                    its.map(|one| json!({"who": one.who, "since_ms": one.at_ms})).collect();
+            }
+            shown.extend(row);
         }
         for glob in reservations::all(cx.db, MAX_LISTED)? {
             if all || glob.project == caller.project {

@@ -33,6 +33,7 @@ mod policy;
 mod release;
 mod reservations;
 mod status;
+pub(crate) mod views;
 mod waiting;
 mod words;
 
@@ -97,6 +98,7 @@ pub(crate) const FEATURE: Feature = Feature {
     if_unrecorded: Some(policy::if_unrecorded),
     tick: Some(release::tick),
     checks: Some(waiting::checks),
+    story: Some(views::story),
     verbs: &[
         Verb::of::<look::List>(),
         Verb::of::<look::Show>(),

@@ -113,32 +113,43 @@ const MAX_WAITING: i64 = 50;
 /// A refused edit is a wait for so long.
 const WAITS_MS: i64 = 3_600_000;
 
-pub(super) fn checks(cx: &mut Cx<'_>) -> Result<Vec<Check>, FeatureError> {
+/// An actor that was refused a file which is still held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) path: String,
+    pub(super) relative: String,
+    pub(super) who: String,
+    pub(super) by: String,
+    pub(super) at_ms: i64,
+}
+
+/// All of them, the longest wait first.
+pub(super) fn all_waiting(cx: &mut Cx<'_>) -> Result<Vec<Waiting>, DbError> {
     let since = cx.now.0 - WAITS_MS;
     let found = cx.db.rows(WAITING, &[since.into(), MAX_WAITING.into()], |row| {
         let (path, relative) = (row.text(0)?, row.text(4)?);
-        Ok((
-            path,
-            (row.text(1)?, row.text(2)?),
-            row.int(3)?,
-            relative,
-            (row.text(5)?, row.text(6)?),
-        ))
+        let (waiter, holder) = ((row.text(1)?, row.text(2)?), (row.text(5)?, row.text(6)?));
+        Ok((path, waiter, row.int(3)?, relative, holder))
     })?;
     let mut out = Vec::new();
     for (path, waiter, at_ms, relative, holder) in found {
         let unknown = || "an unknown agent".to_owned();
         let who = book::address_in(cx.db, &waiter.0, &waiter.1)?.unwrap_or_else(unknown);
         let by = book::address_in(cx.db, &holder.0, &holder.1)?.unwrap_or_else(unknown);
-        out.push(Check {
-            kind: CheckKind::Waits,
-            what: who,
-            detail: format!("wants {relative}, which {by} holds"),
-            since_ms: Some(at_ms),
-            link: Some(format!("/locks?file={}", in_query(&path))),
-        });
+        out.push(Waiting { path, relative, who, by, at_ms });
     }
     Ok(out)
+}
+
+pub(super) fn checks(cx: &mut Cx<'_>) -> Result<Vec<Check>, FeatureError> {
+    let check = |one: Waiting| Check {
+        kind: CheckKind::Waits,
+        what: one.who,
+        detail: format!("wants {}, which {} holds", one.relative, one.by),
+        since_ms: Some(one.at_ms),
+        link: Some(format!("/locks?file={}", in_query(&one.path))),
+    };
+    Ok(all_waiting(cx)?.into_iter().map(check).collect())
 }
 
 /// Leaves a note for the holder. Only the latest note about a file is kept, however many wait for it.

@@ -42,6 +42,8 @@ pub(crate) fn unread_words(n: i64) -> String {
     Count(n).of("unread")
 }
 
+pub(crate) use super::views::between;
+
 /// A message from Substrate itself to an agent or one of its subagents, or to the agent if that subagent has ended.
 /// Under the same `key` the newest replaces what was not seen yet.
 pub(crate) fn note(

@@ -35,6 +35,7 @@ mod search;
 mod settle;
 mod tick;
 mod verbs;
+mod views;
 mod words;
 
 #[cfg(test)]
@@ -54,11 +55,14 @@ pub(crate) const FEATURE: Feature = Feature {
     tick: Some(tick::tick),
     needs_you: Some(needs::needs_you),
     checks: Some(checks::checks),
+    story: Some(views::story),
+    find: Some(views::find),
     verbs: &[
         Verb::of::<verbs::send::Send>(),
         Verb::of::<verbs::send::Reply>(),
         Verb::of::<verbs::mailbox::Inbox>(),
         Verb::of::<verbs::mailbox::Read>(),
+        Verb::of::<verbs::look::Latest>(),
         Verb::of::<verbs::look::Thread>(),
         Verb::of::<verbs::mailbox::Ack>(),
         Verb::of::<verbs::mailbox::Star>(),

@@ -107,18 +107,5 @@ fn missed_by_others(cx: &mut Cx<'_>) -> Result<Vec<(Message, UserNeed)>, DbError
 }
 
 fn nothing(id: i64) -> UserNeed {
-    UserNeed {
-        id: format!("mail:{id}"),
-        kind: NeedKind::Mail,
-        agent: String::new(),
-        project: String::new(),
-        session: String::new(),
-        actor: String::new(),
-        since_ms: 0,
-        reason: String::new(),
-        text: String::new(),
-        is_whole: false,
-        pane: None,
-        actions: Vec::new(),
-    }
+    UserNeed::new(format!("mail:{id}"), NeedKind::Mail)
 }

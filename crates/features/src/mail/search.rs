@@ -4,11 +4,10 @@
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
 
+pub(super) use crate::fulltext::Words;
+
 /// This many bytes of a body are searchable.
 const MAX_INDEXED: usize = 64 * 1024;
-
-/// Words of a query that count.
-const MAX_WORDS: usize = 16;
 
 pub(super) const TABLE: Migration = Migration {
     about: "the full-text index of mail",
@@ -57,7 +56,7 @@ pub(super) fn find(
     with_trash: bool,
     limit: i64,
 ) -> Result<Vec<i64>, DbError> {
-    let query = format!("who : \"{}\" AND {{subject body}} : ({})", token(agent), words.0);
+    let query = format!("who : \"{}\" AND {{subject body}} : ({})", token(agent), words.terms());
     db.rows(
         FIND,
         &[query.as_str().into(), agent.into(), i64::from(with_trash).into(), limit.into()],
@@ -65,44 +64,6 @@ pub(super) fn find(
     )
 }
 
-/// What is searched for, as quoted terms. Every typed word is a word, never an operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Words(String);
-
-impl Words {
-    /// `None` where nothing is left to search for.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let mut terms: Vec<String> = Vec::new();
-        for word in text.split_whitespace().take(MAX_WORDS) {
-            if !word.chars().any(char::is_alphanumeric) {
-                continue;
-            }
-            let plain: String =
-                word.chars().filter(|c| *c != '"' && !c.is_control()).take(256).collect();
-            let star = if plain.ends_with('*') { " *" } else { "" };
-            terms.push(format!("\"{}\"{star}", plain.trim_end_matches('*')));
-        }
-        (!terms.is_empty()).then(|| Self(terms.join(" AND ")))
-    }
-}
-
 fn token(agent: i64) -> String {
     format!("a{agent}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Words;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case::words("build  failed", Some("\"build\" AND \"failed\""))]
-    #[case::prefix("buil*", Some("\"buil\" *"))]
-    #[case::operators("a OR b", Some("\"a\" AND \"OR\" AND \"b\""))]
-    #[case::quotes("x\" OR who:\"a1", Some("\"x\" AND \"OR\" AND \"who:a1\""))]
-    #[case::columns("who:a1", Some("\"who:a1\""))]
-    #[case::nothing(" * \" () ", None)]
-    fn a_query_is_only_words(#[case] text: &str, #[case] expected: Option<&str>) {
-        assert_eq!(Words::read(text).map(|words| words.0), expected.map(str::to_owned));
-    }
 }

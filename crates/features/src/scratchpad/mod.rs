@@ -27,6 +27,7 @@ mod judge;
 mod ops;
 mod policy;
 mod sections;
+mod story;
 mod verbs;
 mod whereabouts;
 mod words;
@@ -69,6 +70,7 @@ pub(crate) const FEATURE: Feature = Feature {
     consider: Some(policy::consider),
     record: Some(policy::record),
     tick: Some(policy::tick),
+    story: Some(story::story),
     verbs: &[Verb::of::<verbs::Path>()],
     ..Feature::NOTHING
 };

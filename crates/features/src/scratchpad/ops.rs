@@ -179,6 +179,38 @@ pub(super) fn delegates(db: &mut dyn Db, session: &SafeId) -> Result<Vec<Delegat
     Ok(all)
 }
 
+/// An actor of a session that has, or had, a scratchpad to write.
+#[derive(Clone, Debug)]
+pub(super) struct Author {
+    pub(super) actor: String,
+    pub(super) folder: String,
+    pub(super) started: Timestamp,
+    pub(super) wrote: bool,
+    pub(super) unheard: String,
+}
+
+/// The latest of a session.
+pub(super) fn of_session(
+    db: &mut dyn Db,
+    session: &str,
+    limit: i64,
+) -> Result<Vec<Author>, DbError> {
+    db.rows(
+        "select actor, folder, started_ms, wrote, unheard from scratchpad_actors where session = $1
+         order by started_ms desc limit $2",
+        &[session.into(), limit.into()],
+        |row| {
+            Ok(Author {
+                actor: row.text(0)?,
+                folder: row.text(1)?,
+                started: Timestamp(row.int(2)?),
+                wrote: row.int(3)? != 0,
+                unheard: row.text(4)?,
+            })
+        },
+    )
+}
+
 /// Agents that started long ago.
 pub(super) const WORKERS: Expiring =
     Expiring { table: "scratchpad_actors", key: "session, actor", when: "started_ms < $1" };

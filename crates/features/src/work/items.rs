@@ -66,6 +66,27 @@ const LIST: &str = concat!(
     columns!(),
     " from work where ($1 = '' or project = $1) and ($2 = '' or state = $2) order by id desc limit $3"
 );
+pub(super) const QUEUED: &str = concat!(
+    "select ",
+    columns!(),
+    " from work where state = 'queued' and ($1 = '' or project = $1) order by id limit $2"
+);
+pub(super) const CAME_BACK: &str = concat!(
+    "select ",
+    columns!(),
+    " from work where state = 'queued' and note <> '' order by id desc limit $1"
+);
+pub(super) const DONE: &str = concat!(
+    "select ",
+    columns!(),
+    " from work where state = 'done' and ($1 = '' or project = $1) order by done_ms desc limit $2"
+);
+pub(super) const OF_AGENT: &str = concat!(
+    "select ",
+    columns!(),
+    " from (select id as newest from work order by id desc limit 2000) n join work on id = newest
+      where agent = $1 order by id desc limit $2"
+);
 const TAKE: &str = concat!(
     "update work set state = 'claimed', n_claims = n_claims + 1, session = $2, actor = $3, agent = $4, sub = $5,
        pid = $6, began = $7, claim_request = $8, claimed_ms = $9, expires_ms = $10, ttl_ms = $11
@@ -117,6 +138,31 @@ pub(super) fn list(
     limit: i64,
 ) -> Result<Vec<Item>, DbError> {
     db.rows(LIST, &[project.into(), state.into(), limit.into()], item)
+}
+
+/// The oldest queued items, of one project or of all.
+pub(super) fn queued(db: &mut dyn Db, project: &str, limit: i64) -> Result<Vec<Item>, DbError> {
+    db.rows(QUEUED, &[project.into(), limit.into()], item)
+}
+
+/// Queued items that an agent had and did not finish, the newest first.
+pub(super) fn came_back(db: &mut dyn Db, limit: i64) -> Result<Vec<Item>, DbError> {
+    db.rows(CAME_BACK, &[limit.into()], item)
+}
+
+/// What was done last, in one project or in all.
+pub(super) fn done(db: &mut dyn Db, project: &str, limit: i64) -> Result<Vec<Item>, DbError> {
+    db.rows(DONE, &[project.into(), limit.into()], item)
+}
+
+/// The newest items whose current or last claimant is that agent.
+pub(super) fn of_agent(db: &mut dyn Db, agent: i64, limit: i64) -> Result<Vec<Item>, DbError> {
+    db.rows(OF_AGENT, &[agent.into(), limit.into()], item)
+}
+
+/// The newest items, for a search.
+pub(super) fn newest(db: &mut dyn Db, limit: i64) -> Result<Vec<Item>, DbError> {
+    list(db, "", "", limit)
 }
 
 /// How many items of a project are in that state.

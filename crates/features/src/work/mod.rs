@@ -20,8 +20,11 @@
 
 mod claims;
 mod items;
+mod needs;
+mod page;
 mod schema;
 mod verbs;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -42,13 +45,18 @@ pub(crate) const FEATURE: Feature = Feature {
         profiles: &[],
     }],
     tick: Some(claims::tick),
+    needs_you: Some(needs::needs_you),
+    story: Some(views::story),
+    find: Some(views::find),
     verbs: &[
         Verb::of::<verbs::queue::List>(),
+        Verb::of::<verbs::board::Board>(),
         Verb::of::<verbs::queue::Show>(),
         Verb::of::<verbs::queue::Add>(),
         Verb::of::<verbs::claim::Claim>(),
         Verb::of::<verbs::claim::Done>(),
         Verb::of::<verbs::claim::Release>(),
     ],
+    pages: page::PAGES,
     ..Feature::NOTHING
 };

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(2);
 
 /// One or more calls of a verb, over one connection.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     context: &'a Context,
     verb: &'static Verb,
     conn: Option<Conn>,
@@ -41,7 +41,7 @@ impl<'a> Line<'a> {
     }
 
     /// Without warnings about the settings.
-    pub(super) fn silent(context: &'a Context, verb: &'static Verb) -> Self {
+    pub(crate) fn silent(context: &'a Context, verb: &'static Verb) -> Self {
         Self { context, verb, conn: None, stay: Some(stay(&settings(context))) }
     }
 
@@ -52,8 +52,18 @@ impl<'a> Line<'a> {
         Self { context, verb, conn: None, stay }
     }
 
+    /// For one question after the other over the same connection, to a daemon that runs.
+    pub(crate) fn of_running(context: &'a Context, verb: &'static Verb) -> Self {
+        Self { context, verb, conn: None, stay: None }
+    }
+
+    /// The same connection for another verb.
+    pub(crate) fn turn_to(&mut self, verb: &'static Verb) {
+        self.verb = verb;
+    }
+
     /// Runs the verb in the daemon. It runs once, even if a daemon ends in the middle of it.
-    pub(super) fn call(&mut self, body: Value, request: &str) -> Result<Output> {
+    pub(crate) fn call(&mut self, body: Value, request: &str) -> Result<Output> {
         let caller = Caller { request: request.to_owned(), ..self.context.caller.clone() };
         let path = self.verb.path.iter().map(|word| (*word).to_owned()).collect();
         let begun = Instant::now();
@@ -114,7 +124,7 @@ fn no_answer(error: ConnError) -> AppError {
 }
 
 /// Asks the daemon about itself.
-pub(super) fn control(
+pub(crate) fn control(
     home: &Home,
     ask_for: &Ask,
     patience: Duration,
@@ -131,7 +141,23 @@ pub(super) fn ask_dashboard(
     ask: &UiAsk,
     patience: Duration,
 ) -> std::result::Result<Result<Value>, ConnError> {
-    let json = to_json(&Ask::Ui { ask: ask.clone() })?;
+    ask_as_user(home, &Ask::Ui { ask: ask.clone() }, patience)
+}
+
+/// Has the daemon send a notification.
+pub(super) fn test_notifications(
+    home: &Home,
+    patience: Duration,
+) -> std::result::Result<Result<Value>, ConnError> {
+    ask_as_user(home, &Ask::TestNotifications, patience)
+}
+
+fn ask_as_user(
+    home: &Home,
+    ask: &Ask,
+    patience: Duration,
+) -> std::result::Result<Result<Value>, ConnError> {
+    let json = to_json(ask)?;
     let mut conn = Conn::open(home.root(), CONNECT.min(patience))?;
     let (exit, json) = exchange(&mut conn, Frame::Control, &json, patience)?;
     let foreign = |_| ConnError::Foreign;

@@ -40,7 +40,7 @@ fn parse(args: &[String]) -> clap::error::Result<ArgMatches> {
 }
 
 /// An id for a request. A repeated request has the same one.
-pub(super) fn request() -> String {
+pub(crate) fn request() -> String {
     RequestId(proc::random_id()).to_string()
 }
 

@@ -10,9 +10,9 @@ use super::table::{self, Definition};
 pub(super) const HEADINGS: &[(&str, &[&str])] = &[
     ("Setup", &["up", "down", "uninstall", "hooks", "config"]),
     ("Mail", &["send", "inbox", "read", "reply", "mail"]),
-    ("Fleet", &["ui", "needs", "answer", "fleet", "agent", "work", "run"]),
+    ("Fleet", &["top", "ui", "needs", "answer", "fleet", "agent", "work", "run"]),
     ("Safety", &["locks", "guard"]),
-    ("Memory", &["effort", "scratchpad", "reminders"]),
+    ("Memory", &["effort", "scratchpad"]),
     ("Inspect", &["cost", "doctor", "journal"]),
 ];
 
@@ -23,6 +23,7 @@ const GROUPS: &[(&[&str], &str)] = &[
     (&["mail"], "Send, read, search and file messages"),
     (&["mail", "topic"], "Create and list topics"),
     (&["fleet"], "See which agents are working, waiting or done"),
+    (&["notify"], "See where notifications go, and try them"),
     (&["ui"], "Open the dashboard in a browser, and manage its keys"),
     (&["agent"], "List agents, see who you are, rename or delete an agent"),
     (&["work"], "Share a queue of work between agents"),

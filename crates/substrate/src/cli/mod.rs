@@ -20,6 +20,7 @@ mod layout;
 mod let_go;
 mod lines;
 mod local;
+mod notify;
 mod overview;
 mod print;
 mod reference;
@@ -31,13 +32,15 @@ mod setup;
 mod table;
 mod team;
 mod tmux;
+mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};
 
 use crate::config::{Env, Home};
 
-pub(crate) use self::dispatch::main;
+pub(crate) use self::call::{Line, control};
+pub(crate) use self::dispatch::{main, request};
 #[cfg(test)]
 pub(crate) use self::help::command;
 pub(crate) use self::print::pretty;

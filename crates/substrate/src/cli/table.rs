@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    hub, reference, run, scratchpad, setup, team, tmux,
+    hub, notify, reference, run, scratchpad, setup, team, tmux, top,
 };
 use crate::error::Result;
 
@@ -90,6 +90,8 @@ const OWN: &[&[Definition]] = &[
     run::COMMANDS,
     tmux::COMMANDS,
     dashboard::COMMANDS,
+    top::COMMANDS,
+    notify::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
     daemon::COMMANDS,

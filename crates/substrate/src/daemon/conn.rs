@@ -23,7 +23,7 @@ use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, EndReason, State, count, working};
 use super::surround::{self, surround};
-use super::{take_over, threads, waiting};
+use super::{notify, take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Considered, Decoded, Gathered, Prepared, VerbRun};
@@ -37,6 +37,9 @@ const LONG: usize = 256 << 10;
 
 /// How long a hook may take to print its answer and confirm that.
 const PRINTED: Duration = Duration::from_secs(10);
+
+/// How long a caller that watches for commits hears nothing.
+pub(crate) const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// A request of kind `Command`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -86,7 +89,7 @@ async fn answer(
     stream: UnixStream,
     peer: &mut Peer,
     header: Header,
-    body: Vec<u8>,
+    body: Body,
 ) -> Option<UnixStream> {
     let begun_us = clock::micros();
     let reply = match header.kind {
@@ -167,7 +170,7 @@ pub(super) async fn answer_hook(
         return;
     }
     let next = async || timeout(PRINTED, read_frame(state, stream)).await;
-    let is = |frame: &Option<(Header, Vec<u8>, Turn)>, kind| {
+    let is = |frame: &Option<(Header, Body, Turn)>, kind| {
         frame.as_ref().is_some_and(|(header, ..)| header.kind == kind)
     };
     let reached = send(stream, Kind::Confirm, &reply).await
@@ -195,12 +198,7 @@ pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: D
     settle_hook(state, stream, prepared).await;
 }
 
-async fn prepare(
-    state: &Rc<State>,
-    body: Vec<u8>,
-    begun_us: u64,
-    at: Timestamp,
-) -> Option<Prepared> {
+async fn prepare(state: &Rc<State>, body: Body, begun_us: u64, at: Timestamp) -> Option<Prepared> {
     let decode = move |body: &[u8]| Some(host::decode(&HookRequest::read(body)?, at, begun_us));
     let decoded: Decoded = if body.len() > LONG {
         let _working = working(state);
@@ -367,23 +365,30 @@ async fn is_below_client(state: &Rc<State>, peer: &mut Peer) -> bool {
 }
 
 async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
+    if let Ask::Watch { n_commits } = ask {
+        watched(state, n_commits).await;
+    }
     let status = serde_json::to_vec(&state.status()).unwrap_or_default();
     let exit = match ask {
         Ask::Ui { ask } => {
-            let answer = match is_below_client(state, peer).await {
+            return answered(match is_below_client(state, peer).await {
                 true => Err(AppError::new(
                     ErrorKindOfOurs::User,
                     "only the user may turn the dashboard on or off, or make keys",
                 )),
                 false => dashboard::ask(state, ask),
-            };
-            let (exit, json) = match &answer {
-                Ok(json) => (0, serde_json::to_vec(json)),
-                Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
-            };
-            return Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes();
+            });
         }
-        Ask::Ping => 0,
+        Ask::TestNotifications => {
+            return answered(match is_below_client(state, peer).await {
+                true => Err(AppError::new(
+                    ErrorKindOfOurs::User,
+                    "only the user may send notifications by hand",
+                )),
+                false => Ok(serde_json::json!(notify::test(state).await)),
+            });
+        }
+        Ask::Ping | Ask::Watch { .. } => 0,
         // The command line already refuses this. The check is for programs that talk to the socket directly.
         Ask::Stop if is_below_client(state, peer).await => ErrorKindOfOurs::User.exit_code(),
         Ask::Stop => {
@@ -398,8 +403,44 @@ async fn control(state: &Rc<State>, peer: &mut Peer, ask: Ask) -> Vec<u8> {
     Reply { exit, stdout: &status, stderr: b"" }.bytes()
 }
 
+/// A frame's body. Its header stands before it: moving a long body to the front would cost more than reading it.
+struct Body(Vec<u8>);
+
+impl std::ops::Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.get(HEADER_LEN..).unwrap_or_default()
+    }
+}
+
+/// The answer to a question of the user, or the error, as JSON.
+fn answered(answer: Result<Value, AppError>) -> Vec<u8> {
+    let (exit, json) = match &answer {
+        Ok(json) => (0, serde_json::to_vec(json)),
+        Err(error) => (error.kind.exit_code(), serde_json::to_vec(error)),
+    };
+    Reply { exit, stdout: &json.unwrap_or_default(), stderr: b"" }.bytes()
+}
+
+/// Waits for a commit, but not for long: the caller learns that we are there. It never holds up our end.
+async fn watched(state: &Rc<State>, n_commits: Option<u64>) {
+    let _watching = Counted::begin(state, |counts| &counts.watching);
+    let committed = state.committed.notified();
+    let ends = state.ending.wanted.notified();
+    let has_news = n_commits != Some(state.counts.commits.get());
+    if has_news || state.ending.how.get() != EndReason::NotYet {
+        return;
+    }
+    tokio::select! {
+        () = committed => {}
+        () = ends => {}
+        () = tokio::time::sleep(STILL_THERE) => {}
+    }
+}
+
 /// `None`: the peer went away, or does not speak our protocol.
-async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u8>, Turn)> {
+async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Body, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut begun = None;
     loop {
@@ -414,24 +455,31 @@ async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Vec<u
         if begun.as_ref().is_some_and(|(header, _)| bytes.len() >= HEADER_LEN + header.len) {
             let (header, turn) = begun?;
             bytes.truncate(HEADER_LEN + header.len);
-            bytes.drain(..HEADER_LEN);
-            return Some((header, bytes, turn));
+            return Some((header, Body(bytes), turn));
         }
-        let read = {
-            let mut scratch = state.scratch.borrow_mut();
-            let read = stream.try_read(&mut scratch);
-            if let Ok(n) = read {
-                bytes.extend_from_slice(&scratch[..n]);
-            }
-            read
-        };
-        match read {
+        match read_more(state, stream, &mut bytes, begun.is_some()) {
             Ok(0) => return None,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => stream.readable().await.ok()?,
             Err(_) => return None,
         }
     }
+}
+
+/// Reads what is there. An idle connection has no buffer, so the beginning of a frame comes through one that all share.
+fn read_more(
+    state: &State,
+    stream: &UnixStream,
+    bytes: &mut Vec<u8>,
+    has_room: bool,
+) -> std::io::Result<usize> {
+    if has_room {
+        return stream.try_read_buf(bytes);
+    }
+    let mut scratch = state.scratch.borrow_mut();
+    let n = stream.try_read(&mut scratch)?;
+    bytes.extend_from_slice(&scratch[..n]);
+    Ok(n)
 }
 
 /// Writes one frame. An error means that the reader is gone.

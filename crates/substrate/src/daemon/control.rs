@@ -10,10 +10,16 @@ use super::dashboard::UiAsk;
 pub(crate) enum Ask {
     Ping,
     Stop,
+    /// Answer once there were other commits than these, or after a while. Without a number: at once.
+    Watch {
+        n_commits: Option<u64>,
+    },
     /// About the dashboard. Only for the user.
     Ui {
         ask: UiAsk,
     },
+    /// Send a notification now. Only for the user.
+    TestNotifications,
     /// Hand everything over to this program.
     TakeOver {
         program: String,

@@ -152,6 +152,9 @@ fn commit(state: &Rc<State>, group: &mut Vec<Job>) {
         keys.extend(waiting::tell(state, one));
     }
     waiting::wake(state, keys);
+    if state.counts.watching.get() > 0 {
+        state.committed.notify_waiters();
+    }
 }
 
 /// Which callers still wait. An event whose caller has gone may be stale: it got another answer, and its actor has

@@ -15,6 +15,7 @@ mod large;
 mod lock;
 mod log;
 mod notices;
+mod notify;
 mod parked;
 mod reach;
 mod run;
@@ -29,7 +30,7 @@ mod upkeep;
 mod waiters;
 mod waiting;
 
-pub(crate) use conn::{Call, find};
+pub(crate) use conn::{Call, STILL_THERE, find};
 pub(crate) use control::{Ask, Status};
 pub(crate) use dashboard::UiAsk;
 pub(crate) use holder::Process;

@@ -23,7 +23,7 @@ use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
-use super::{conn, group, log, start, take_over, upkeep, waiting};
+use super::{conn, group, log, notify, start, take_over, upkeep, waiting};
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -53,6 +53,9 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 
 /// The most threads. A folder that hangs occupies a few of them.
 const MAX_THREADS: usize = 128;
+
+/// Most requests fit, and are read with one system call. What is longer is read straight to its place.
+const SCRATCH: usize = 16 << 10;
 
 /// How long a brief daemon stays after its last request, and how often it looks: hooks often come in pairs.
 const BRIEF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(5));
@@ -151,7 +154,7 @@ fn serve_all(
         storage: RefCell::new(storage),
         readers: Arc::new(Database::at(&home.database())),
         jobs,
-        scratch: RefCell::new(vec![0; 64 << 10].into_boxed_slice()),
+        scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
         large: Large::default(),
         waiters: RefCell::new(Waiters::new(machine.clone())),
         looked_us: Cell::new(0),
@@ -162,6 +165,7 @@ fn serve_all(
         carrier: Carrier::default(),
         paths: RefCell::default(),
         parked: Notify::new(),
+        committed: Notify::new(),
         working: Notify::new(),
         counts: Counts::default(),
         ending: Ending::default(),
@@ -193,6 +197,7 @@ fn serve_all(
             spawn_local(waiting::look_after(Rc::clone(&state))),
             spawn_local(tell_all(Rc::clone(&state), seen)),
             spawn_local(dashboard::tend(Rc::clone(&state), of_pages)),
+            spawn_local(notify::tell(Rc::clone(&state))),
             spawn_local(stay_awake(Rc::clone(&state))),
             spawn_local(obey_signals(Rc::clone(&state))),
         ];

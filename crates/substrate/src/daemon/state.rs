@@ -72,6 +72,8 @@ pub(super) struct State {
     pub(super) looked_us: Cell<u64>,
     /// Notified when a caller is parked.
     pub(super) parked: Notify,
+    /// Notified after a commit while a caller watches for it.
+    pub(super) committed: Notify,
     /// Notified when a thread starts that may take long.
     pub(super) working: Notify,
     pub(super) counts: Counts,
@@ -108,6 +110,8 @@ pub(super) struct Counts {
     pub(super) in_flight: Cell<u64>,
     /// Threads that may take long while the loop is idle.
     pub(super) on_threads: Cell<u64>,
+    /// Callers and tasks that watch for commits.
+    pub(super) watching: Cell<u64>,
 }
 
 /// How the daemon ends.

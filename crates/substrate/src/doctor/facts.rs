@@ -14,6 +14,7 @@ use super::daemon::{self, Daemon};
 use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
+use super::notify::{self, Notifications};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
 use super::registered;
@@ -60,6 +61,8 @@ pub(crate) struct Facts {
     pub(super) spawn_us: Option<i64>,
     pub(super) sessions: Vec<Session>,
     pub(super) trace: Option<Trace>,
+    /// `None`: notifications are off.
+    pub(super) notifications: Option<Notifications>,
 }
 
 /// Gathers all facts, and changes nothing.
@@ -81,6 +84,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         unread_rules: unread_rules(patient.dir),
         remnants: remnants::look(patient, &scopes),
         unwritten: project::look(&settings, patient.dir),
+        notifications: notify::look(&settings, &database),
         programs,
         daemon,
         database,
@@ -106,6 +110,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);
+    notify::judge(facts.notifications.as_ref(), facts.now, &mut out);
     out
 }
 

@@ -11,6 +11,7 @@ mod facts;
 mod finding;
 mod hooks;
 mod mend;
+mod notify;
 mod programs;
 mod project;
 mod registered;

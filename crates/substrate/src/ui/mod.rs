@@ -74,7 +74,7 @@ fn takes_colour(is_terminal: bool) -> bool {
 }
 
 /// What the variables say: `NO_COLOR` (if it is not empty), and terminals that can't.
-fn wants_colour(env: &Env) -> bool {
+pub(crate) fn wants_colour(env: &Env) -> bool {
     env.get("NO_COLOR").is_none() && env.text("TERM").is_none_or(|term| term != "dumb")
 }
 

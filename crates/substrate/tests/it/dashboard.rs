@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use serde_json::Value;
-use substrate_testkit::{TestEnv, wait_until};
+use substrate_testkit::{Running, TestEnv, wait_until};
 
 use crate::house::{SOON, bash, configure, plain};
 
@@ -60,7 +60,7 @@ impl Browser {
 }
 
 /// The port and the key that a command prints.
-fn opened(env: &TestEnv, args: &[&str]) -> (u16, String) {
+pub(crate) fn opened(env: &TestEnv, args: &[&str]) -> (u16, String) {
     let printed: Value = serde_json::from_str(&env.substrate(args).success()).unwrap();
     let url = printed["url"].as_str().unwrap();
     let (_, key) = url.split_once("/enter?key=").unwrap();
@@ -257,6 +257,103 @@ const REQUESTS: &[Row] = &[
     row("a field that is not there", "GET /api/fleet/list?nonsense=1", &[HOST, COOKIE], 422),
     row("a value that does not fit", "GET /api/journal/list?limit=many", &[HOST, COOKIE], 422),
     row("a stream from nowhere", "GET /stream?after=x", &[HOST, COOKIE], 400),
+    row(
+        "our own address as a proxy sends it",
+        "GET http://127.0.0.1:{port}/",
+        &[HOST, COOKIE],
+        200,
+    ),
+    row("a name before ours", "GET /", &["Host: evil.example@127.0.0.1:{port}", COOKIE], 421),
+    row("our name among others", "GET /", &["Host: 127.0.0.1:{port}, evil.example", COOKIE], 421),
+    row("an empty host", "GET /", &["Host:", COOKIE], 421),
+    row("the number in hex", "GET /", &["Host: 0x7f000001:{port}", COOKIE], 421),
+    row("another loopback address", "GET /", &["Host: 127.0.0.2:{port}", COOKIE], 421),
+    row("a name of IPv4 in IPv6", "GET /", &["Host: [::ffff:127.0.0.1]:{port}", COOKIE], 421),
+    row(
+        "a forwarded host does not count",
+        "GET /",
+        &["Host: rebind.example:{port}", "X-Forwarded-Host: 127.0.0.1:{port}", COOKIE],
+        421,
+    ),
+    row(
+        "a form by another name",
+        "POST /do/fleet/check",
+        &["Host: rebind.example:{port}", COOKIE, SAME, FORM],
+        421,
+    ),
+    row("a key in the address of a page", "GET /?key={cookie}", &[HOST], 401),
+    row("a key in another header", "GET /", &[HOST, "Authorization: Bearer {cookie}"], 401),
+    row("a cookie of another name", "GET /", &[HOST, "Cookie: session=x; other=y"], 401),
+    row(
+        "two cookies, the first is wrong",
+        "GET /",
+        &[HOST, "Cookie: substrate-{port}=x; {cookie}"],
+        401,
+    ),
+    row(
+        "another site frames a page",
+        "GET /",
+        &[
+            HOST,
+            COOKIE,
+            "Sec-Fetch-Site: cross-site",
+            "Sec-Fetch-Mode: no-cors",
+            "Sec-Fetch-Dest: iframe",
+        ],
+        403,
+    ),
+    row(
+        "another site loads the script",
+        "GET /substrate.js",
+        &[HOST, COOKIE, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"],
+        403,
+    ),
+    row("an unknown word for a site", "GET /", &[HOST, COOKIE, "Sec-Fetch-Site: trusted"], 403),
+    row(
+        "our other name as the origin",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, FORM, SAME, "Origin: http://localhost:{port}"],
+        403,
+    ),
+    row(
+        "our address over TLS as the origin",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, FORM, SAME, "Origin: https://127.0.0.1:{port}"],
+        403,
+    ),
+    row(
+        "a sandboxed page of another site",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, FORM, "Sec-Fetch-Site: cross-site", "Origin: null"],
+        403,
+    ),
+    row(
+        "a hidden origin of nowhere",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, FORM, "Sec-Fetch-Site: none", "Origin: null"],
+        403,
+    ),
+    row(
+        "JSON of another origin",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, "Content-Type: application/json", "Origin: http://evil.example"],
+        403,
+    ),
+    row(
+        "JSON that hides its type",
+        "POST /do/fleet/check",
+        &[HOST, COOKIE, SAME, "Content-Type: text/plain; application/json"],
+        415,
+    ),
+    row("a key exchanged by a form", "POST /enter?key=x", &[HOST, SAME, FORM], 403),
+    row("a method of its own", "PROPFIND /", &[HOST, COOKIE], 405),
+    row("a form to the api", "POST /api/fleet/list", &[HOST, COOKIE, SAME, FORM], 405),
+    row("up a folder after a file", "GET /substrate.css/../ui-keys.json", &[HOST, COOKIE], 400),
+    row("up a folder, encoded twice", "GET /%252e%252e/ui-keys.json", &[HOST, COOKIE], 400),
+    row("up a folder with a parameter", "GET /..;/ui-keys.json", &[HOST, COOKIE], 400),
+    row("a folder of the machine", "GET /etc/passwd", &[HOST, COOKIE], 404),
+    row("the socket", "GET /daemon.sock", &[HOST, COOKIE], 404),
+    row("a way up in a command", "GET /api/../enter", &[HOST, COOKIE], 400),
 ];
 
 #[test]
@@ -269,6 +366,7 @@ fn every_request_gets_the_answer_of_the_table() {
     for Row { name, line, headers, body, expected } in REQUESTS {
         let headers: String =
             headers.iter().map(|header| format!("{}\r\n", fill(header))).collect();
+        let line = fill(line);
         let answer = ask(browser.port, &format!("{line} HTTP/1.1\r\n{headers}"), body);
         if answer.status != *expected {
             wrong.push(format!("{name}: {} and not {expected}", answer.status));
@@ -292,7 +390,7 @@ fn every_request_gets_the_answer_of_the_table() {
             wrong.push(format!("{name}: it has what it must not have"));
         }
     }
-    assert!(REQUESTS.len() >= 40);
+    assert!(REQUESTS.len() >= 90, "{}", REQUESTS.len());
     assert_eq!(wrong, Vec::<String>::new());
 }
 
@@ -336,6 +434,62 @@ fn it_goes_on_in_the_next_daemon_and_ends_when_told() {
     wait_until(SOON, "it is off", || TcpStream::connect(("127.0.0.1", browser.port)).is_err());
 }
 
+/// The addresses on which this port is listened to, as the kernel lists them.
+fn listens(port: u16) -> Vec<String> {
+    let port = format!(":{port:04X}");
+    let mut out = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = std::fs::read_to_string(table).unwrap_or_default();
+        let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let open = words.filter(|words| words.get(3) == Some(&"0A") && words[1].ends_with(&port));
+        out.extend(open.map(|words| words[1].to_owned()));
+    }
+    out
+}
+
+#[test]
+fn it_is_off_until_told_and_then_on_loopback_only() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    assert!(!env.state().join("ui-keys.json").exists());
+    let (port, _) = opened(&env, &["ui", "--no-open", "--format", "json"]);
+    assert_eq!(listens(port), [format!("0100007F:{port:04X}")]);
+    env.substrate(["ui", "stop"]).success();
+    wait_until(SOON, "it is off", || listens(port).is_empty());
+}
+
+/// All users of a machine share its loopback. Another user has no key, and can't read ours.
+#[test]
+fn a_process_of_another_user_gets_nothing() {
+    let browser = Browser::new();
+    let keys = browser.env.state().join("ui-keys.json");
+    let as_other = |script: &str| {
+        let mut command = browser.env.command("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "python3", "-c", script]);
+        command.current_dir("/");
+        Running::start(command, Vec::new()).finish(SOON)
+    };
+    let me = Running::start(
+        {
+            let mut id = browser.env.command("id");
+            id.arg("-u");
+            id
+        },
+        Vec::new(),
+    );
+    if me.finish(SOON).success().trim() != "0" {
+        // Only root can become another user. What keeps them out is the file's mode, which another test looks at.
+        return;
+    }
+    let read = as_other(&format!("print(open({:?}).read())", keys.display().to_string()));
+    assert!(read.code(1).stderr.contains("Permission denied"));
+    let script = format!(
+        "import http.client\nc = http.client.HTTPConnection('127.0.0.1', {})\nfor path in ('/', '/stream', '/api/fleet/list'):\n    c.request('GET', path); r = c.getresponse(); r.read(); print(r.status)",
+        browser.port
+    );
+    assert_eq!(as_other(&script).success(), "401\n401\n401\n");
+}
+
 #[test]
 fn a_paired_device_only_looks() {
     let browser = Browser::new();
@@ -362,6 +516,27 @@ fn oversized_and_slow_requests_end() {
     assert!(matches!(slow.status, 0 | 408), "{}", slow.status);
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert_eq!(browser.get("/").status, 200);
+    // More connections than there are places for, all silent: each ends, and pages come again.
+    let silent: Vec<TcpStream> =
+        (0..600).map_while(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
+    assert!(silent.len() > 500, "{}", silent.len());
+    assert_eq!(browser.get("/").status, 200);
+    drop(silent);
+}
+
+#[test]
+fn a_form_that_never_comes_whole_ends() {
+    let browser = Browser::new();
+    let (port, cookie) = (browser.port, &browser.cookie);
+    let begun = Instant::now();
+    let half = raw(
+        port,
+        &format!(
+            "POST /do/fleet/check HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nnames=x"
+        ),
+    );
+    assert!(matches!(half.status, 0 | 408), "{}", half.status);
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
 }
 
 #[rstest]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use substrate_testkit::{Recorded, Running, TestEnv, Turn, bin, write_file};
+use substrate_testkit::{Recorded, Running, TestEnv, Turn, bin, wait_until, write_file};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
@@ -169,4 +169,25 @@ pub(crate) fn write_scratchpad(text: &'static str) -> Turn {
         let command = format!("mkdir -p \"$(dirname '{path}')\" && printf '{text}' > '{path}'");
         Turn::tool("Bash", json!({"command": command, "description": "write it down"}))
     })
+}
+
+/// A turn that begins once the transcript has an answer of so many tokens.
+pub(crate) fn when_written(env: &TestEnv, tokens: u64, turn: Turn) -> Turn {
+    let config = env.config();
+    Turn::from_request(move |_| {
+        await_written(&config, tokens);
+        turn.clone()
+    })
+}
+
+/// Waits until a transcript has an answer of so many tokens. The client writes it some time after the answer's own hooks.
+pub(crate) fn await_written(config: &Path, tokens: u64) {
+    let (folder, wanted) = (config.join("projects"), format!("\"input_tokens\":{tokens},"));
+    wait_until(SOON / 2, "the answer is in the transcript", || {
+        let projects = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let files = projects.flat_map(|one| std::fs::read_dir(one.path())).flatten().flatten();
+        files
+            .filter_map(|file| std::fs::read_to_string(file.path()).ok())
+            .any(|text| text.contains(&wanted))
+    });
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod activity;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod bypass;
 #[cfg(test)]
 mod callers;
@@ -55,6 +57,8 @@ mod install;
 mod leases;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
+mod notify;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
@@ -121,6 +125,7 @@ mod team;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+mod top;
 #[cfg(test)]
 mod unusable;
 #[cfg(test)]

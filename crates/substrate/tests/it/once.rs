@@ -2,7 +2,7 @@
 
 use substrate_testkit::{Running, TestEnv, bin};
 
-use crate::house::{SOON, configure, daemon_pid, journal, plain, signal};
+use crate::house::{SOON, configure, daemon_pid, journal, plain, samples, signal};
 
 #[test]
 fn requests_that_wait_for_a_frozen_daemon_are_processed_once_by_its_successor() {
@@ -83,4 +83,39 @@ fn two_scopes_are_one_event_and_one_scope_twice_is_two() {
             "autostart = {autostart}"
         );
     }
+}
+
+/// A debug build reads every answer that it remembers from the tables again, and fails the feature if they differ.
+#[test]
+fn what_memory_says_is_in_the_tables_also_after_a_kill() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let mut samples = samples();
+    // A dialog waits for its answer, and an end gives the name of its agent back.
+    samples.retain(|(event, _)| !matches!(event.as_str(), "PermissionRequest" | "SessionEnd"));
+    let mut agents = Vec::new();
+    for round in 0..4 {
+        let kill_at = samples.len() * (round + 1) / 5;
+        for (n, (event, payload)) in samples.iter().enumerate() {
+            if n == kill_at {
+                signal(&env, "-KILL", daemon_pid(&env));
+            }
+            let mut payload = payload.clone();
+            payload["session_id"] = format!("kept-{}", n % 3).into();
+            payload["cwd"] = env.project().display().to_string().into();
+            env.hook(event, payload).success();
+        }
+        let entries = journal(&env);
+        let failed: Vec<_> = entries.iter().filter(|entry| !entry["failures"].is_null()).collect();
+        assert!(failed.is_empty(), "round {round}: {failed:?}");
+        let mut names: Vec<String> = entries
+            .iter()
+            .filter(|entry| entry["session"].as_str().is_some_and(|it| it.starts_with("kept-")))
+            .map(|entry| format!("{} {}", entry["session"], entry["agent"]))
+            .collect();
+        names.sort();
+        names.dedup();
+        agents.push(names);
+    }
+    assert!(agents[0].len() == 3 && agents.iter().all(|names| *names == agents[0]), "{agents:?}");
 }

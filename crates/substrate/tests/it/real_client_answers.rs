@@ -1,9 +1,13 @@
 //! The real client's dialogs and questions, answered by a command while they are on screen.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Value, json};
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Tui, Turn, wait_until};
 
 use crate::house::{SOON, configure, daemon_pid, journal, signal};
+use crate::pane::Pane;
 
 const DIALOG: &str = "Do you want to proceed?";
 
@@ -69,18 +73,59 @@ fn a_dialog_that_is_answered_by_a_command_runs_the_tool_or_does_not() {
 }
 
 #[test]
-fn a_dialog_that_is_answered_in_the_terminal_leaves_no_row() {
+fn a_dialog_that_is_answered_in_top_runs_the_tool_or_does_not() {
     let env = installed();
     let model = ModelServer::start(Script::new([
         bash("touch made"),
         bash("touch never"),
-        Turn::text("not reached"),
+        Turn::text("I understand"),
     ]));
     let client = Client::new(&env, &model);
     let tui = client.interactive(&["--permission-mode", "default"]);
     tui.type_line("begin");
     asked(&env, &tui, DIALOG);
-    tui.answer("1", "touch made", SOON);
+    let pane = Pane::start(&env);
+    pane.line("substrate top");
+    wait_until(SOON, "the call", || {
+        pane.screen().contains("> ! permission") && pane.screen().contains("\ntouch made")
+    });
+    pane.keys("y");
+    wait_until(SOON, "the file", || env.project().join("made").exists());
+    wait_until(SOON, "the second call", || pane.screen().contains("\ntouch never"));
+    // A key that comes right after the call changed is not taken as an answer to it: press until it counts.
+    wait_until(SOON, "the denial", || {
+        pane.keys("n");
+        waiting(&env).is_empty()
+    });
+    tui.wait_for("I understand", SOON);
+    pane.wait(" 1 Needs you  2");
+    assert!(!env.project().join("never").exists());
+    let told = journal(&env);
+    let said = told.iter().find(|entry| entry["verdict"] == "answer").expect("it is journaled");
+    assert!(said.to_string().contains("allowed by the user, from substrate top"), "{said}");
+    pane.keys("q");
+    tui.exit();
+}
+
+#[test]
+fn a_dialog_that_is_answered_in_the_terminal_leaves_no_row() {
+    let env = installed();
+    // The second dialog comes when the first one is gone from the screen: a key that was pressed once too often must not
+    // answer it.
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_answered);
+    let second = Turn::from_request(move |_| {
+        wait_until(SOON, "the first dialog is gone", || seen.load(Ordering::Relaxed));
+        bash("touch never")
+    });
+    let model =
+        ModelServer::start(Script::new([bash("touch made"), second, Turn::text("not reached")]));
+    let client = Client::new(&env, &model);
+    let tui = client.interactive(&["--permission-mode", "default"]);
+    tui.type_line("begin");
+    asked(&env, &tui, DIALOG);
+    tui.answer("1", DIALOG, SOON);
+    is_answered.store(true, Ordering::Relaxed);
     wait_until(SOON, "the second dialog", || {
         waiting(&env).iter().map(|row| row["what"].clone()).collect::<Vec<_>>() == ["touch never"]
     });

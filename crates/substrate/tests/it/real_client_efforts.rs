@@ -3,7 +3,7 @@
 use serde_json::json;
 use substrate_testkit::{Client, ModelServer, Script, TestEnv, Turn, Usage, write_file};
 
-use crate::house::{configure, windows};
+use crate::house::{configure, when_written, windows};
 
 /// An installation with the engine, a repository, and the skill `fix` with this configuration.
 fn installed(toml: &str) -> TestEnv {
@@ -242,9 +242,9 @@ fn an_overflow_is_warned_of_and_what_was_dehydrated_comes_back_after_the_compact
     let model = ModelServer::start(Script::new([
         bash("substrate effort start fix --task tasks/door"),
         read(&env).usage(at(140_000)),
-        read(&env).usage(at(140_000)),
+        when_written(&env, 140_000, read(&env).usage(at(140_000))),
         read(&env).usage(at(155_000)),
-        read(&env).usage(at(155_000)),
+        when_written(&env, 155_000, read(&env).usage(at(155_000))),
         bash("substrate effort dehydrate 'Goal: mend the door.'").usage(at(155_000)),
         read(&env).usage(at(175_000)),
         read(&env),

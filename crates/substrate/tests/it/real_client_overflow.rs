@@ -7,7 +7,9 @@ use substrate_testkit::{
     Client, ModelServer, Recorded, Script, TestEnv, Turn, Usage, bin, write_file,
 };
 
-use crate::house::{SOON, configure, journal, told_but_stops, windows};
+use crate::house::{
+    SOON, await_written, configure, journal, told_but_stops, when_written, windows,
+};
 
 const LEFT: &str = "Goal: mend the door. Next: the hinge.";
 const GO_ON: &str = "Continue effort 1 where the last session left it: `substrate effort show 1` shows where that is.";
@@ -33,19 +35,21 @@ fn a_full_context_is_left_behind_and_the_next_one_begins_with_what_it_left() {
     it_begins_and_is_held_until_it_logs(&env, &read);
 
     let is_fresh = |request: &Recorded| request.texts().contains(GO_ON);
-    let (first, second) = (read.clone(), read.clone());
+    let (first, second, folder) = (read.clone(), read.clone(), env.config());
     let script = Script::new([
-        // Twice each: a hook may still see the previous answer in the transcript.
         Turn::from_request(move |request| match is_fresh(request) {
             true => first(),
             false => at(first(), 140_000),
         }),
         Turn::from_request(move |request| match is_fresh(request) {
             true => Turn::text("went on afresh"),
-            false => at(second(), 140_000),
+            false => {
+                await_written(&folder, 140_000);
+                at(second(), 140_000)
+            }
         }),
         at(read(), 155_000),
-        at(read(), 155_000),
+        when_written(&env, 155_000, at(read(), 155_000)),
         at(bash(&format!("substrate effort dehydrate '{LEFT}'")), 155_000),
         at(read(), 170_000),
         Turn::text("not reached"),

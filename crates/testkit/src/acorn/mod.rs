@@ -100,6 +100,7 @@ const DIALECT: Dialect = Dialect {
         Some(TodoItem { id: String::new(), is_begun: false, subject })
     },
     tools: &[("run", ToolClass::Shell), ("patch", ToolClass::Edit), ("look", ToolClass::Read)],
+    call: |_, _| None,
     latest_answer: |tail, _| {
         let used =
             tail.lines().rev().find_map(|line| line.strip_prefix("tokens ")?.parse().ok())?;

@@ -27,7 +27,7 @@ const SPANS: [(&str, &str, i64); 3] =
     [("day", "Day", 1), ("week", "Week", 7), ("month", "Month", 30)];
 
 const GROUPS: [(By, &str); 3] =
-    [(By::Agent, "Agent"), (By::Project, "Project"), (By::Model, "Model")];
+    [(By::Agent, "By agent"), (By::Project, "By project"), (By::Model, "By model")];
 
 /// Rows that are shown before the rest is asked for.
 const ON_PAGE: usize = 50;

@@ -132,6 +132,22 @@ pub(crate) fn unfinished(
     db.rows(UNFINISHED, &[project.into(), skill.into()], |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
+pub(crate) const LEFT_OPEN: &str = concat!(
+    "select ",
+    columns!(),
+    " from efforts e join tasks t on t.dir = e.task
+     where e.finished_ms is null and e.used_ms >= $1 order by e.id desc limit $2"
+);
+
+/// The newest unfinished efforts that were used since then.
+pub(crate) fn left_open(
+    db: &mut dyn Db,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<Effort>, DbError> {
+    db.rows(LEFT_OPEN, &[since.0.into(), limit.into()], effort)
+}
+
 /// Whether an agent has an effort, finished or not.
 pub(crate) fn has_any(db: &mut dyn Db, agent: i64) -> Result<bool, DbError> {
     let sql = "select 1 from efforts where agent = $1 limit 1";

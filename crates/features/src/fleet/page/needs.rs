@@ -4,6 +4,7 @@ use serde_json::Value;
 use substrate_core::need::{Action, UserNeed};
 use substrate_core::{NeedKind, PageRequest, Timestamp, html};
 
+use crate::fleet::verbs::needs::without;
 use crate::page::{Since, element, folder, in_query};
 
 /// A row, ready to be shown.
@@ -16,6 +17,8 @@ pub(super) struct NeedLine {
     pub(super) link: String,
     /// What the link leads to.
     pub(super) look: &'static str,
+    /// Where its terminal is.
+    pub(super) pane: String,
     pub(super) reason: String,
     pub(super) project: String,
     pub(super) since: String,
@@ -24,6 +27,16 @@ pub(super) struct NeedLine {
     /// The text is what an agent wrote to the user, not a command.
     pub(super) is_said: bool,
     pub(super) forms: Vec<ActionForm>,
+    /// One of several answers to a question.
+    pub(super) choice: Option<Choice>,
+}
+
+/// A question with its options.
+pub(super) struct Choice {
+    pub(super) id: String,
+    pub(super) verb: String,
+    pub(super) fields: String,
+    pub(super) options: Vec<String>,
 }
 
 /// A button.
@@ -49,7 +62,24 @@ impl NeedLine {
             NeedKind::Dead => ("gone", "gone"),
             NeedKind::Guard | NeedKind::Permission | NeedKind::Idle => ("attention", "attention"),
         };
-        let forms = row.actions.iter().enumerate().filter(|_| request.may_act);
+        let choice = choice(request, row);
+        let is_form = |_: &(usize, &Action)| request.may_act && choice.is_none();
+        let forms = row.actions.iter().enumerate().filter(is_form);
+        let text = match &choice {
+            // The options are below it, to be chosen.
+            Some(choice) => {
+                let is_option = |line: &&str| {
+                    let option = line.strip_prefix("- ");
+                    option.is_some_and(|option| choice.options.iter().any(|one| one == option))
+                };
+                row.text.lines().filter(|line| !is_option(line)).collect::<Vec<_>>().join("\n")
+            }
+            None => row.text.clone(),
+        };
+        let reason = match without(&row.reason, &row.text) {
+            "asks" if row.kind == NeedKind::Question => "has a question",
+            reason => reason,
+        };
         Self {
             id: element("need", &row.id),
             kind: row.kind.name(),
@@ -58,17 +88,53 @@ impl NeedLine {
             who: row.agent.clone(),
             link: match message {
                 Some(id) => format!("/mail/{id}"),
+                None if row.agent.is_empty() => "/work".to_owned(),
                 None => format!("/agent?who={}", in_query(&row.agent)),
             },
-            look: if message.is_some() { "Read and reply" } else { "Its story" },
-            reason: row.reason.clone(),
+            look: match message {
+                Some(_) => "Read and reply",
+                None if row.agent.is_empty() => "The queue",
+                None => "Its story",
+            },
+            pane: row.pane.as_ref().map_or_else(String::new, |pane| pane.id.clone()),
+            reason: reason.to_owned(),
             project: folder(row.project.trim_end_matches("/.git")).to_owned(),
             since: since.html(),
-            text: html::shown(&row.text),
+            text: html::shown(&text),
             is_said: matches!(row.kind, NeedKind::Mail | NeedKind::Deadline | NeedKind::Question),
             forms: forms.filter_map(|(at, action)| form(request, row, at, action)).collect(),
+            choice,
         }
     }
+}
+
+/// A question whose answers are all options of it: one form with all of them.
+fn choice(request: &PageRequest, row: &UserNeed) -> Option<Choice> {
+    let first = row.actions.iter().find(|action| !action.body["choose"].is_null())?;
+    let options: Vec<String> = row
+        .actions
+        .iter()
+        .filter_map(|action| Some(action.body["choose"].as_array()?.first()?.as_str()?.to_owned()))
+        .collect();
+    if !request.may_act || options.is_empty() {
+        return None;
+    }
+    let mut fields =
+        request.hidden(&first.verb.join(" "), &format!("{} {} choose", row.id, row.since_ms));
+    for (name, value) in first.body.as_object()?.iter().filter(|(name, _)| *name != "choose") {
+        hidden_field(&mut fields, name, value);
+    }
+    let id = element("choice", &row.id);
+    Some(Choice { id, verb: first.verb.join("/"), fields, options })
+}
+
+fn hidden_field(fields: &mut String, name: &str, value: &Value) {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    fields.push_str("<input type=\"hidden\" name=\"");
+    let _infallible = html::escape(fields, name);
+    fields.push_str("\" value=\"");
+    let _infallible = html::escape(fields, &text);
+    fields.push_str("\">");
 }
 
 /// The form of an action. A reply needs words, which are written on the page of the message.
@@ -84,12 +150,7 @@ fn form(request: &PageRequest, row: &UserNeed, at: usize, action: &Action) -> Op
             value => std::slice::from_ref(value),
         };
         for value in values {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            fields.push_str("<input type=\"hidden\" name=\"");
-            let _infallible = html::escape(&mut fields, name);
-            fields.push_str("\" value=\"");
-            let _infallible = html::escape(&mut fields, &text);
-            fields.push_str("\">");
+            hidden_field(&mut fields, name, value);
         }
     }
     Some(ActionForm {
@@ -125,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_a_form_of_its_verb_and_what_agents_wrote_is_text() {
-        let allow = Action::new("Allow", &["answer"], json!({"id": 3, "choose": ["a\"b"]}));
+        let allow = Action::new("Allow", &["answer"], json!({"id": 3, "names": ["a\"b"]}));
         let reply = Action::new("Reply", &["reply"], json!({"id": 3}));
         let request = PageRequest { may_act: true, ..PageRequest::default() };
         let line = NeedLine::of(Timestamp(9), &request, &row(vec![allow.recommended(), reply]));
@@ -134,7 +195,29 @@ mod tests {
         let [form] = line.forms.as_slice() else { panic!("{}", line.forms.len()) };
         assert_eq!((form.verb.as_str(), form.is_main), ("answer", true));
         assert!(form.fields.contains("name=\"id\" value=\"3\""), "{}", form.fields);
-        assert!(form.fields.contains("name=\"choose\" value=\"a&quot;b\""), "{}", form.fields);
+        assert!(form.fields.contains("name=\"names\" value=\"a&quot;b\""), "{}", form.fields);
+    }
+
+    #[test]
+    fn a_question_is_one_form_with_its_options() {
+        let option = |one: &str| Action::new(one, &["answer"], json!({"id": 3, "choose": [one]}));
+        let request = PageRequest { may_act: true, ..PageRequest::default() };
+        let asks = UserNeed {
+            kind: NeedKind::Question,
+            reason: "asks: Which port?".to_owned(),
+            text: "Which port?\n- 80\n- 443".to_owned(),
+            ..row(vec![option("80"), option("443")])
+        };
+        let line = NeedLine::of(Timestamp(9), &request, &asks);
+        assert_eq!((line.reason.as_str(), line.text.as_str()), ("has a question", "Which port?"));
+        assert!(line.forms.is_empty());
+        let choice = line.choice.unwrap();
+        assert_eq!(
+            (choice.verb.as_str(), choice.options),
+            ("answer", vec!["80".to_owned(), "443".to_owned()])
+        );
+        let line = NeedLine::of(Timestamp(9), &PageRequest::default(), &asks);
+        assert_eq!(line.text, "Which port?\n- 80\n- 443", "one who only looks sees the options");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use substrate_core::ids::checksum;
 use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
 
+use crate::fleet::lanes::{then, when};
 use crate::fleet::{ops, paint, render, view};
 use crate::identity::book::{self, Address, Lookup};
 
@@ -21,6 +22,9 @@ pub(in crate::fleet) struct List {
     /// Include agents whose session has ended, and how to resume them
     #[arg(long)]
     all: bool,
+    /// As it was at that moment: `14:40`, `15m` (ago), a date, or `#4711`, an entry of the journal
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["all", "watch"])]
+    at: Option<String>,
     /// Redraw whenever something changes, in a terminal; Ctrl+C ends it
     #[arg(long, short)]
     watch: bool,
@@ -46,7 +50,12 @@ impl VerbArgs for List {
         Ok(())
     }
 
-    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        if let Some(text) = self.at.as_deref() {
+            let at = when::moment(cx, text, caller.tz_offset_s)?;
+            let then = then::then(cx, at, None)?;
+            return Ok(Output::new(then::text(&then), json!(then)));
+        }
         let view = view::view(cx, self.all)?;
         let (text, json) = (render::text(&view, cx.now), render::json(&view));
         if !self.watch {
@@ -132,18 +141,7 @@ fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, Strin
 fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
     let mut out = Vec::new();
     for name in names {
-        let Address { agent, name, sub } = match book::find(cx.db, name)? {
-            Lookup::Found(address) | Lookup::Ended(address) => address,
-            Lookup::Unknown { nearest } => {
-                let near = if nearest.is_empty() {
-                    "`substrate fleet` shows who is there".to_owned()
-                } else {
-                    format!("did you mean {}?", nearest.join(", "))
-                };
-                let name = substrate_core::text::one_line(name, 60);
-                return Err(VerbError::user(format!("no agent is called `{name}`"), near));
-            }
-        };
+        let Address { agent, name, sub } = agent_named(cx, name)?;
         let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;
         let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
         let before = out.len();
@@ -157,6 +155,22 @@ fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, Ver
         }
     }
     Ok(out)
+}
+
+/// The agent or subagent of that name. An unknown name is an error with the nearest ones.
+pub(in crate::fleet) fn agent_named(cx: &mut Cx<'_>, name: &str) -> Result<Address, VerbError> {
+    match book::find(cx.db, name)? {
+        Lookup::Found(address) | Lookup::Ended(address) => Ok(address),
+        Lookup::Unknown { nearest } => {
+            let near = if nearest.is_empty() {
+                "`substrate fleet` shows who is there".to_owned()
+            } else {
+                format!("did you mean {}?", nearest.join(", "))
+            };
+            let name = substrate_core::text::one_line(name, 60);
+            Err(VerbError::user(format!("no agent is called `{name}`"), near))
+        }
+    }
 }
 
 /// A line of the fleet by its pane, for `substrate tmux status`.

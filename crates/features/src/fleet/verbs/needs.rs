@@ -1,6 +1,7 @@
 //! `substrate needs`
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -42,14 +43,19 @@ impl VerbArgs for Needs {
 }
 
 /// Everything that waits for the user, the most urgent first.
-pub(in crate::fleet) struct AllNeeds {
-    pub(in crate::fleet) rows: Vec<UserNeed>,
+pub(crate) struct AllNeeds {
+    pub(crate) rows: Vec<UserNeed>,
     /// Features that could not say.
-    pub(in crate::fleet) failed: Vec<&'static str>,
+    pub(crate) failed: Vec<&'static str>,
+}
+
+/// The same for several parts of one answer.
+pub(in crate::fleet) fn all_once(cx: &mut Cx<'_>) -> Result<Rc<AllNeeds>, VerbError> {
+    cx.once("needs", all)
 }
 
 /// Asks every feature. One that fails is named, and the others still count.
-pub(in crate::fleet) fn all(cx: &mut Cx<'_>) -> Result<AllNeeds, VerbError> {
+pub(crate) fn all(cx: &mut Cx<'_>) -> Result<AllNeeds, VerbError> {
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     for feature in crate::ALL {
         let Some(needs_you) = feature.needs_you else { continue };
@@ -71,7 +77,7 @@ pub(in crate::fleet) fn line(row: &UserNeed, now: Timestamp, whole: bool) -> Str
         row.kind.name(),
         row.agent,
         one_line(project, 16),
-        one_line(&row.reason, MAX_REASON)
+        one_line(if whole { without(&row.reason, &row.text) } else { &row.reason }, MAX_REASON)
     );
     out.truncate(out.trim_end().len());
     out.push('\n');
@@ -79,4 +85,36 @@ pub(in crate::fleet) fn line(row: &UserNeed, now: Timestamp, whole: bool) -> Str
         let _infallible = writeln!(out, "{}", quoted(&row.text).trim_matches('\n'));
     }
     out
+}
+
+/// A reason without what stands in the text below it anyway: `asks: Which port?` is `asks`.
+pub(in crate::fleet) fn without<'a>(reason: &'a str, text: &str) -> &'a str {
+    const TELLING: usize = 12;
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let begins: String = first.chars().take(TELLING).collect();
+    match reason.find(&begins).filter(|_| !begins.is_empty()) {
+        Some(at) if at > 0 => reason[..at].trim_end().trim_end_matches(':'),
+        _ => reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::question("asks: Which port?", "Which port?\n- 80", "asks")]
+    #[case::command(
+        "asks for permission: Bash rm -rf build",
+        "rm -rf build && make",
+        "asks for permission: Bash"
+    )]
+    #[case::rule("Deploys are yours.", "./deploy now", "Deploys are yours.")]
+    #[case::nothing("is gone", "", "is gone")]
+    #[case::only_that("rm x", "rm x", "rm x")]
+    fn nothing_stands_twice(#[case] reason: &str, #[case] text: &str, #[case] expected: &str) {
+        assert_eq!(without(reason, text), expected);
+    }
 }

@@ -126,8 +126,7 @@ fn card(one: &condition::EventCost, max_us: i64) -> EventCard {
 }
 
 fn feature(one: &condition::FeatureCost) -> (String, String, String) {
-    // Less is not written down.
-    let shown = |us: i64| if us == 0 { "< 20µs".to_owned() } else { Took(us).to_string() };
+    let shown = |us: i64| if us == 0 { "< 1µs".to_owned() } else { Took(us).to_string() };
     (one.feature.clone(), shown(one.p50_us), shown(one.p99_us))
 }
 
@@ -270,9 +269,13 @@ mod tests {
             stage.pass(60_000);
         }
         stage.with(|cx| {
-            let sql = "update journal set failures = $1, verdict = 'deny', spent_us = 2500, costs = $2 where id = 2";
+            let sql =
+                "update journal set failures = $1, verdict = 'deny', spent_us = 2500 where id = 2";
             let failed = r#"[{"feature":"mail","panicked":false,"message":"it <broke>"}]"#;
-            cx.db.execute(sql, &[failed.into(), r#"[["mail",1500]]"#.into()]).unwrap();
+            cx.db.execute(sql, &[failed.into()]).unwrap();
+            let sql = "insert into journal_feature_costs (hour_ms, counts) values ($1, $2)";
+            let counts = r#"{"mail":[[0,4],[37,1]]}"#;
+            cx.db.execute(sql, &[(cx.now.0 - 60_000).into(), counts.into()]).unwrap();
         });
         let html = page(&mut stage, "1h");
         for part in [
@@ -282,7 +285,7 @@ mod tests {
             "it &lt;broke&gt;",
             "href=\"/moment/2\"",
             "1 today: refused, held or put to you.",
-            "<code>mail</code></th><td class=\"num\">&lt; 20µs</td><td class=\"num\">1.5ms</td>",
+            "<code>mail</code></th><td class=\"num\">&lt; 1µs</td><td class=\"num\">1.4ms</td>",
         ] {
             assert!(html.contains(part), "{part} is missing: {html}");
         }

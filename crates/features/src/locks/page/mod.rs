@@ -1,10 +1,14 @@
-//! The page of locks: which files are held, by whom, for how long. It shows what `substrate locks --all` and `locks history`
-//! return.
+//! The page of locks: which files are held, by whom, who waits, and the history of a file. It shows what
+//! `substrate locks --all` and `locks history` return.
+
+mod tree;
 
 use askama::Template;
 use serde_json::Value;
 use substrate_core::verb::VerbArgs as _;
 use substrate_core::{Cx, Page, PageBody, PageRequest, Timestamp, VerbError};
+
+use tree::Folder;
 
 use super::history;
 use super::look::List;
@@ -19,96 +23,243 @@ pub(super) const PAGES: &[Page] =
 #[derive(Template)]
 #[template(path = "locks/page/locks.html")]
 struct LocksPage {
+    meta: String,
+    roots: Vec<(String, String, bool)>,
+    shows_all: bool,
     trees: Vec<Tree>,
-    n_held: usize,
-    history: Option<FileHistory>,
+    globs: Vec<Glob>,
+    file: Option<FileView>,
     may_act: bool,
+    is_empty: bool,
 }
 
 /// The files of one working tree.
 struct Tree {
+    id: String,
     root: String,
     name: String,
-    files: Vec<HeldFile>,
+    html: String,
 }
 
+#[derive(Template)]
+#[template(path = "locks/page/file.html")]
 struct HeldFile {
     id: String,
-    file: String,
+    name: String,
     link: String,
     holder: String,
     agent: String,
-    state: String,
+    is_editing: bool,
     reason: String,
     since: String,
-    ends: String,
     is_here: bool,
+    waiters: Vec<(String, String)>,
+}
+
+struct Glob {
+    id: String,
+    glob: String,
+    root: String,
+    holder: String,
+    agent: String,
+    reason: String,
+    ends: String,
+    is_shared: bool,
+}
+
+/// One file that is looked at.
+struct FileView {
     path: String,
+    name: String,
+    /// Who holds it now, if it is held.
+    held: Option<HeldBy>,
+    entries: Vec<(String, String, &'static str, &'static str, &'static str, String)>,
+}
+
+struct HeldBy {
+    holder: String,
+    agent: String,
+    ask: String,
+    since: String,
+    ends: String,
+    reason: String,
+    waiters: Vec<(String, String, String)>,
     release: String,
 }
 
-struct FileHistory {
-    path: String,
-    entries: Vec<(String, String, String, String)>,
-}
-
 fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError> {
-    let wanted = request.field("file").map(str::to_owned);
+    let wanted = request.field("file");
+    let chosen = request.field("root");
     let found = List { all: true }.run(cx, &request.caller)?.json;
-    let mut trees: Vec<Tree> = Vec::new();
-    for lock in found["locks"].as_array().into_iter().flatten() {
-        let held = held(cx, request, lock, wanted.as_deref());
+    let all = found["locks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut roots: Vec<&str> = all.iter().filter_map(|lock| lock["root"].as_str()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    let is_chosen = |lock: &&Value| chosen.is_none_or(|root| lock["root"] == *root);
+    let (mut trees, mut globs): (Vec<(String, Folder)>, Vec<Glob>) = (Vec::new(), Vec::new());
+    let (mut n_held, mut n_waiting, mut holders) = (0, 0, Vec::new());
+    for lock in all.iter().filter(is_chosen) {
+        let Some(path) = lock["path"].as_str() else {
+            globs.push(glob(cx, request, lock));
+            continue;
+        };
         let root = lock["root"].as_str().unwrap_or_default();
-        match trees.iter_mut().find(|tree| tree.root == root) {
-            Some(tree) => tree.files.push(held),
-            None => trees.push(Tree {
-                root: root.to_owned(),
-                name: folder(root).to_owned(),
-                files: vec![held],
-            }),
-        }
+        let held = held(cx, request, lock, wanted == Some(path));
+        n_held += 1;
+        n_waiting += held.waiters.len();
+        holders.push(held.holder.clone());
+        let row = held.render().map_err(|error| unrendered(&error))?;
+        let at = trees.iter().position(|(known, _)| known == root).unwrap_or_else(|| {
+            trees.push((root.to_owned(), Folder::default()));
+            trees.len() - 1
+        });
+        trees[at].1.add(lock["file"].as_str().unwrap_or(path), row);
     }
-    for tree in &mut trees {
-        tree.files.sort_by(|a, b| a.file.cmp(&b.file));
-    }
-    let n_held = trees.iter().map(|tree| tree.files.len()).sum();
-    let history = match wanted {
-        Some(path) => Some(past(cx, request, path)?),
+    holders.sort();
+    holders.dedup();
+    let file = match wanted {
+        Some(path) => Some(file(cx, request, all, path)?),
         None => None,
     };
-    body("Locks", &LocksPage { trees, n_held, history, may_act: request.may_act })
+    let tree = |(root, mut files): (String, Folder)| {
+        let html = files.html().map_err(|error| unrendered(&error))?;
+        Ok(Tree { id: element("tree", &root), name: folder(&root).to_owned(), root, html })
+    };
+    let page = LocksPage {
+        meta: meta(n_held, holders.len(), n_waiting),
+        roots: roots
+            .iter()
+            .map(|root| {
+                let link = format!("/locks?root={}", in_query(root));
+                (link, folder(root).to_owned(), Some(*root) == chosen)
+            })
+            .collect(),
+        shows_all: chosen.is_none(),
+        is_empty: trees.is_empty() && globs.is_empty(),
+        trees: trees.into_iter().map(tree).collect::<Result<_, VerbError>>()?,
+        globs,
+        file,
+        may_act: request.may_act,
+    };
+    body("Locks", &page)
 }
 
-fn held(cx: &Cx<'_>, request: &PageRequest, lock: &Value, wanted: Option<&str>) -> HeldFile {
-    let text = |name: &str| lock[name].as_str().unwrap_or_default().to_owned();
-    let at = |name: &str| Timestamp(lock[name].as_i64().unwrap_or(0));
-    let tz_offset_s = request.caller.tz_offset_s;
-    let since = Since { at: at("acquired_ms"), now: cx.now, tz_offset_s };
-    // The time that is left, as an age of now seen from then.
-    let ends = Since { at: cx.now, now: at("until_ms"), tz_offset_s };
-    let (path, holder) = (text("path"), text("holder"));
-    HeldFile {
-        id: element("lock", &format!("{}/{}", text("root"), text("file"))),
-        link: format!("/locks?file={}", in_query(&path)),
-        agent: format!("/agent?who={}", in_query(&holder)),
-        release: request.hidden("locks release", &format!("{path} {}", at("acquired_ms").0)),
-        is_here: wanted.is_some_and(|wanted| wanted == path),
-        file: text("file"),
-        state: text("state"),
-        reason: text("reason"),
-        since: since.html(),
-        ends: ends.age(),
-        holder,
-        path,
+fn unrendered(error: &askama::Error) -> VerbError {
+    VerbError::user(format!("the page can't be rendered: {error}"), "")
+}
+
+fn meta(n_held: usize, n_holders: usize, n_waiting: usize) -> String {
+    let s = |n: usize| if n == 1 { "" } else { "s" };
+    let waits = match n_waiting {
+        0 => "none waits".to_owned(),
+        1 => "1 waits".to_owned(),
+        n => format!("{n} wait"),
+    };
+    match n_held {
+        0 => "No files are held.".to_owned(),
+        n => format!("{n} file{} held by {n_holders} actor{} · {waits}", s(n), s(n_holders)),
     }
 }
 
-fn past(cx: &mut Cx<'_>, request: &PageRequest, path: String) -> Result<FileHistory, VerbError> {
+fn text(lock: &Value, name: &str) -> String {
+    lock[name].as_str().unwrap_or_default().to_owned()
+}
+
+fn at(lock: &Value, name: &str) -> Timestamp {
+    Timestamp(lock[name].as_i64().unwrap_or(0))
+}
+
+fn agent_link(address: &str) -> String {
+    format!("/agent?who={}", in_query(address.split('/').next().unwrap_or_default()))
+}
+
+/// The time that is left, as an age of now seen from then.
+fn left(cx: &Cx<'_>, lock: &Value) -> String {
+    Since { at: cx.now, now: at(lock, "until_ms"), tz_offset_s: 0 }.age()
+}
+
+fn waiters(cx: &Cx<'_>, lock: &Value) -> Vec<(String, String)> {
+    let waiter = |one: &Value| {
+        (text(one, "who"), Since { at: at(one, "since_ms"), now: cx.now, tz_offset_s: 0 }.age())
+    };
+    lock["waiters"].as_array().into_iter().flatten().map(waiter).collect()
+}
+
+fn held(cx: &Cx<'_>, request: &PageRequest, lock: &Value, is_here: bool) -> HeldFile {
     let tz_offset_s = request.caller.tz_offset_s;
-    let now = cx.now;
-    let entries = history::of(cx.db, &path, MAX_HISTORY)?.into_iter().map(|entry| {
-        let since = Since { at: entry.at, now, tz_offset_s };
-        (since.html(), entry.who.clone(), entry.what.to_string(), entry.detail)
+    let (file, holder) = (text(lock, "file"), text(lock, "holder"));
+    HeldFile {
+        id: element("lock", &format!("{}/{file}", text(lock, "root"))),
+        link: format!("/locks?file={}", in_query(&text(lock, "path"))),
+        agent: agent_link(&holder),
+        is_editing: lock["state"] == "editing",
+        reason: text(lock, "reason"),
+        since: Since { at: at(lock, "acquired_ms"), now: cx.now, tz_offset_s }.html(),
+        waiters: waiters(cx, lock),
+        name: folder(&file).to_owned(),
+        holder,
+        is_here,
+    }
+}
+
+fn glob(cx: &Cx<'_>, _request: &PageRequest, lock: &Value) -> Glob {
+    let (glob, holder) = (text(lock, "file"), text(lock, "holder"));
+    Glob {
+        id: element("glob", &format!("{}-{glob}-{holder}", text(lock, "root"))),
+        root: folder(&text(lock, "root")).to_owned(),
+        agent: agent_link(&holder),
+        reason: text(lock, "reason"),
+        ends: left(cx, lock),
+        is_shared: lock["state"] == "shared",
+        glob,
+        holder,
+    }
+}
+
+fn file(
+    cx: &mut Cx<'_>,
+    request: &PageRequest,
+    all: &[Value],
+    path: &str,
+) -> Result<FileView, VerbError> {
+    let tz_offset_s = request.caller.tz_offset_s;
+    let lock = all.iter().find(|lock| lock["path"] == *path);
+    let held = lock.map(|lock| {
+        let (holder, acquired) = (text(lock, "holder"), at(lock, "acquired_ms"));
+        let since = Since { at: acquired, now: cx.now, tz_offset_s };
+        HeldBy {
+            agent: agent_link(&holder),
+            ask: format!("/mail?to={}#compose", in_query(&holder)),
+            since: since.html(),
+            ends: left(cx, lock),
+            reason: text(lock, "reason"),
+            waiters: waiters(cx, lock)
+                .into_iter()
+                .map(|(who, since)| (agent_link(&who), who, since))
+                .collect(),
+            release: request.hidden("locks release", &format!("{path} {}", acquired.0)),
+            holder,
+        }
     });
-    Ok(FileHistory { entries: entries.collect(), path })
+    let now = cx.now;
+    let entries = history::of(cx.db, path, MAX_HISTORY)?.into_iter().map(|entry| {
+        let since = Since { at: entry.at, now, tz_offset_s };
+        let (title, class, icon) = match entry.what.as_str() {
+            "acquired" => ("Taken", "mark", "lock"),
+            "taken over" => ("Taken over", "mark", "lock"),
+            "released" => ("Released", "gone", "todo"),
+            "expired" => ("Ended in silence", "gone", "gone"),
+            "denied" => ("Refused", "error", "error"),
+            "forced" => ("Released by force", "attention", "attention"),
+            "bypassed" => ("Written without a lease", "attention", "attention"),
+            _ => ("Reserved", "mark", "lock"),
+        };
+        (since.html(), entry.who.clone(), title, class, icon, entry.detail)
+    });
+    Ok(FileView {
+        entries: entries.collect(),
+        name: lock.map_or_else(|| folder(path).to_owned(), |lock| text(lock, "file")),
+        path: path.to_owned(),
+        held,
+    })
 }

@@ -4,15 +4,17 @@
 use askama::Template;
 use serde_json::Value;
 use substrate_core::page::Badge;
+use substrate_core::text::one_line;
 use substrate_core::verb::VerbArgs as _;
-use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, Timestamp, VerbError, html};
+use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, Timestamp, VerbError, Who, html};
 
 use super::message::MessageId;
 use super::ops::{self, Mailbox, mailbox};
 use super::policy::address;
-use super::verbs::look::{Search, Status, Thread};
-use crate::identity::{book, holder};
-use crate::page::{Since, body, clock};
+use super::verbs::look::{Status, Thread};
+use crate::identity::book::{self, Lookup};
+use crate::identity::holder;
+use crate::page::{Since, body, clock, in_query};
 
 /// How many threads the list shows.
 const MAX_LISTED: i64 = 60;
@@ -29,7 +31,6 @@ const STEPS: [(&str, &str); 5] = [
 pub(super) const PAGES: &[Page] = &[
     Page { path: "/mail", title: "Mail", nav: Some(20), badge: Some(BADGE), render },
     Page { path: "/mail/{id}", title: "Mail", nav: None, badge: None, render },
-    Page { path: "/search", title: "Search", nav: None, badge: None, render: search },
 ];
 
 const BADGE: Badge = Badge { word: "unread", count: n_unread };
@@ -42,19 +43,15 @@ fn n_unread(cx: &mut Cx<'_>) -> Result<i64, DbError> {
 #[template(path = "mail/page/mail.html")]
 struct MailPage {
     n_unread: i64,
+    /// An agent, if it is not the user's own mail, and what links say of that.
+    whose: String,
+    more: String,
     is_sent: bool,
     listed: Vec<ListedMail>,
     thread: Option<ThreadView>,
     may_act: bool,
     compose: String,
     to: String,
-}
-
-#[derive(Template)]
-#[template(path = "mail/page/search.html")]
-struct SearchPage {
-    query: String,
-    found: Vec<ListedMail>,
 }
 
 struct ListedMail {
@@ -100,7 +97,28 @@ struct Step {
     at: String,
 }
 
+/// The user's own mail; with `as`, the mail of an agent, to look at.
 fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError> {
+    let of_agent = request.field("as").map(str::to_owned);
+    let mut request = request.clone();
+    if let Some(name) = &of_agent {
+        let (Lookup::Found(of) | Lookup::Ended(of)) = book::find(cx.db, name)? else {
+            return Err(VerbError::user(
+                format!("no agent is called `{}`", one_line(name, 60)),
+                "`substrate agent list` shows them",
+            ));
+        };
+        request.may_act = false;
+        cx.who = Some(Who {
+            agent: of.agent,
+            name: of.name,
+            sub: of.sub,
+            session: None,
+            has_stopped: false,
+            is_shared: false,
+        });
+    }
+    let request = &request;
     let who = holder::caller(cx, &request.caller)?;
     let of = Mailbox { agent: who.agent, sub: &who.sub };
     let is_sent = request.field("box") == Some("sent");
@@ -115,7 +133,9 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
         None => None,
     };
     let page = MailPage {
-        n_unread: n_unread(cx)?,
+        n_unread: super::face::n_unread(cx.db, (who.agent, &who.sub), cx.now)?,
+        whose: of_agent.clone().unwrap_or_default(),
+        more: of_agent.map_or_else(String::new, |name| format!("&as={}", in_query(&name))),
         is_sent,
         listed,
         thread,
@@ -124,28 +144,6 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
         to: request.field("to").unwrap_or_default().to_owned(),
     };
     body("Mail", &page)
-}
-
-/// What `substrate search` finds.
-fn search(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError> {
-    let query = request.field("q").unwrap_or_default().trim().to_owned();
-    let mut found = Vec::new();
-    if !query.is_empty() {
-        let words = query.split_whitespace().map(str::to_owned).collect();
-        let output = Search { words, all: false }.run(cx, &request.caller)?.json;
-        for message in output["messages"].as_array().into_iter().flatten() {
-            let text = |name: &str| message[name].as_str().unwrap_or_default().to_owned();
-            found.push(ListedMail {
-                id: message["id"].as_i64().unwrap_or(0),
-                who: text("from"),
-                subject: text("subject"),
-                note: String::new(),
-                since: since(cx, request, message["sent_ms"].as_i64().unwrap_or(0)).html(),
-                is_here: false,
-            });
-        }
-    }
-    body("Search", &SearchPage { query, found })
 }
 
 fn since(cx: &Cx<'_>, request: &PageRequest, at_ms: i64) -> Since {

@@ -21,6 +21,9 @@ use crate::mail::{search, words};
 const MAX_FOUND: i64 = 20;
 const MAX_IN_THREAD: i64 = 50;
 
+/// Characters of a body in the list of the latest messages.
+const LATEST_CHARS: i64 = 2_000;
+
 /// Characters of a body in a thread.
 const THREAD_CHARS: i64 = 500;
 
@@ -177,6 +180,60 @@ fn of_mailbox(cx: &mut Cx<'_>, who: &Who) -> Result<Output, VerbError> {
         list.push(json);
     }
     Ok(Output::new(text, json!({"agent": who.address(), "n_unread": unread.0, "sent": list})))
+}
+
+/// What came and what was sent, for those who only look: nothing is marked as seen or read.
+#[derive(Args, Serialize, Deserialize, Debug, Default)]
+#[serde(default)]
+pub(in crate::mail) struct Latest {
+    /// Show at most this many messages
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(i64).range(1..=200))]
+    n: Option<i64>,
+}
+
+impl VerbArgs for Latest {
+    const PATH: &'static [&'static str] = &["mail", "list"];
+    const ABOUT: &'static str = "List the latest messages, got and sent, and mark none as read";
+    const ACCESS: Access = Access::Read;
+    const FOR: Audience = Audience::Both;
+
+    fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
+        let who = holder::caller(cx, caller)?;
+        let of = Mailbox { agent: who.agent, sub: &who.sub };
+        let limit = self.n.unwrap_or(50).clamp(1, 200);
+        let mut found = Vec::new();
+        for row in mailbox::kept(cx.db, of, i64::MAX, limit)? {
+            let from = address(cx, row.sender, &row.sender_sub)?;
+            let is_read = row.read_ms.is_some() || row.acked_ms.is_some();
+            let mut json = render::open_json(&row, &from);
+            json["to"] = json!([who.address()]);
+            json["state"] = json!(if is_read { "read" } else { "unread" });
+            found.push((row.id, render::short(&row, &from, cx.now), json));
+        }
+        for message in ops::sent(cx.db, of, limit)? {
+            let state = render::worst(&mailbox::deliveries(cx.db, message.id)?);
+            let (line, mut json) = one(cx, &message)?;
+            json["state"] = json!(state);
+            // What one sent to oneself came back already.
+            if found.iter().all(|(id, ..)| *id != message.id) {
+                found.push((message.id, format!("{line}  [{state}]"), json));
+            }
+        }
+        found.sort_by_key(|(id, ..)| std::cmp::Reverse(*id));
+        found.truncate(usize::try_from(limit).unwrap_or(0));
+        let (mut text, mut list) = (String::new(), Vec::new());
+        for (id, line, mut json) in found {
+            let _infallible = writeln!(text, "{line}");
+            json["body"] = json!(ops::body(cx.db, id, 0, LATEST_CHARS)?);
+            json["n_chars"] = json!(ops::body_len(cx.db, id)?);
+            list.push(json);
+        }
+        if list.is_empty() {
+            "No messages.\n".clone_into(&mut text);
+        }
+        let n_unread = mailbox::n_unread(cx.db, of, cx.now)?.0;
+        Ok(Output::new(text, json!({"n_unread": n_unread, "messages": list})))
+    }
 }
 
 /// `#42 NobleLion to CalmOtter, 5m ago: "subject"`, and the same for programs.

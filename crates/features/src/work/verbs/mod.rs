@@ -1,5 +1,6 @@
 //! The commands of the queue, and how they show items to people and to programs. What others wrote is quoted.
 
+pub(super) mod board;
 pub(super) mod claim;
 pub(super) mod queue;
 

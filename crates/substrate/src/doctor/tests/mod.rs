@@ -90,6 +90,7 @@ fn healthy() -> Facts {
         spawn_us: Some(1_000),
         sessions: vec![session(&events.map(|event| (event, 7)))],
         trace: None,
+        notifications: None,
     }
 }
 

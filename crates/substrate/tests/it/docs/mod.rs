@@ -89,7 +89,7 @@ fn take(sandbox: &mut Sandbox, step: &Step) -> Result<String, String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the person who runs the test decides")]
-fn is_update() -> bool {
+pub(crate) fn is_update() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 

@@ -1,0 +1,175 @@
+//! What the journal tells the views of the fleet: which actor did what in a span of time, and how everything was at a moment.
+
+use std::collections::HashMap;
+
+use substrate_core::{Db, DbError, Dialect, Param, Timestamp};
+
+use super::ops;
+use crate::calls;
+
+/// Of one agent's entries, so many of all agents' are looked through at the most. Sessions have no index of their own.
+const MAX_LOOKED_AT: i64 = 20_000;
+
+/// Entries that are read to find out how everything was at a moment.
+const MAX_BEFORE: i64 = 3_000;
+
+/// An entry as a lane needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Trace {
+    pub(crate) id: i64,
+    pub(crate) at_ms: i64,
+    pub(crate) client: String,
+    pub(crate) session: String,
+    pub(crate) actor: String,
+    /// The kind of a subagent.
+    pub(crate) kind: Option<String>,
+    pub(crate) event: String,
+    pub(crate) tool: Option<String>,
+    pub(crate) tool_use: Option<String>,
+    pub(crate) verdict: String,
+    /// Its beginning.
+    pub(crate) input: String,
+    pub(crate) output: String,
+}
+
+impl Trace {
+    /// A call or the end of a turn was refused.
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self.verdict.as_str(), "deny" | "block")
+    }
+}
+
+/// The entries of a span, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Traces {
+    pub(crate) rows: Vec<Trace>,
+    /// Older entries of the span were left out: they are too many.
+    pub(crate) is_cut: bool,
+}
+
+macro_rules! columns {
+    () => {
+        "id, at_ms, client, session, actor, actor_kind, event, tool, tool_use, verdict, substr(input, 1, 600),
+         substr(output, 1, 200)"
+    };
+}
+
+pub(super) const SPAN: &str = concat!(
+    "select ",
+    columns!(),
+    " from journal where id > $1 and id <= $2 and session is not null order by id desc limit $3"
+);
+
+/// The latest entries of a span, of these sessions or of all.
+pub(crate) fn traces(
+    db: &mut dyn Db,
+    sessions: Option<&[String]>,
+    (from, until): (Timestamp, Timestamp),
+    limit: i64,
+) -> Result<Traces, DbError> {
+    let after = ops::id_before(db, from)?;
+    // Up to and with the last moment of the span.
+    let up_to = ops::id_before(db, until.plus_ms(1))?;
+    let mut rows = match sessions {
+        None => db.rows(SPAN, &[after.into(), up_to.into(), limit.into()], trace)?,
+        Some([]) => Vec::new(),
+        Some(sessions) => {
+            let from = after.max(up_to - MAX_LOOKED_AT);
+            let mut params: Vec<Param<'_>> = vec![from.into(), up_to.into(), limit.into()];
+            let places = ops::places(params.len(), sessions.len());
+            params.extend(sessions.iter().map(|session| Param::from(session.as_str())));
+            let sql = format!(
+                concat!(
+                    "select ",
+                    columns!(),
+                    " from journal where id > $1 and id <= $2 and session in ({}) order by id desc limit $3"
+                ),
+                places
+            );
+            db.rows(&sql, &params, trace)?
+        }
+    };
+    let is_full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= limit;
+    let is_cut = is_full || (sessions.is_some() && up_to - after > MAX_LOOKED_AT);
+    rows.reverse();
+    Ok(Traces { rows, is_cut })
+}
+
+/// How the journal stood at a moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standstill {
+    /// The last entry up to then.
+    pub(crate) entry: i64,
+    /// The latest entries up to then, newest first.
+    pub(crate) rows: Vec<Trace>,
+    /// Sessions that had entries before and after it, and none among these.
+    pub(crate) silent: Vec<String>,
+}
+
+pub(super) const OPEN_THEN: &str = "select session from journal_session where first_id <= $1 and last_id >= $1 order by last_id desc limit 500";
+
+pub(crate) fn at(db: &mut dyn Db, at: Timestamp) -> Result<Standstill, DbError> {
+    let entry = ops::id_before(db, at.plus_ms(1))?;
+    let rows = db.rows(SPAN, &[0_i64.into(), entry.into(), MAX_BEFORE.into()], trace)?;
+    let seen: HashMap<&str, ()> = rows.iter().map(|row| (row.session.as_str(), ())).collect();
+    let mut silent = db.rows(OPEN_THEN, &[entry.into()], |row| row.text(0))?;
+    silent.retain(|session| !seen.contains_key(session.as_str()));
+    Ok(Standstill { entry, rows, silent })
+}
+
+/// The time of an entry.
+pub(crate) fn time_of(db: &mut dyn Db, entry: i64) -> Result<Option<i64>, DbError> {
+    ops::at(db, entry)
+}
+
+/// The latest event of each actor, from the newest entries: one pass for a whole fleet. Its entry, and its tool if it was
+/// about a call.
+pub(crate) fn latest(
+    db: &mut dyn Db,
+) -> Result<HashMap<(String, String), (i64, Option<String>)>, DbError> {
+    let mut out = HashMap::new();
+    db.query(LATEST, &[MAX_LATEST.into()], &mut |row| {
+        let (id, tool) = (row.int(0)?, row.opt_text(3)?);
+        out.entry((row.text(1)?, row.text(2)?)).or_insert((id, tool));
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// Entries that are read for that.
+const MAX_LATEST: i64 = 2_000;
+
+pub(super) const LATEST: &str = "select id, session, actor, tool from journal
+     where session is not null order by id desc limit $1";
+
+/// The call of an entry, in one line.
+pub(crate) fn call_of(
+    db: &mut dyn Db,
+    dialects: &[&Dialect],
+    entry: i64,
+) -> Result<Option<String>, DbError> {
+    let sql = "select client, tool, substr(input, 1, 600) from journal where id = $1";
+    let found = db.first(sql, &[entry.into()], |row| {
+        let tool = row.opt_text(1)?.unwrap_or_default();
+        let input = row.opt_text(2)?.unwrap_or_default();
+        Ok(calls::short(dialects, &row.text(0)?, &tool, &input))
+    })?;
+    Ok(found.filter(|words| !words.is_empty()))
+}
+
+fn trace(row: &dyn substrate_core::Row) -> Result<Trace, DbError> {
+    Ok(Trace {
+        id: row.int(0)?,
+        at_ms: row.int(1)?,
+        client: row.text(2)?,
+        session: row.text(3)?,
+        actor: row.text(4)?,
+        kind: row.opt_text(5)?,
+        event: row.text(6)?,
+        tool: row.opt_text(7)?,
+        tool_use: row.opt_text(8)?,
+        verdict: row.text(9)?,
+        input: row.opt_text(10)?.unwrap_or_default(),
+        output: row.opt_text(11)?.unwrap_or_default(),
+    })
+}
