@@ -12,7 +12,11 @@
 //! * [`service`]: what the hub answers to a frame; no sockets, no clock
 //! * [`server`] and [`dial`]: the two ends of the connection
 //!
-//! What must stay true: a message is in its sender's outbox until the far machine has it on disk, so a database that
+//! The link speaks frames after an HTTP upgrade, not WebSocket. Machines pin the hub's certificate, so no proxy can stand in
+//! between, and the masking and fragments of WebSocket would buy nothing.
+//!
+//! What must stay true (`a_database_that_forgets_loses_nothing`,
+//! `a_hostile_machine_is_refused_and_counted_and_the_others_go_on`): a message is in its sender's outbox until the far machine has it on disk, so a database that
 //! forgets loses nothing; each message is handed over once, in the order of its sender; a machine reads only what is
 //! addressed to it, and acts only as itself.
 
