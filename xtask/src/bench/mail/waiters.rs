@@ -35,6 +35,11 @@ pub(super) fn measure(dist: &Dist, n: usize, table: &mut Table) -> Result<()> {
     env.push(("CLAUDE_CODE_SESSION_ATTENDED".to_owned(), "1".to_owned()));
     let caller = Caller::new(&env);
     let before = hooks(&caller, &state)?;
+    for at in 0..n {
+        stop(&caller, &state, at)?;
+    }
+    let known = procfs::rss_kb(pid).context("the daemon is gone")?;
+    table.figure(format!("daemon's memory with {n} agents that don't wait"), format!("{known} KB"));
     let mut parked: Vec<Conn> =
         (0..n).map(|at| park(&caller, &state, at)).collect::<Result<_>>()?;
     std::thread::sleep(Duration::from_secs(1));
@@ -50,14 +55,20 @@ pub(super) fn measure(dist: &Dist, n: usize, table: &mut Table) -> Result<()> {
     wakes(&sandbox, &caller, &mut parked, table)
 }
 
+/// A session stops.
+fn stop(caller: &Caller, state: &Path, at: usize) -> Result<()> {
+    let answered = caller.ask_as(state, b"claude-code\0Stop\0", &payload::stop(&session(at)));
+    answered.map(drop).map_err(|error| anyhow!("Stop {at} was not answered: {error:?}"))
+}
+
 /// A session that has stopped, and its waiter.
 fn park(caller: &Caller, state: &Path, at: usize) -> Result<Conn> {
-    let stop = payload::stop(&session(at));
-    let answered = caller.ask_as(state, b"claude-code\0Stop\0", &stop);
-    answered.map_err(|error| anyhow!("Stop {at} was not answered: {error:?}"))?;
+    stop(caller, state, at)?;
     let mut conn = Conn::open(state, PATIENCE).ok().context("not connected")?;
     let head = caller.head_of(b"claude-code\0Stop\0--wake\0");
-    conn.send(Kind::Hook, [&head, &stop], PATIENCE).ok().context("not sent")?;
+    conn.send(Kind::Hook, [&head, &payload::stop(&session(at))], PATIENCE)
+        .ok()
+        .context("not sent")?;
     let (kind, _) = conn.receive(PATIENCE).ok().context("no answer")?;
     ensure!(kind == Kind::Wait, "the waiter was not parked but got {kind:?}");
     Ok(conn)
