@@ -33,13 +33,12 @@ mod begin;
 mod config;
 pub(crate) mod face;
 mod heartbeat;
-mod needs;
 mod ops;
 mod pending;
 mod policy;
 mod start;
-mod story;
 mod verbs;
+mod views;
 mod words;
 
 #[cfg(test)]
@@ -103,8 +102,8 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(pending::printed),
     explain: Some(face::explain),
     tick: Some(policy::tick),
-    needs_you: Some(needs::needs_you),
-    story: Some(story::story),
+    needs_you: Some(views::needs_you),
+    story: Some(views::story),
     verbs: &[
         Verb::of::<verbs::life::Start>(),
         Verb::of::<verbs::work::Phase>(),

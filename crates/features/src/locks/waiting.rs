@@ -19,11 +19,11 @@ use super::files::{Target, here, known};
 use super::history::{self, LeaseChange};
 use super::status::{self, Blocker, FileStatus};
 use super::{leases, reservations, words};
-use crate::durations::typed_ms;
 use crate::identity::book;
 use crate::identity::holder::Holder;
 use crate::mail::face;
 use crate::page::in_query;
+use crate::spellings::typed_ms;
 
 /// Notes that are delivered at once.
 const MAX_TOLD: i64 = 3;
