@@ -38,7 +38,6 @@ mod pending;
 mod policy;
 mod start;
 mod verbs;
-mod views;
 mod words;
 
 #[cfg(test)]
@@ -102,8 +101,8 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(pending::printed),
     explain: Some(face::explain),
     tick: Some(policy::tick),
-    needs_you: Some(views::needs_you),
-    story: Some(views::story),
+    needs_you: Some(face::needs_you),
+    story: Some(face::story),
     verbs: &[
         Verb::of::<verbs::life::Start>(),
         Verb::of::<verbs::work::Phase>(),

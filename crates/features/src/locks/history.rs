@@ -15,6 +15,7 @@ use super::leases::{self, Lease};
 use super::{files, words};
 use crate::identity::holder::Pulses;
 use crate::page::in_query;
+use crate::retention::Expiring;
 
 /// What happened to a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +105,8 @@ pub(super) fn has(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
     Ok(found.is_some())
 }
 
-/// Forgets at most `limit` entries from before that time, and counts them.
-pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
-    db.execute(
-        "delete from lease_history where id in (select id from lease_history where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Old entries.
+pub(super) const OLD: Expiring = Expiring { table: "lease_history", key: "id", when: "at_ms < $1" };
 
 /// Below `seed::COORDINATION`.
 const LOCKS: &str = "file-locks.json";

@@ -4,6 +4,7 @@ use substrate_core::{Db, DbError, Row, Timestamp};
 
 use super::claims::WorkClaim;
 use crate::identity::holder::Holder;
+use crate::retention::Expiring;
 
 /// One item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,14 +241,9 @@ pub(super) fn finish(
     Ok(n > 0)
 }
 
-/// Forgets items that were done before then, at most `limit`.
-pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
-    db.execute(
-        "delete from work where id in
-           (select id from work where state = 'done' and done_ms < $1 order by done_ms limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Finished items.
+pub(super) const FINISHED: Expiring =
+    Expiring { table: "work", key: "id", when: "state = 'done' and done_ms < $1" };
 
 fn item(row: &dyn Row) -> Result<Item, DbError> {
     let state = row.text(2)?;
