@@ -31,9 +31,10 @@ pub(super) const AGAIN_MS: i64 = 600_000;
 const SAID_MS: i64 = 30 * 86_400_000;
 
 /// Refusals and remarks that are forgotten.
-const REFUSED: Expiring =
+const OLD_REFUSALS: Expiring =
     Expiring { table: "guard_refused", key: "session, actor, rule, digest", when: "at_ms < $1" };
-const SAID: Expiring = Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
+const OLD_REMARKS: Expiring =
+    Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
 
 /// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +97,6 @@ pub(super) fn said(
 
 /// Forgets what is old. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let is_more = REFUSED.tick(cx, AGAIN_MS)?;
-    Ok(SAID.tick(cx, SAID_MS)? || is_more)
+    let is_more = OLD_REFUSALS.tick(cx, AGAIN_MS)?;
+    Ok(OLD_REMARKS.tick(cx, SAID_MS)? || is_more)
 }

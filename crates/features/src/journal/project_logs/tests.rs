@@ -418,6 +418,6 @@ fn what_the_journal_forgets_is_not_counted() {
     stage.happen(&begun);
     stage.pass(15 * 86_400_000);
     stage.with(|cx| super::super::record::tick(cx).unwrap());
-    let n = stage.with(|cx| super::ops::n_agents(cx.db, "s1").unwrap());
+    let n = stage.with(|cx| super::n_agents(cx.db, "s1").unwrap());
     assert_eq!(n, 0);
 }
