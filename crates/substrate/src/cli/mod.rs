@@ -3,7 +3,6 @@
 mod audience;
 mod call;
 pub(crate) mod commit_hook;
-mod completions;
 mod config;
 mod daemon;
 mod dashboard;
@@ -33,7 +32,6 @@ mod seeds;
 mod setup;
 mod table;
 mod tmux;
-mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};

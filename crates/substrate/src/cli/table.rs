@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
+    Context, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, manual, mcp,
+    notify, overview, plugin, reference, run, scratchpad, setup, tmux,
 };
 use crate::error::Result;
 
@@ -90,7 +90,7 @@ const OWN: &[&[Definition]] = &[
     run::COMMANDS,
     tmux::COMMANDS,
     dashboard::COMMANDS,
-    top::COMMANDS,
+    overview::COMMANDS,
     notify::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
@@ -100,7 +100,6 @@ const OWN: &[&[Definition]] = &[
     mcp::COMMANDS,
     plugin::COMMANDS,
     manual::COMMANDS,
-    completions::COMMANDS,
     reference::COMMANDS,
 ];
 
