@@ -3,17 +3,18 @@
 //! The kernel maps a program in pieces of 64 KB. A daemon runs a sixth of the code. Left to the linker, that was spread over
 //! three quarters of the pieces, and 11 of an idle daemon's 14 MB were code.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::dist::workspace;
+use crate::proc;
 use crate::sandbox::put_file;
 
-/// Without hashes, which change with every version of the compiler. A name that no longer fits costs a little memory, no more:
-/// write the file again with `cargo xtask gate --order`.
+/// Most names are without their hashes, which change with every version of the compiler. A name that no longer fits costs a little
+/// memory, no more: write the file again with `cargo xtask gate --order`.
 const FILE: &str = "xtask/daemon.order";
 
 const SCRIPT: &str = include_str!("../layout.ld");
@@ -32,19 +33,46 @@ pub(crate) fn script(folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes down which functions come first: groups of them, each with a line that says who runs them.
-pub(crate) fn write_order(groups: &[(&str, BTreeSet<String>)]) -> Result<()> {
+/// Writes down which functions of the program come first: groups of them, each with a line that says who runs them.
+pub(crate) fn write_order(program: &Path, groups: &[(&str, BTreeSet<String>)]) -> Result<()> {
+    let sizes = sizes(program)?;
+    let mut left: HashMap<String, u64> = HashMap::new();
+    for (name, size) in &sizes {
+        *left.entry(pattern(name)).or_default() += size;
+    }
+    for name in groups.iter().flat_map(|(_, names)| names).collect::<BTreeSet<_>>() {
+        let size = sizes.get(name).copied().unwrap_or(0);
+        left.entry(pattern(name)).and_modify(|left| *left = left.saturating_sub(size));
+    }
     let mut known = BTreeSet::new();
     let mut out = String::new();
     for (who, names) in groups {
         out.extend(["# ", who, "\n"]);
-        for name in names.iter().map(|name| pattern(name)) {
-            if known.insert(name.clone()) {
-                out.extend([&name, "\n"]);
+        for name in names.iter().filter(|name| sizes.contains_key(*name)) {
+            let pattern = pattern(name);
+            let fits_others = left.get(&pattern).is_some_and(|left| *left > MAX_OTHERS);
+            let line = if fits_others { name.clone() } else { pattern };
+            if known.insert(line.clone()) {
+                out.extend([&line, "\n"]);
             }
         }
     }
     put_file(&workspace().join(FILE), out.as_bytes())
+}
+
+/// The bytes of other functions that a pattern may fit as well: one name stands for all types that a function is made for.
+const MAX_OTHERS: u64 = 2_000;
+
+/// The functions of a program and their sizes.
+fn sizes(program: &Path) -> Result<HashMap<String, u64>> {
+    let mut command = proc::command("nm");
+    let listing = proc::output(command.args(["-S", "--defined-only"]).arg(program))?;
+    let function = |line: &str| {
+        let [_, size, kind, name] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        let size = u64::from_str_radix(size, 16).ok()?;
+        "tTwW".contains(kind).then(|| (name.to_owned(), size))
+    };
+    Ok(listing.lines().filter_map(function).collect())
 }
 
 /// A function's name as the linker's pattern, without what changes when it is compiled again.

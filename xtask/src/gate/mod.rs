@@ -75,7 +75,8 @@ fn write_order(dist: &Dist) -> Result<bool> {
     sandbox.start_daemon()?;
     let by_commands = commands::functions(&sandbox)?;
     say!("{} functions by a daemon, {} by commands", by_daemon.len(), by_commands.len());
-    layout::write_order(&[("a daemon", by_daemon), ("common commands", by_commands)])?;
+    let groups = [("a daemon", by_daemon), ("common commands", by_commands)];
+    layout::write_order(&dist.substrate(), &groups)?;
     Ok(true)
 }
 

@@ -207,10 +207,12 @@ static PAIRS: [u32; 256] = {
 /// How many bytes of a sign can be passed, because it says nothing. 0: `Scan` looks closer.
 fn passed(text: &[u8], at: usize, is_dotenv: bool) -> usize {
     let Some(after) = text.get(at + 1) else { return 0 };
+    // Line breaks and quotes of JSON; paths of code.
+    if let (b'\\', b'n' | b'"') | (b':', b':') = (text[at], after) {
+        return 2;
+    }
     let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
     let says_nothing = match (text[at], after) {
-        // Line breaks and quotes of JSON; paths of code.
-        (b'\\', b'n' | b'"') | (b':', b':') => return 2,
         (b':', b'/' | b'A') => false,
         (b':', b'0'..=b'9' | b'*') if !is_quote(before) => false,
         (b':' | b'=', _) => {
