@@ -6,6 +6,7 @@ mod dist;
 mod frames;
 mod gate;
 mod journal;
+mod layout;
 mod payload;
 mod proc;
 mod procfs;
@@ -31,6 +32,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
   gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
+  gate --order                      write down which functions a daemon and common commands run, for the linker
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
   bench events [--seconds N]        durable events per second, 64 clients
   bench journal [--rows N]          cost per event with a long journal against a short one

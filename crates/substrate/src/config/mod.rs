@@ -5,7 +5,7 @@ mod home;
 mod local;
 mod project;
 
-pub(crate) use files::{Around, SettingsFiles};
+pub(crate) use files::{Around, SettingsFiles, settings_at};
 pub(crate) use home::Home;
 pub(crate) use project::{common_dir, is_worked_in, marks, project_of, root_of};
 

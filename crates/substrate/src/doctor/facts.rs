@@ -22,7 +22,7 @@ use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
 use super::trace::{self, Trace};
 use super::try_out::spawn_us;
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Env, Home, settings_at};
 use crate::daemon::Status;
 use crate::remnants::Remnants;
 
@@ -67,7 +67,7 @@ pub(crate) struct Facts {
 
 /// Gathers all facts, and changes nothing.
 pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
-    let settings = SettingsFiles::new(patient.home.config()).at(patient.dir);
+    let settings = settings_at(&patient.home.config(), patient.dir);
     let programs = programs::look(patient.env);
     let daemon = daemon::look(patient, settings.on("daemon.autostart"));
     let database = database::look(patient);
