@@ -2,6 +2,7 @@
 
 mod audience;
 mod call;
+mod claim;
 pub(crate) mod commit_hook;
 mod completions;
 mod config;
@@ -15,6 +16,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod hub;
 mod layout;
 mod let_go;
 mod lines;
@@ -32,6 +34,7 @@ mod scratchpad;
 mod seeds;
 mod setup;
 mod table;
+mod team;
 mod tmux;
 mod top;
 mod verbs;

@@ -24,6 +24,7 @@ mod state;
 mod storage;
 mod surround;
 mod take_over;
+mod team;
 mod threads;
 mod twins;
 mod upkeep;

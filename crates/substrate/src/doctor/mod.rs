@@ -20,6 +20,7 @@ mod remnants;
 mod report;
 mod sessions;
 mod settings;
+mod team;
 mod trace;
 mod try_out;
 mod whereabouts;

@@ -125,6 +125,8 @@ mod snapshots;
 #[cfg(test)]
 mod start;
 #[cfg(test)]
+mod team;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod tmux;
