@@ -237,13 +237,14 @@ pub(super) enum Step<'a> {
     Failed(&'a str),
 }
 
+/// Notes a step. `false`: it has failed before, or there is no such delivery.
 pub(super) fn step(
     db: &mut dyn Db,
     of: &FarRow,
     step: Step<'_>,
     at_ms: i64,
-) -> Result<(), DbError> {
-    let (Some(message), Some(agent)) = (of.message, of.agent) else { return Ok(()) };
+) -> Result<bool, DbError> {
+    let (Some(message), Some(agent)) = (of.message, of.agent) else { return Ok(false) };
     let (set, why) = match step {
         Step::AtHub => ("at_hub_ms = coalesce(at_hub_ms, $4)", None),
         Step::AtMachine => (
@@ -256,8 +257,7 @@ pub(super) fn step(
         "update deliveries set {set} where message = $1 and agent = $2 and sub = $3 and ($5 is null or failed_ms is null)"
     );
     let params = [message.into(), agent.into(), of.sub.as_str().into(), at_ms.into(), why.into()];
-    db.execute(&sql, &params)?;
-    Ok(())
+    Ok(db.execute(&sql, &params)? > 0)
 }
 
 /// What the far machine says of a delivery, if it is newer than what we know.

@@ -135,10 +135,10 @@ pub(crate) enum Fate {
 pub(crate) fn fate(cx: &mut Cx<'_>, uid: &str, fate: Fate, at_ms: i64) -> Result<(), DbError> {
     let Some(row) = ops::ours(cx.db, uid)? else { return Ok(()) };
     match fate {
-        Fate::AtHub => ops::step(cx.db, &row, Step::AtHub, at_ms),
+        Fate::AtHub => ops::step(cx.db, &row, Step::AtHub, at_ms).map(drop),
         Fate::AtMachine => {
             ops::close(cx.db, row.serial)?;
-            ops::step(cx.db, &row, Step::AtMachine, at_ms)
+            ops::step(cx.db, &row, Step::AtMachine, at_ms).map(drop)
         }
         Fate::NoMachine => {
             ops::close(cx.db, row.serial)?;
@@ -164,7 +164,9 @@ pub(crate) fn give_up(cx: &mut Cx<'_>) -> Result<(), DbError> {
 
 /// A message can't be delivered: its ledger says so, and its sender is told once.
 pub(super) fn failed(cx: &mut Cx<'_>, row: &FarRow, why: &str) -> Result<(), DbError> {
-    ops::step(cx.db, row, Step::Failed(why), cx.now.0)?;
+    if !ops::step(cx.db, row, Step::Failed(why), cx.now.0)? {
+        return Ok(());
+    }
     let (Some(message), Some(agent)) = (row.message, row.agent) else { return Ok(()) };
     let Some((found, _)) = messages::whole(cx.db, message)? else { return Ok(()) };
     if found.sender == book::SUBSTRATE {

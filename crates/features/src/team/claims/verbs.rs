@@ -79,7 +79,7 @@ impl VerbArgs for Claim {
         });
         match asks::ask(cx, self.ask, &what, json!(self))? {
             Asked::Wait(out) => Ok(*out),
-            Asked::Away if cx.settings.text("team.claims_when_away") == "allow" => {
+            Asked::Away if cx.settings.word("team.claims_when_away") == "allow" => {
                 let mut out = alone(cx, wanted, known.as_ref())?;
                 out.text.push_str("The hub is away, so this machine decided alone.\n");
                 Ok(out)
