@@ -43,6 +43,7 @@ pub mod spellings;
 #[cfg(test)]
 mod stage;
 mod supervise;
+pub mod team;
 mod todos;
 mod work;
 
@@ -72,6 +73,7 @@ pub const ALL: &[&Feature] = &[
     &answers::FEATURE,
     &fleet::FEATURE,
     &notify::FEATURE,
+    &team::FEATURE,
     &work::FEATURE,
     &persist::FEATURE,
     &supervise::FEATURE,
@@ -173,6 +175,7 @@ mod tests {
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
         ("ui.autostart", ProjectMay::Nothing, "it opens a port"),
         ("ui.port", ProjectMay::Nothing, "of the machine"),
+        ("team.claims_when_away", ProjectMay::Nothing, "of the machine"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),

@@ -2,6 +2,7 @@
 
 mod audience;
 mod call;
+mod claim;
 pub(crate) mod commit_hook;
 mod config;
 mod daemon;
@@ -14,6 +15,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod hub;
 mod layout;
 mod let_go;
 mod lines;
@@ -31,6 +33,7 @@ mod scratchpad;
 mod seeds;
 mod setup;
 mod table;
+mod team;
 mod tmux;
 mod verbs;
 

@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, manual, mcp,
-    notify, overview, plugin, reference, run, scratchpad, setup, tmux,
+    Context, claim, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, hub,
+    manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
 };
 use crate::error::Result;
 
@@ -96,6 +96,9 @@ const OWN: &[&[Definition]] = &[
     doctor::COMMANDS,
     daemon::COMMANDS,
     db::COMMANDS,
+    hub::COMMANDS,
+    team::COMMANDS,
+    claim::COMMANDS,
     hook::COMMANDS,
     mcp::COMMANDS,
     plugin::COMMANDS,

@@ -20,6 +20,7 @@ use super::project::{self, Unwritten};
 use super::registered;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
+use super::team::{self, Team};
 use super::trace::{self, Trace};
 use super::try_out::spawn_us;
 use crate::config::{Env, Home, settings_at};
@@ -63,6 +64,8 @@ pub(crate) struct Facts {
     pub(super) trace: Option<Trace>,
     /// `None`: notifications are off.
     pub(super) notifications: Option<Notifications>,
+    /// `None`: this machine is in no team.
+    pub(super) team: Option<Team>,
 }
 
 /// Gathers all facts, and changes nothing.
@@ -86,6 +89,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         remnants: registered::left_over(patient, &scopes),
         unwritten: project::look(&settings, patient.dir),
         notifications: notify::look(&settings, &database),
+        team: team::look(patient.home, &database),
         programs,
         daemon,
         database,
@@ -113,5 +117,6 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);
     notify::judge(facts.notifications.as_ref(), facts.now, &mut out);
+    team::judge(facts.team.as_ref(), facts.now, &mut out);
     out
 }

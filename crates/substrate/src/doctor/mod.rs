@@ -18,6 +18,7 @@ mod registered;
 mod report;
 mod sessions;
 mod settings;
+mod team;
 mod trace;
 mod try_out;
 mod whereabouts;

@@ -119,6 +119,8 @@ mod snapshots;
 #[cfg(test)]
 mod start;
 #[cfg(test)]
+mod team;
+#[cfg(test)]
 mod tmux;
 #[cfg(test)]
 mod top;

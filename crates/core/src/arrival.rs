@@ -1,4 +1,4 @@
-//! What to do with a message that arrived: each once, and in the order of its sender.
+//! What to do with a message of another machine: each once, and in the order of its sender.
 
 /// What the receiver does with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Arrival {
     Duplicate,
     /// Hand it over. If it was the expected one, the next of its sender is expected now.
     Deliver,
-    /// Keep it on disk until the earlier ones are here, and ask for them.
+    /// Keep it on disk until the earlier ones are here.
     Hold,
 }
 
