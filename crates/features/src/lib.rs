@@ -23,6 +23,8 @@ pub mod journal;
 mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
+mod long_journal;
+#[cfg(test)]
 mod looks;
 pub(crate) mod mail;
 pub mod notify;

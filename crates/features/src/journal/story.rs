@@ -13,7 +13,7 @@ const MAX_ENTRIES: i64 = 2_000;
 const MAX_TEXT: usize = 600;
 
 pub(super) fn story(cx: &mut Cx<'_>, of: &StoryOf) -> Result<Vec<Moment>, FeatureError> {
-    let found = traces::traces(cx.db, Some(&of.sessions), (of.from, of.until), MAX_ENTRIES)?;
+    let found = traces::traces(cx, Some(&of.sessions), (of.from, of.until), MAX_ENTRIES)?;
     let mut out: Vec<Moment> = found.rows.iter().filter_map(moment).collect();
     let n_over = out.len().saturating_sub(usize::try_from(of.limit).unwrap_or(usize::MAX));
     Ok(out.split_off(n_over))
