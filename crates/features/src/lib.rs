@@ -20,6 +20,8 @@ pub mod journal;
 mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
+mod long_journal;
+#[cfg(test)]
 mod looks;
 mod lookups;
 pub(crate) mod mail;

@@ -95,6 +95,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::needs::Needs>(),
         Verb::of::<verbs::fleet::List>(),
         Verb::of::<verbs::fleet::Check>(),
+        Verb::of::<verbs::fleet::Go>(),
         Verb::of::<lanes::Lanes>(),
         Verb::of::<story::Story>(),
         Verb::of::<verbs::tmux::On>(),

@@ -147,7 +147,7 @@ fn fifty() -> i64 {
 impl VerbArgs for Search {
     const PATH: &'static [&'static str] = &["journal", "search"];
     const ABOUT: &'static str =
-        "Find prompts, commands, refusals, your mail and work with these words, newest first";
+        "Find prompts, commands, refusals, mail and work with these words, newest first";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::User;
 

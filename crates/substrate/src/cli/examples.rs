@@ -120,6 +120,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["fleet", "lanes"], &["substrate fleet lanes --span 1h", "substrate fleet lanes NobleLion"]),
     (&["fleet", "story"], &["substrate fleet story NobleLion"]),
     (&["fleet", "check"], &["substrate fleet check NobleLion"]),
+    (&["fleet", "go"], &["substrate fleet go NobleLion"]),
     (
         &["answer"],
         &[

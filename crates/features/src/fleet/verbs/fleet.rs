@@ -1,4 +1,4 @@
-//! `substrate fleet`, `substrate fleet check`
+//! `substrate fleet`, `fleet check` and `fleet go`
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::ids::checksum;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, Pane, VerbError};
 
 use crate::fleet::lanes::{then, when};
 use crate::fleet::{ops, paint, render, view};
@@ -131,6 +131,39 @@ impl VerbArgs for Check {
             n => format!("{n} checked.\n"),
         };
         Ok(Output::new(text, json!({ "checked": n_checked })))
+    }
+}
+
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(in crate::fleet) struct Go {
+    /// The agent, e.g. `NobleLion`
+    name: String,
+}
+
+impl VerbArgs for Go {
+    const PATH: &'static [&'static str] = &["fleet", "go"];
+    const ABOUT: &'static str = "Bring an agent's tmux pane to the front, where that tmux is shown";
+    const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let address = agent_named(cx, &self.name)?;
+        let lines = view::of_agent(cx, address.agent)?;
+        // Subagents run where their agent does.
+        let Some(pane) = lines.into_iter().find_map(|line| line.pane) else {
+            return Err(VerbError::user(
+                format!("it is not known in which tmux pane {} runs", address.name),
+                "only clients that run inside tmux have one",
+            ));
+        };
+        let Pane { socket, id } = &pane;
+        let text = format!(
+            "{} is in pane {id}. `tmux -S {socket} attach` shows it, if no terminal does.\n",
+            address.name
+        );
+        let json = json!({"agent": address.name, "pane": id, "pane_socket": socket});
+        cx.effects.push(Effect::Show { pane });
+        Ok(Output::new(text, json))
     }
 }
 
