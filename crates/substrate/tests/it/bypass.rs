@@ -115,11 +115,12 @@ fn a_line_that_writes_a_held_file_is_refused_as_an_edit_is() {
     configure(&env, "[persist]\nmode = \"off\"\n");
     let at = |file: &str| env.project().join(file);
     std::fs::create_dir(at(".git")).unwrap();
-    std::fs::create_dir(at("src")).unwrap();
+    write_file(&at("src/a.rs"), b"first\n");
+    std::os::unix::fs::symlink(at("src/a.rs"), at("link.rs")).unwrap();
+    // A link after the edit would be a change of the file.
+    std::fs::hard_link(at("src/a.rs"), at("hard.rs")).unwrap();
     env.substrate(["daemon", "start"]).success();
     edits(&env, "holder", "src/a.rs");
-    std::os::unix::fs::symlink(at("src/a.rs"), at("link.rs")).unwrap();
-    std::fs::hard_link(at("src/a.rs"), at("hard.rs")).unwrap();
     let by_edit = call(&env, "other", "PreToolUse", "Edit", &json!({"file_path": at("src/a.rs")}));
     let reason = |answer: &str| -> String {
         let answer: Value = serde_json::from_str(answer).unwrap();
