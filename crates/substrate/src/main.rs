@@ -21,6 +21,7 @@ mod processes;
 mod relay;
 mod remnants;
 mod run;
+mod team;
 mod tmux;
 mod top;
 mod ui;

@@ -78,7 +78,7 @@ pub(super) fn functions(text: &str) -> BTreeSet<String> {
     for line in text.lines() {
         let name = line.strip_prefix("fn=").or_else(|| line.strip_prefix("cfn="));
         // A name is written once; later lines refer to it. What recurses has a mark behind it.
-        let named = name.and_then(|name| Some(name.split_once(' ')?.1.split('\'').next()?));
+        let named = name.and_then(|name| name.split_once(' ')?.1.split('\'').next());
         out.extend(named.filter(|name| !name.starts_with(['(', '0'])).map(str::to_owned));
     }
     out

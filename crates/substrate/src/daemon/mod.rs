@@ -25,6 +25,7 @@ mod storage;
 mod stream;
 mod surround;
 mod take_over;
+mod team;
 mod threads;
 mod twins;
 mod upkeep;

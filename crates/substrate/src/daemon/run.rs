@@ -24,7 +24,7 @@ use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
-use super::{conn, group, log, notify, start, take_over, upkeep, waiting};
+use super::{conn, group, log, notify, start, take_over, team, upkeep, waiting};
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -209,6 +209,7 @@ fn serve_all(
             spawn_local(tell_all(Rc::clone(&state), seen)),
             spawn_local(dashboard::tend(Rc::clone(&state), of_pages)),
             spawn_local(notify::tell(Rc::clone(&state))),
+            spawn_local(team::tend(Rc::clone(&state))),
             spawn_local(stay_awake(Rc::clone(&state))),
             spawn_local(obey_signals(Rc::clone(&state))),
         ];
