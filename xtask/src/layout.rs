@@ -68,7 +68,8 @@ fn sizes(program: &Path) -> Result<HashMap<String, u64>> {
     let mut command = proc::command("nm");
     let listing = proc::output(command.args(["-S", "--defined-only"]).arg(program))?;
     let function = |line: &str| {
-        let [_, size, kind, name] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        let [_, size, kind, name]: [&str; 4] =
+            line.split(' ').collect::<Vec<_>>().try_into().ok()?;
         let size = u64::from_str_radix(size, 16).ok()?;
         "tTwW".contains(kind).then(|| (name.to_owned(), size))
     };

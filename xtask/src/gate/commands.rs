@@ -23,21 +23,21 @@ const COMMANDS: [Counted; 4] = [
         args: &["send", "--to", RECEIVER, "--subject", "status", "--body", "all is well"],
         input: "",
         max_instructions: 737_000,
-        max_system_calls: 96,
+        max_system_calls: 76,
     },
     Counted {
         args: &["inbox", "--agent", RECEIVER],
         input: "",
         max_instructions: 667_000,
-        max_system_calls: 99,
+        max_system_calls: 79,
     },
     Counted {
         args: &["statusline"],
         input: r#"{"session_id":"7ac89518-7bff-44f2-b7cc-000000000000","model":{"display_name":"Model"}}"#,
         max_instructions: 628_000,
-        max_system_calls: 99,
+        max_system_calls: 79,
     },
-    Counted { args: &["locks"], input: "", max_instructions: 884_000, max_system_calls: 96 },
+    Counted { args: &["locks"], input: "", max_instructions: 884_000, max_system_calls: 76 },
 ];
 
 /// Stands for the agent's name.

@@ -202,10 +202,32 @@ fn together(names: &[&str], before: &Value, more: &[String]) -> Option<Value> {
 
 /// A default. We wrote it, so it must fit.
 fn literal(kind: Kind, text: &str) -> Value {
-    DeValue::parse(text)
-        .ok()
-        .and_then(|value| fits(kind, value.get_ref()))
+    simple(kind, text)
+        .or_else(|| parsed(kind, text))
         .expect("a default in the table of keys fits its own kind; a test reads them all")
+}
+
+fn parsed(kind: Kind, text: &str) -> Option<Value> {
+    fits(kind, DeValue::parse(text).ok()?.get_ref())
+}
+
+/// The same for what nearly all defaults are. Every command reads all of them, and the parser was an eighth of a short one.
+fn simple(kind: Kind, text: &str) -> Option<Value> {
+    match (kind, text) {
+        (Kind::Bool, "true") => Some(Value::Bool(true)),
+        (Kind::Bool, "false") => Some(Value::Bool(false)),
+        (Kind::Count, "0") => Some(Value::Int(0)),
+        (Kind::Count, _) if text.starts_with(|first: char| ('1'..='9').contains(&first)) => {
+            text.parse().ok().map(Value::Int)
+        }
+        (Kind::Texts, "[]") => Some(Value::Texts(Vec::new())),
+        (Kind::Tables, "[]") => Some(Value::Tables(Arc::default())),
+        _ => {
+            let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+            let is_plain = |byte: u8| byte != b'"' && byte != b'\\' && !byte.is_ascii_control();
+            inner.bytes().all(is_plain).then(|| kind.read_text(inner)).flatten()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -289,6 +311,56 @@ mod tests {
 
     fn layer(scope: Scope, text: &str) -> Layer {
         Layer::read(scope, scope.name(), text, &KEYS.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_simple_default_is_what_the_parser_says() {
+        let kinds = [
+            Kind::Bool,
+            Kind::Count,
+            Kind::Span,
+            Kind::Size,
+            Kind::Text,
+            Kind::Colour,
+            Kind::Texts,
+            Kind::Tables,
+            Kind::Word(&["a", "b"]),
+            Kind::Profiles(&["a", "b"]),
+        ];
+        for kind in kinds {
+            let mut n_simple = 0;
+            for text in [
+                "true",
+                "false",
+                "0",
+                "7",
+                "007",
+                "+7",
+                "-7",
+                "1_000",
+                "0x10",
+                "1.5",
+                "[]",
+                "[\"a\"]",
+                "\"\"",
+                "\"a\"",
+                "\"14d\"",
+                "\"2GB\"",
+                "\"red\"",
+                "\"a\\n\"",
+                "'a'",
+                "\"a\"b\"",
+                "\"\"\"a\"\"\"",
+                "\"",
+                "",
+            ] {
+                let Some(found) = simple(kind, text) else { continue };
+                n_simple += 1;
+                assert_eq!(Some(found), parsed(kind, text), "{kind:?} {text}");
+            }
+            assert!(n_simple > 0, "{kind:?}");
+        }
+        assert!(KEYS.iter().all(|key| simple(key.kind, key.default).is_some()));
     }
 
     fn resolve(layers: &[Layer]) -> Settings {
