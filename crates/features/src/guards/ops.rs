@@ -3,6 +3,7 @@
 use substrate_core::{Cx, Db, DbError, FeatureError, Migration, Timestamp};
 
 use super::face::RuleNote;
+use crate::retention::Expiring;
 
 pub(super) const MIGRATIONS: &[Migration] = &[CALLS, RULES];
 
@@ -50,8 +51,13 @@ const SAID_MS: i64 = 30 * 86_400_000;
 /// A rule that has not spoken for so long is forgotten.
 const RULES_MS: i64 = 90 * 86_400_000;
 
-/// Rows per step, so that no hook waits.
-const STEP: i64 = 500;
+/// Refusals, remarks and rules that are forgotten.
+const OLD_REFUSALS: Expiring =
+    Expiring { table: "guard_refused", key: "session, actor, rule, digest", when: "at_ms < $1" };
+const OLD_REMARKS: Expiring =
+    Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
+const OLD_RULES: Expiring =
+    Expiring { table: "guard_rules", key: "name, project", when: "at_ms < $1" };
 
 /// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
@@ -154,21 +160,7 @@ pub(super) fn stood(db: &mut dyn Db, name: &str, cwd: &str) -> Result<Option<Rul
 
 /// Forgets what is old. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
-    let refused = cx.db.execute(
-        "delete from guard_refused where (session, actor, rule, digest) in
-         (select session, actor, rule, digest from guard_refused where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - AGAIN_MS).into(), STEP.into()],
-    )?;
-    let said = cx.db.execute(
-        "delete from guard_said where (session, rule) in
-         (select session, rule from guard_said where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - SAID_MS).into(), STEP.into()],
-    )?;
-    let rules = cx.db.execute(
-        "delete from guard_rules where (name, project) in
-         (select name, project from guard_rules where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - RULES_MS).into(), STEP.into()],
-    )?;
-    Ok(refused >= full || said >= full || rules >= full)
+    let mut is_more = OLD_REFUSALS.tick(cx, AGAIN_MS)?;
+    is_more |= OLD_RULES.tick(cx, RULES_MS)?;
+    Ok(OLD_REMARKS.tick(cx, SAID_MS)? || is_more)
 }

@@ -2,8 +2,8 @@
 
 mod audience;
 mod call;
+mod claim;
 pub(crate) mod commit_hook;
-mod completions;
 mod config;
 mod daemon;
 mod dashboard;
@@ -15,6 +15,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod hub;
 mod layout;
 mod let_go;
 mod lines;
@@ -32,8 +33,8 @@ mod scratchpad;
 mod seeds;
 mod setup;
 mod table;
+mod team;
 mod tmux;
-mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};
