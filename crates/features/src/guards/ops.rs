@@ -48,16 +48,16 @@ pub(super) const AGAIN_MS: i64 = 600_000;
 /// After this long without an event, a session is forgotten.
 const SAID_MS: i64 = 30 * 86_400_000;
 
-/// A rule that has not spoken for so long is forgotten.
-const RULES_MS: i64 = 90 * 86_400_000;
-
-/// Refusals, remarks and rules that are forgotten.
+/// Refusals and remarks that are forgotten.
 const OLD_REFUSALS: Expiring =
     Expiring { table: "guard_refused", key: "session, actor, rule, digest", when: "at_ms < $1" };
 const OLD_REMARKS: Expiring =
     Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
 const OLD_RULES: Expiring =
     Expiring { table: "guard_rules", key: "name, project", when: "at_ms < $1" };
+
+/// A rule that has not spoken for so long is forgotten.
+const RULES_MS: i64 = 90 * 86_400_000;
 
 /// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +161,6 @@ pub(super) fn stood(db: &mut dyn Db, name: &str, cwd: &str) -> Result<Option<Rul
 /// Forgets what is old. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     let mut is_more = OLD_REFUSALS.tick(cx, AGAIN_MS)?;
-    is_more |= OLD_RULES.tick(cx, RULES_MS)?;
-    Ok(OLD_REMARKS.tick(cx, SAID_MS)? || is_more)
+    is_more |= OLD_REMARKS.tick(cx, SAID_MS)?;
+    Ok(OLD_RULES.tick(cx, RULES_MS)? || is_more)
 }
