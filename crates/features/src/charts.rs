@@ -9,16 +9,21 @@ pub(crate) fn tenths(n: i64) -> String {
 }
 
 /// The points of a line over the whole width of 100, as high as `height` where a value is `max`. Where nothing is known,
-/// the line goes on to the next point.
+/// the line goes on to the next point. A single point is a dash, so that it is seen.
 pub(crate) fn line(values: &[Option<i64>], max: i64, height: i64) -> String {
     let steps = i64::try_from(values.len()).unwrap_or(1).max(2) - 1;
+    let place = |(n, value): (i64, &Option<i64>)| {
+        let up = value.as_ref()?.clamp(&0, &max) * height * 10 / max.max(1);
+        Some((n * 1_000 / steps, height * 10 - up))
+    };
+    let mut points: Vec<(i64, i64)> = (0_i64..).zip(values).filter_map(place).collect();
+    if let [(x, y)] = points[..] {
+        points.push((if x > 980 { x - 20 } else { x + 20 }, y));
+    }
     let mut out = String::new();
-    for (n, value) in (0_i64..).zip(values) {
-        let Some(value) = value else { continue };
-        let up = value.clamp(&0, &max) * height * 10 / max.max(1);
+    for (x, y) in points {
         let gap = if out.is_empty() { "" } else { " " };
-        let (x, y) = (tenths(n * 1_000 / steps), tenths(height * 10 - up));
-        let _infallible = write!(out, "{gap}{x},{y}");
+        let _infallible = write!(out, "{gap}{},{}", tenths(x), tenths(y));
     }
     out
 }
@@ -96,7 +101,8 @@ mod tests {
             "0.0,40.0 66.6,20.0 100.0,0.0"
         );
         assert_eq!(line(&[], 10, 40), "");
-        assert_eq!(line(&[Some(3)], 0, 40), "0.0,40.0");
+        assert_eq!(line(&[Some(3)], 0, 40), "0.0,40.0 2.0,40.0");
+        assert_eq!(line(&[None, Some(3)], 0, 40), "100.0,40.0 98.0,40.0");
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn steps(stage: &Stage, address: &str) -> u64 {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "`--no-capture` shows the figures")]
 fn a_page_costs_as_much_as_it_shows_and_not_as_the_journal_is_long() {
     const MANY: i64 = 240_000;
     /// About six milliseconds of a slow processor.
@@ -96,5 +97,6 @@ fn a_page_costs_as_much_as_it_shows_and_not_as_the_journal_is_long() {
             writeln!(told, "{long:>8} ({short:>8} with a sixth of the rows)  {address}");
         is_bounded &= long <= MAX_STEPS && long <= short * 2;
     }
+    eprintln!("{told}");
     assert!(is_bounded, "at most {MAX_STEPS} steps, and not twice as many:\n{told}");
 }

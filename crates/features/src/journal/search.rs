@@ -113,7 +113,11 @@ fn hit(cx: &mut Cx<'_>, row: &JournalRow) -> Result<Hit, DbError> {
     let (kind, text) = match EventKind::named(&row.event) {
         _ if is_refused => (
             HitKind::Refusal,
-            format!("{tool} {call}: {}", one_line(&row.answer_words().unwrap_or_default(), 200)),
+            match format!("{tool} {call}").trim() {
+                "" => row.event.clone(),
+                what => what.to_owned(),
+            } + ": "
+                + &one_line(&row.answer_words().unwrap_or_default(), 200),
         ),
         EventKind::UserPromptSubmit => (HitKind::Prompt, one_line(input, 300)),
         _ => (HitKind::Command, format!("{tool} {call}")),

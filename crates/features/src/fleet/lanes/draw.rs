@@ -37,8 +37,8 @@ pub(in crate::fleet) struct Drawing {
     pub(in crate::fleet) others: Option<usize>,
     pub(in crate::fleet) others_y: usize,
     pub(in crate::fleet) names: Vec<(String, String)>,
-    /// The moment that is looked at: its place and its time.
-    pub(in crate::fleet) moment: Option<(String, String)>,
+    /// The moment that is looked at: its place, its time, and where the label of that begins, so that no edge cuts it.
+    pub(in crate::fleet) moment: Option<(String, String, i64)>,
     pub(in crate::fleet) density: Vec<Part>,
     /// Refusals and dialogs, for the scrubber.
     pub(in crate::fleet) signs: Vec<(String, bool)>,
@@ -154,7 +154,15 @@ pub(in crate::fleet) fn drawing(
         others,
         others_y,
         names: names.into_iter().map(|(x, name)| (tenths(x), name)).collect(),
-        moment: at.map(|at| (tenths(span.x(at)), span.clock(at))),
+        moment: at.map(|at| {
+            let x = span.x(at);
+            let label = match x {
+                ..35 => 0,
+                965.. => -60,
+                _ => -30,
+            };
+            (tenths(x), span.clock(at), label)
+        }),
         density: density(&picture.counts),
         signs: signs.take(60).collect(),
     }
@@ -467,7 +475,9 @@ mod tests {
         assert_eq!((second.y1, second.y2), (172, 66), "from below, to the lower edge");
         assert_eq!(drawn.names.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), ["C"]);
         assert_eq!(drawn.others, Some(152));
-        assert_eq!(drawn.moment, Some(("50.0".to_owned(), "00:00:50".to_owned())));
+        assert_eq!(drawn.moment, Some(("50.0".to_owned(), "00:00:50".to_owned(), -30)));
+        let at_the_edge = drawing(&picture(Vec::new(), Vec::new()), Some(99_000), 0, false);
+        assert_eq!(at_the_edge.moment.map(|(.., label)| label), Some(-60));
     }
 
     #[test]
