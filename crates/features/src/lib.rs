@@ -4,17 +4,14 @@
 
 mod agent_init;
 mod answers;
-mod bisect;
 mod calls;
 mod charts;
 pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod costs;
 pub(crate) mod directives;
-mod durations;
 pub(crate) mod efforts;
 mod fleet;
-mod fulltext;
 pub mod fuzz;
 mod globs;
 pub(crate) mod guards;
@@ -24,6 +21,7 @@ mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
 mod looks;
+mod lookups;
 pub(crate) mod mail;
 pub mod notify;
 pub(crate) mod page;

@@ -4,7 +4,6 @@ mod audience;
 mod call;
 mod claim;
 pub(crate) mod commit_hook;
-mod completions;
 mod config;
 mod daemon;
 mod dashboard;
@@ -36,7 +35,6 @@ mod setup;
 mod table;
 mod team;
 mod tmux;
-mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};

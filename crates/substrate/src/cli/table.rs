@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, claim, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook,
-    hooks, hub, manual, mcp, notify, plugin, reference, run, scratchpad, setup, team, tmux, top,
+    Context, claim, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, hub,
+    manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
 };
 use crate::error::Result;
 
@@ -90,7 +90,7 @@ const OWN: &[&[Definition]] = &[
     run::COMMANDS,
     tmux::COMMANDS,
     dashboard::COMMANDS,
-    top::COMMANDS,
+    overview::COMMANDS,
     notify::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
@@ -103,7 +103,6 @@ const OWN: &[&[Definition]] = &[
     mcp::COMMANDS,
     plugin::COMMANDS,
     manual::COMMANDS,
-    completions::COMMANDS,
     reference::COMMANDS,
 ];
 

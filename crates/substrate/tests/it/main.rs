@@ -79,15 +79,9 @@ mod real_client_cost;
 #[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
-mod real_client_fleet;
-#[cfg(test)]
-mod real_client_guards;
-#[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
 mod real_client_locks;
-#[cfg(test)]
-mod real_client_logs;
 #[cfg(test)]
 mod real_client_mail;
 #[cfg(test)]
@@ -126,8 +120,6 @@ mod snapshots;
 mod start;
 #[cfg(test)]
 mod team;
-#[cfg(test)]
-mod terminal;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]

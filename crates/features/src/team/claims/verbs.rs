@@ -91,7 +91,7 @@ impl VerbArgs for Claim {
                     let ttl_ms = answer["ttl_ms"].as_i64().unwrap_or(ttl_ms);
                     // Judged by the time since it was asked: the answer may have taken long.
                     let expires = cx.now.plus_ms(ttl_ms - asks::PATIENCE_MS.min(ttl_ms / 10));
-                    granted(cx, Held { epoch, ttl_ms, expires, in_team: true, ..wanted })
+                    granted(cx, &Held { epoch, ttl_ms, expires, in_team: true, ..wanted })
                 }
                 Some("taken") => Err(taken_in_team(cx, &answer["by"])?),
                 _ => Err(VerbError::user("the hub could not decide", "try again")),
@@ -111,11 +111,11 @@ fn alone(cx: &mut Cx<'_>, wanted: Held, known: Option<&Held>) -> Result<Output, 
         }
         None => (known.map_or(0, |held| held.epoch).max(cx.now.0 - 1) + 1, cx.now),
     };
-    granted(cx, Held { epoch, granted: granted_at, ..wanted })
+    granted(cx, &Held { epoch, granted: granted_at, ..wanted })
 }
 
-fn granted(cx: &mut Cx<'_>, held: Held) -> Result<Output, VerbError> {
-    ops::set(cx.db, &held)?;
+fn granted(cx: &mut Cx<'_>, held: &Held) -> Result<Output, VerbError> {
+    ops::set(cx.db, held)?;
     let text = format!(
         "You hold {} for {} (epoch {}). `substrate claim release {}` lets go.\n",
         held.name,
@@ -188,7 +188,7 @@ impl VerbArgs for Renew {
             if held.expires <= cx.now {
                 return Err(lost());
             }
-            return granted(cx, longer);
+            return granted(cx, &longer);
         }
         let what = json!({
             "q": "renew", "name": held.name, "agent": held.token, "epoch": held.epoch, "ttl_ms": held.ttl_ms,
@@ -196,7 +196,7 @@ impl VerbArgs for Renew {
         match asks::ask(cx, self.ask, &what, json!(self))? {
             Asked::Wait(out) => Ok(*out),
             Asked::Away => Err(away()),
-            Asked::Answer(answer) if answer["a"] == "held" => granted(cx, longer),
+            Asked::Answer(answer) if answer["a"] == "held" => granted(cx, &longer),
             Asked::Answer(_) => {
                 ops::end(cx.db, &self.name)?;
                 // An error would undo that.
