@@ -167,7 +167,7 @@ fn mail_crosses(hub: &Hub) {
     // The next prompt of the agent shows it, and that comes back too.
     otter.event("UserPromptSubmit", serde_json::json!({"prompt": "go on"}));
     let injected = || {
-        let sent = json(&desk, &["status", "3"]);
+        let sent = json(&desk, &["status", "3", "--agent", "NobleLion"]);
         sent["deliveries"][0]["injected_ms"].is_i64()
     };
     wait_until(DEADLINE, "its sender sees that it was injected", injected);
