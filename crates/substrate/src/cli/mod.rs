@@ -2,6 +2,7 @@
 
 mod audience;
 mod call;
+mod clients;
 pub(crate) mod commit_hook;
 mod completions;
 mod config;

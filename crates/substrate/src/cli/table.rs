@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
+    Context, clients, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook,
+    hooks, manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
 };
 use crate::error::Result;
 
@@ -85,6 +85,7 @@ impl Definition {
 const OWN: &[&[Definition]] = &[
     setup::COMMANDS,
     hooks::COMMANDS,
+    clients::COMMANDS,
     config::COMMANDS,
     demo::COMMANDS,
     run::COMMANDS,

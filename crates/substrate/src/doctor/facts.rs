@@ -15,6 +15,7 @@ use super::database::{self, Database};
 use super::finding::{Area, Finding};
 use super::hooks::{self, Journal};
 use super::notify::{self, Notifications};
+use super::others::{self, Other};
 use super::plugin::{self, Carrier};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
@@ -57,6 +58,7 @@ pub(crate) struct Facts {
     pub(super) scopes: Scopes,
     /// `None`: no client has our plugin.
     pub(super) plugin: Option<Carrier>,
+    pub(super) others: Vec<Other>,
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
@@ -87,6 +89,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         problems: settings.problems.clone(),
         unread_rules: unread_rules(patient.dir),
         remnants: remnants::look(patient, &scopes),
+        others: others::look(patient.env, patient.dir, &programs.hook.path),
         unwritten: project::look(&settings, patient.dir),
         notifications: notify::look(&settings, &database),
         programs,
@@ -111,6 +114,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
     plugin::judge(facts.plugin.as_ref(), facts.scopes.has_hooks(), &mut out);
+    others::judge(&facts.others, &mut out);
     remnants::judge(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);

@@ -12,6 +12,7 @@ mod finding;
 mod hooks;
 mod mend;
 mod notify;
+mod others;
 mod plugin;
 mod programs;
 mod project;
