@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::args::Args;
+use crate::layout;
 use crate::proc;
 use crate::say::say;
 
@@ -69,7 +70,11 @@ fn build_substrate(target: &Path) -> Result<PathBuf> {
     let flags =
         "['-Crelocation-model=static', '-Ctarget-feature=+crt-static', '-Clink-arg=-Wl,--icf=all']";
     let config = format!("target.{triple}.rustflags={flags}");
-    cargo_build(target, &[&args[..], &["--target", triple, "--config", &config]].concat())?;
+    let folder = target.join(triple);
+    std::fs::create_dir_all(&folder)?;
+    let layout = format!("-Clink-arg=-Wl,-T,{}", layout::script(&folder)?.display());
+    let how = ["--bin", "substrate", "--target", triple, "--config", &config, "--", &layout];
+    cargo(target, "rustc", &[&args[..], &how].concat())?;
     Ok(target.join(triple).join("release/substrate"))
 }
 
@@ -126,11 +131,15 @@ fn target_dir() -> Result<PathBuf> {
 }
 
 fn cargo_build(target: &Path, args: &[&str]) -> Result<()> {
+    cargo(target, "build", args)
+}
+
+fn cargo(target: &Path, verb: &str, args: &[&str]) -> Result<()> {
     let mut command = proc::toolchain("cargo");
-    command.args(["build", "--quiet", "--target-dir"]).arg(target).args(args);
+    command.args([verb, "--quiet", "--target-dir"]).arg(target).args(args);
     let status = command.current_dir(workspace()).status().context("`cargo`")?;
     if !status.success() {
-        bail!("`cargo build {}` failed", args.join(" "));
+        bail!("`cargo {verb} {}` failed", args.join(" "));
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use substrate_core::{Cx, Db, DbError, FeatureError, Migration, Timestamp};
 
+use crate::retention::Expiring;
+
 pub(super) const MIGRATIONS: &[Migration] = &[Migration {
     about: "calls that were refused lately, and rules that speak once in a session",
     sql: "create table guard_refused (
@@ -28,8 +30,11 @@ pub(super) const AGAIN_MS: i64 = 600_000;
 /// After this long without an event, a session is forgotten.
 const SAID_MS: i64 = 30 * 86_400_000;
 
-/// Rows per step, so that no hook waits.
-const STEP: i64 = 500;
+/// Refusals and remarks that are forgotten.
+const OLD_REFUSALS: Expiring =
+    Expiring { table: "guard_refused", key: "session, actor, rule, digest", when: "at_ms < $1" };
+const OLD_REMARKS: Expiring =
+    Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
 
 /// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
@@ -92,16 +97,6 @@ pub(super) fn said(
 
 /// Forgets what is old. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
-    let refused = cx.db.execute(
-        "delete from guard_refused where (session, actor, rule, digest) in
-         (select session, actor, rule, digest from guard_refused where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - AGAIN_MS).into(), STEP.into()],
-    )?;
-    let said = cx.db.execute(
-        "delete from guard_said where (session, rule) in
-         (select session, rule from guard_said where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - SAID_MS).into(), STEP.into()],
-    )?;
-    Ok(refused >= full || said >= full)
+    let is_more = OLD_REFUSALS.tick(cx, AGAIN_MS)?;
+    Ok(OLD_REMARKS.tick(cx, SAID_MS)? || is_more)
 }

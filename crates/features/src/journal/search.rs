@@ -20,8 +20,8 @@ use substrate_core::{
 
 use super::ops::{self, JournalRow};
 use super::sessions;
-use crate::fulltext::Words;
 use crate::identity::book;
+use crate::lookups::Words;
 use crate::page::{Since, body, in_query};
 use crate::{calls, listing};
 

@@ -4,7 +4,7 @@
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
 
-pub(super) use crate::fulltext::Words;
+pub(super) use crate::lookups::Words;
 
 /// This many bytes of a body are searchable.
 const MAX_INDEXED: usize = 64 * 1024;

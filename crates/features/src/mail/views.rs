@@ -7,8 +7,8 @@ use substrate_core::{Cx, Db, DbError, FeatureError, Timestamp};
 use super::ops::{self, Mailbox, mailbox};
 use super::policy::address;
 use super::search;
-use crate::bisect;
 use crate::identity::book;
+use crate::lookups;
 use crate::page::in_query;
 
 /// A message on its way to one mailbox.
@@ -40,7 +40,7 @@ pub(crate) fn between(
 ) -> Result<Vec<Passed>, DbError> {
     let ends = db.first(ENDS, &[], |row| Ok(row.opt_int(0)?.zip(row.opt_int(1)?)))?;
     let Some((first, last)) = ends.flatten() else { return Ok(Vec::new()) };
-    let after = bisect::id_between(db, AT, from, (first - 1, last))?;
+    let after = lookups::id_between(db, AT, from, (first - 1, last))?;
     db.rows(BETWEEN, &[after.into(), until.0.into(), limit.into()], |row| {
         Ok(Passed {
             id: row.int(0)?,

@@ -2,8 +2,7 @@
 //! real clients: other event names, no call ids, settings in TOML, timeouts in milliseconds, and a tool call is refused when
 //! its hook is missing. It passes the same [`contract`](crate::contract), which proves that adding a client takes one folder.
 
-mod decode;
-mod encode;
+mod protocol;
 mod settings;
 
 use substrate_clients::install::{IfMissing, Installer, Places};
@@ -24,9 +23,9 @@ pub const ACORN: Client = Client {
     variables: VARIABLES,
     dialect: &DIALECT,
     runs_others: |_| false,
-    decode: decode::decode,
-    encode: encode::encode,
-    delivers: encode::delivers,
+    decode: protocol::decode,
+    encode: protocol::encode,
+    delivers: protocol::delivers,
     tells_subagents: false,
     starts_after_compaction: false,
     session_files: None,

@@ -12,6 +12,7 @@ use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbErro
 use crate::fleet::lanes::{then, when};
 use crate::fleet::{ops, paint, render, view};
 use crate::identity::book::{self, Address, Lookup};
+use crate::team::face as team;
 
 /// Clears the screen and begins at its top.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
@@ -57,7 +58,14 @@ impl VerbArgs for List {
             return Ok(Output::new(then::text(&then), json!(then)));
         }
         let view = view::view(cx, self.all)?;
-        let (text, json) = (render::text(&view, cx.now), render::json(&view));
+        let (mut text, mut json) = (render::text(&view, cx.now), render::json(&view));
+        if let Some(roster) = team::roster(cx)? {
+            let far = roster.text(cx);
+            if !far.is_empty() {
+                text = format!("{text}\n{far}");
+            }
+            json["team"] = json!(roster.json());
+        }
         if !self.watch {
             return Ok(Output::new(text, json));
         }
@@ -141,15 +149,15 @@ fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, Strin
 fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
     let mut out = Vec::new();
     for name in names {
-        let Address { agent, name, sub } = agent_named(cx, name)?;
-        let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;
+        let found = agent_named(cx, name)?;
+        let is_it =
+            |line: &view::FleetRow| line.seat.agent == found.agent && line.seat.sub == found.sub;
         let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
         let before = out.len();
         out.extend(seats.map(|line| (line.seat.session, line.seat.actor)));
         if out.len() == before {
-            let address = Address { agent, name, sub }.text();
             return Err(VerbError::user(
-                format!("{address} is not there"),
+                format!("{} is not there", found.text()),
                 "`substrate fleet` shows who is",
             ));
         }
