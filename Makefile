@@ -2,6 +2,8 @@
 PREFIX ?= $(HOME)/.local
 CLIENT := @anthropic-ai/claude-code@2.1.325
 AXE := axe-core@4.14.0
+# Other clients that the tests drive, each as NAME=PACKAGE.
+OTHERS := codex=@openai/codex@0.166.0 copilot=@github/copilot@1.0.102 gemini=@google/gemini-cli@0.61.0 opencode=opencode-ai@1.18.33 qwen=@qwen-code/qwen-code@0.24.4
 DIST := target/dist
 
 .PHONY: run test build-all install tools static-target
@@ -37,4 +39,4 @@ static-target:
 
 # What the tests need and a fresh machine may not have. Installs only what is missing.
 tools:
-	@scripts/test-tools "$(CLIENT)" "$(AXE)"
+	@scripts/test-tools "$(CLIENT)" "$(AXE)" $(OTHERS)

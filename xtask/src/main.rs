@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod clients;
 mod dist;
 mod frames;
 mod gate;
@@ -41,6 +42,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench locks [--locks N]           the verdict on an edit with many leases against few
   bench ui [--rows N] [--seconds N] hooks beside open tabs, first bytes and replay with a long journal, `substrate top`
   bench                             all of them
+  clients                           every test with a real client other than the usual one
+  capture CLIENT                    what the hooks of an installed client are given, for a version that is new to us
   fuzz TARGET [--seconds N] [--seed N]
                                     decode, settings, shell, globs or frames on random bytes, on stable
   torture [NAME] [--short] [--rounds N] [--seed N] [--load N]
@@ -57,6 +60,8 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(args),
         Some("secrets") => secrets::run(args),
         Some("gate") => gate::run(args),
+        Some("clients") => clients::run(args),
+        Some("capture") => clients::capture(args),
         Some("fuzz") => fuzz(args),
         Some("bench") => bench::run(args),
         Some("torture") => torture::run(args),

@@ -14,14 +14,43 @@ pub struct Installer {
     pub prompts: fn() -> Vec<Entry>,
     /// Every script that there can be, given our program: file names and texts.
     pub scripts: fn(&str) -> Vec<(String, String)>,
-    /// The rule that lets agents run a command without a dialog: that very line, or all that begins with it.
-    pub rule: fn(&str, bool) -> String,
+    /// The rule that lets agents run a command without a dialog: that very line, or all that begins with it. `None`: the
+    /// client keeps no such rules in its settings.
+    pub rule: Option<fn(&str, bool) -> String>,
     /// The rule of earlier versions, which lets agents run every command of ours.
     pub broad_rule: &'static str,
     /// The command with which the client itself says what is wrong with its settings.
     pub own_check: Option<&'static str>,
     /// What becomes of a tool call whose hook is not there.
     pub if_missing: IfMissing,
+    /// How the user's trust in our hooks is kept, if the client runs only hooks that the user trusts.
+    pub trust: Option<Trust>,
+}
+
+/// How a client keeps which hooks its user trusts.
+#[derive(Clone, Copy, Debug)]
+pub struct Trust {
+    /// The file, below the client's own folder.
+    pub file: &'static str,
+    /// What the user does to trust hooks in the client itself.
+    pub how: &'static str,
+    /// The events whose hooks of ours are not trusted by that text of the file.
+    pub untrusted: fn(&TrustedIn<'_>, &str) -> Vec<String>,
+    /// Trusts our hooks, and touches nothing else. Only with the user's consent: the client asks for a reason.
+    pub add: fn(&TrustedIn<'_>, &str) -> Result<Edited, SettingsError>,
+    /// Takes out what `add` wrote, and touches nothing else.
+    pub remove: fn(&str) -> Result<Edited, SettingsError>,
+}
+
+/// The hooks that trust is about.
+#[derive(Clone, Copy, Debug)]
+pub struct TrustedIn<'a> {
+    /// The settings file.
+    pub path: &'a str,
+    /// Its text.
+    pub settings: &'a str,
+    /// The commands in it that are ours.
+    pub commands: &'a [&'a str],
 }
 
 /// Where a client keeps its settings.

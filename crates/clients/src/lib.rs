@@ -5,11 +5,29 @@
 //! client (`cargo xtask tidy` checks that): it asks [`ALL`], or the client of the event at hand. What a client must keep
 //! to is in the testkit (`testkit::contract`), which every client of [`ALL`] and a made-up one pass.
 
+mod abilities;
+mod channels;
 mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod decode;
+mod droid;
+mod encode;
+mod gemini;
 pub mod install;
 mod json;
 pub mod mcp;
+mod opencode;
+mod patch;
+mod plan;
 pub mod plugin;
+mod qwen;
+mod relaunch;
+mod settings;
+#[cfg(test)]
+mod testing;
+mod wire;
 
 use std::ffi::OsString;
 
@@ -18,10 +36,20 @@ use substrate_core::verdict::DeliveryTable;
 use substrate_core::{Activity, Dialect, Event, SafeId, Timestamp, Verdict};
 use thiserror::Error;
 
+pub use abilities::{ABILITIES, Ability};
 use install::Installer;
 
 /// Every client.
-pub const ALL: &[&Client] = &[&claude_code::CLIENT];
+pub const ALL: &[&Client] = &[
+    &claude_code::CLIENT,
+    &codex::CLIENT,
+    &copilot::CLIENT,
+    &cursor::CLIENT,
+    &droid::CLIENT,
+    &gemini::CLIENT,
+    &opencode::CLIENT,
+    &qwen::CLIENT,
+];
 
 /// The client that is meant where a command names none.
 pub const DEFAULT: &Client = &claude_code::CLIENT;
@@ -46,16 +74,24 @@ pub struct Client {
     pub title: &'static str,
     /// The program that people start.
     pub program: &'static str,
+    /// What our knowledge of it rests on.
+    pub evidence: Evidence,
     /// The variables that it sets or reads.
     pub variables: Variables,
     /// What features may know about it.
     pub dialect: &'static Dialect,
+    /// Whether it has run a hook that was registered with another client.
+    pub runs_others: fn(&Input<'_>) -> bool,
     /// What a hook process was given, as an event.
     pub decode: fn(&Input<'_>) -> Result<Event, DecodeError>,
     /// The verdict in the client's own words.
     pub encode: fn(&Event, &Verdict) -> Answer,
     /// What the client honours, and where.
     pub delivers: DeliveryTable,
+    /// Whether its events say which subagent they are of.
+    pub tells_subagents: bool,
+    /// Whether it reports the start of a session after a compaction, where an agent can be briefed.
+    pub starts_after_compaction: bool,
     /// Where it shows what its sessions do, if it does.
     pub session_files: Option<SessionFiles>,
     /// Whether the end of a session's transcript says that a person interrupted the turn: for a client that shows its
@@ -69,6 +105,15 @@ pub struct Client {
     pub install: Installer,
 }
 
+/// What our knowledge of a client rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Runs of that very version, which the tests repeat.
+    Run { version: &'static str },
+    /// Its documentation alone. Nothing was tried.
+    Documents,
+}
+
 /// The environment variables of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Variables {
@@ -80,8 +125,8 @@ pub struct Variables {
     pub session: &'static [&'static str],
     /// The project that the client works in.
     pub project: &'static [&'static str],
-    /// Names the client's own folder, in place of the usual one in the user's home.
-    pub config: &'static str,
+    /// Names the client's own folder, in place of the usual one in the user's home, if there is such a variable.
+    pub config: Option<&'static str>,
     /// How many blocked Stops in a row the client honours, if it has a cap.
     pub block_cap: Option<BlockCap>,
 }
@@ -100,7 +145,7 @@ impl Variables {
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
         let cap = self.block_cap.map(|cap| cap.variable);
         let lists = [self.inside, self.session, self.project];
-        let single = [self.process, Some(self.config), cap];
+        let single = [self.process, self.config, cap];
         single.into_iter().flatten().chain(lists.into_iter().flatten().copied())
     }
 }
@@ -162,6 +207,12 @@ pub struct SessionFile {
 /// The client of that name.
 pub fn named(name: &str) -> Option<&'static Client> {
     ALL.iter().copied().find(|client| client.name == name)
+}
+
+/// The client that has run a hook: some also run those that were registered with another.
+pub fn running(registered: &'static Client, input: &Input<'_>) -> &'static Client {
+    let runs = |client: &&&Client| (client.runs_others)(input);
+    ALL.iter().find(runs).copied().unwrap_or(registered)
 }
 
 /// What a hook process was given.

@@ -44,6 +44,8 @@ pub struct Dialect {
     pub prices: Prices,
     /// Every line that says something has this in it, and few others do. Empty: no line does.
     pub usage_mark: &'static str,
+    /// Whether text reaches the model before a call runs. Otherwise it goes out with the call's result.
+    pub tells_before_calls: bool,
     /// The command that opens a closed session again, in the folder where it ran.
     pub resume: fn(&str) -> String,
 }
@@ -66,6 +68,7 @@ impl Dialect {
         usage: |_| None,
         usage_mark: "",
         prices: Prices { as_of: "", models: &[] },
+        tells_before_calls: true,
         resume: |_| String::new(),
     };
 

@@ -1,21 +1,48 @@
 //! Which environment variables the daemon may see: a fixed list, and never a secret.
 
 /// The list, in the words of the reference.
-pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, TMUX and TMUX_PANE";
+pub const ABOUT: &str = r"AGENT_ID, SUBSTRATE_\*, CLAUDE_\*, CLAUDECODE, what other clients say about their session and folder, TMUX and TMUX_PANE";
 
-/// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, CLAUDECODE, TMUX,
-/// TMUX_PANE, unless its name marks it as a secret.
+/// Whether a variable, `NAME=value`, goes with the request: AGENT_ID, SUBSTRATE_*, CLAUDE_*, what other clients say about
+/// a session, TMUX, TMUX_PANE, unless its name marks it as a secret.
 pub fn passes(entry: &[u8]) -> bool {
     match entry.first() {
         Some(b'A') => entry.starts_with(b"AGENT_ID="),
         Some(b'C') => match entry.strip_prefix(b"CLAUDE_") {
             Some(rest) => !says_secret(rest),
-            None => entry.starts_with(b"CLAUDECODE="),
+            None => entry.starts_with(b"CLAUDECODE=") || is_others(entry),
         },
+        Some(b'F' | b'G' | b'O' | b'Q') => is_others(entry),
         Some(b'S') => entry.strip_prefix(b"SUBSTRATE_").is_some_and(|rest| !says_secret(rest)),
         Some(b'T') => entry.starts_with(b"TMUX=") || entry.starts_with(b"TMUX_PANE="),
         _ => false,
     }
+}
+
+/// What other clients say about a session: these very names.
+const OTHERS: &[&[u8]] = &[
+    b"CODEX_HOME=",
+    b"CODEX_SESSION_ID=",
+    b"CODEX_THREAD_ID=",
+    b"COPILOT_AGENT_SESSION_ID=",
+    b"COPILOT_CLI=",
+    b"COPILOT_HOME=",
+    b"COPILOT_PROJECT_DIR=",
+    b"CURSOR_AGENT=",
+    b"CURSOR_PROJECT_DIR=",
+    b"FACTORY_PROJECT_DIR=",
+    b"GEMINI_CLI=",
+    b"GEMINI_PROJECT_DIR=",
+    b"OPENCODE=",
+    b"OPENCODE_SESSION_ID=",
+    b"QWEN_CODE=",
+    b"QWEN_CODE_SESSION_ID=",
+    b"QWEN_HOME=",
+    b"QWEN_PROJECT_DIR=",
+];
+
+fn is_others(entry: &[u8]) -> bool {
+    OTHERS.iter().any(|name| entry.starts_with(name))
 }
 
 /// Names such as `CLAUDE_CODE_OAUTH_TOKEN`, and entries without a name. Whole words only: `CLAUDE_KEYBINDINGS` is not a
@@ -57,6 +84,11 @@ mod tests {
             "CLAUDE_PID",
             "CLAUDECODE",
             "CLAUDE_CODE_SESSION_ID",
+            "CODEX_HOME",
+            "CODEX_SESSION_ID",
+            "CODEX_THREAD_ID",
+            "QWEN_CODE",
+            "QWEN_HOME",
             "TMUX",
             "TMUX_PANE",
         ] {
@@ -67,6 +99,9 @@ mod tests {
             "HOME",
             "PATH",
             "ANTHROPIC_API_KEY",
+            "CODEX_API_KEY",
+            "CODEX_ACCESS_TOKEN",
+            "CODEX_HOMES",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_API_KEY",
             "TMUX_TMPDIR",

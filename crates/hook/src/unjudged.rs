@@ -7,11 +7,19 @@
 pub const REASON: &str = "Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks.";
 
 /// By client and event.
-const ALL: &[(&[u8], &[u8], &[u8])] = &[(
-    b"claude-code",
-    b"PreToolUse",
-    br#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}}"#,
-)];
+const ALL: &[(&[u8], &[u8], &[u8])] = &[
+    (b"claude-code", b"PreToolUse", ASK),
+    (
+        b"cursor",
+        b"PreToolUse",
+        br#"{"permission":"ask","user_message":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}"#,
+    ),
+    (b"droid", b"PreToolUse", ASK),
+    (b"qwen", b"PreToolUse", ASK),
+];
+
+/// The words of clients that ask in the same way.
+const ASK: &[u8] = br#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"Substrate could not judge this call: its program `substrate` did not start. Reinstall it, or remove its hooks."}}"#;
 
 /// The answer for that client at that event.
 pub fn words(client: &[u8], event: &[u8]) -> Option<&'static [u8]> {

@@ -135,6 +135,7 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     let input = Input { event: name, stdin: request.stdin, cwd: &cwd, env: &env, at, waits };
     let client: Option<&'static Client> =
         args.first().and_then(|name| substrate_clients::named(name));
+    let client = client.map(|client| substrate_clients::running(client, &input));
     let decoded = match client {
         Some(client) => (client.decode)(&input).map_err(|error| error.to_string()),
         None => Err(format!(
@@ -179,7 +180,10 @@ fn digest(event: &Event, stdin: &[u8]) -> u64 {
     const END: usize = 512;
     let mut hasher = Quick::default();
     event.name.hash(&mut hasher);
-    event.client_pid.hash(&mut hasher);
+    // Not every registration names the client's process. The payload names the session.
+    if event.session.is_none() {
+        event.client_pid.hash(&mut hasher);
+    }
     stdin.len().hash(&mut hasher);
     // What is short is looked at once.
     let (first, last) = stdin.split_at(stdin.len().min(END));

@@ -35,6 +35,21 @@ pub fn claude() -> PathBuf {
     })
 }
 
+/// The program of another real client, below the modules that `make test` installed in `.tools/NAME`.
+///
+/// # Panics
+/// If it is missing.
+pub(crate) fn other_program(name: &str, program: &str, package: &str) -> PathBuf {
+    let tools = workspace_root().join(".tools").join(name);
+    let program = tools.join("node_modules").join(program);
+    assert!(
+        program.is_file(),
+        "`{name}` is not installed: run `npm install --ignore-scripts --prefix {} {package}`",
+        tools.display()
+    );
+    program
+}
+
 /// Like [`bin`], for code that must not panic.
 pub(crate) fn find_bin(name: &str) -> Option<PathBuf> {
     bin_dirs().into_iter().map(|dir| dir.join(name)).find(|path| path.is_file())

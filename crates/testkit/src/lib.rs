@@ -28,7 +28,7 @@ mod wait;
 
 pub use acorn::{ACORN, EVIDENCE as ACORN_EVIDENCE};
 pub use bins::{CLIENT_VERSION, bin, claude};
-pub use client::{Client, PrintRun, Tui};
+pub use client::{Client, OTHERS, OtherClient, OtherKind, PrintRun, Tui};
 pub use contract::{Evidence, Sample};
 pub use env::{Payload, TestEnv, write_file};
 pub use model::{ModelServer, Recorded, Recorder, Script, Thread, ToolResult, Turn, Usage};

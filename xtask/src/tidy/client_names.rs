@@ -13,7 +13,7 @@ use super::{files as files_below, name_of, text as read};
 const CLIENTS: &str = "crates/clients/src";
 
 /// Clients that have no folder yet.
-const COMING: &[&str] = &["codex", "copilot", "gemini", "qwen", "opencode"];
+const COMING: &[&str] = &[];
 
 /// Crates that only serve tests.
 const FOR_TESTS: &[&str] = &["crates/clients", "crates/testkit", "crates/fuzz"];
@@ -81,7 +81,8 @@ impl Words {
         let mut fields = BTreeSet::new();
         for entry in std::fs::read_dir(root.join(CLIENTS)).context(CLIENTS)? {
             let path = entry?.path();
-            if path.is_dir() {
+            // Only a client has payloads. The other folders are shared by clients.
+            if path.join("samples").is_dir() {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 clients.push(name.split('_').next().unwrap_or_default().to_owned());
                 files.extend(files_below(&path, &["rs"])?);
@@ -149,7 +150,9 @@ fn tools_in(text: &str) -> Vec<String> {
         if !is_entry && !is_name {
             return None;
         }
-        line.split('"').nth(1).map(str::to_owned)
+        // A plain word in lower case is anyone's.
+        let is_its = |name: &&str| name.contains(|c: char| c == '_' || c.is_ascii_uppercase());
+        line.split('"').nth(1).filter(is_its).map(str::to_owned)
     };
     let lines = text.lines().filter(|_| has_table);
     lines.filter_map(named).collect()

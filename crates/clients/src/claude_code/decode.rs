@@ -3,34 +3,27 @@
 //! Invariant: a JSON object is always an event, and so is no input at all (a hook tried by hand). What the payload
 //! does not say comes from the environment that the client gives its hooks, if it is there.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use substrate_core::{Detail, Event, EventKind, SafeId};
 
-use serde::de::{Error as _, IgnoredAny};
-use substrate_core::text::one_line;
-use substrate_core::{Actor, Detail, Event, EventKind, Pane, SafeId, StartSource};
-
-use super::wire::{Payload, Raw};
 use super::{DIALECT, NAME, VARIABLES, tools};
+use crate::decode::{actor, config_dir, detail, first, named, pane, payload, session, variable};
 use crate::{DecodeError, Input};
 
-/// The longest name of an unknown event that is kept, in characters.
-const MAX_NAME: usize = 64;
 /// How the client begins a prompt that it writes itself when a background task is done.
 const TASK_NOTIFICATION: &str = "<task-notification>";
 
 pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
-    let text = std::str::from_utf8(input.stdin).map_err(|_| DecodeError::NotText)?;
-    let payload = if text.trim().is_empty() { Payload::default() } else { parse(text)? };
-    let (named, name) = named(&payload, input.event);
+    let payload = payload(input.stdin, UNREAD)?;
+    let (named, name) = named(&payload, input.event, EventKind::named);
     let is_waiter = input.waits && matches!(named, EventKind::Stop | EventKind::SessionStart);
     let (kind, name, detail) = if is_waiter {
         let kind = EventKind::Waiter;
         (kind, kind.name().to_owned(), Detail::Waiter { beside: named })
     } else {
-        (named, name, detail(named, &payload))
+        (named, name, by_whom(detail(named, &payload, tools::call)))
     };
-    let (session, config_dir) = (session(&payload, input), config_dir(&payload, input));
+    let session = session(&VARIABLES, &payload, input);
+    let config_dir = config_dir(&VARIABLES, "/projects/", &payload, input);
     let permission_mode = payload.permission_mode.some_text();
     Ok(Event {
         client: NAME,
@@ -64,9 +57,7 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
         wanted_persist: variable(input, "SUBSTRATE_PERSIST").map(str::to_owned),
         wanted_effort: variable(input, "SUBSTRATE_EFFORT").and_then(|id| id.parse().ok()),
         config_dir,
-        pane: variable(input, "TMUX")
-            .zip(variable(input, "TMUX_PANE"))
-            .and_then(|(server, id)| Pane::of(server, id)),
+        pane: pane(input),
         project: String::new(),
         waiting_since: None,
         detail,
@@ -75,16 +66,14 @@ pub(super) fn decode(input: &Input<'_>) -> Result<Event, DecodeError> {
     })
 }
 
-fn parse(text: &str) -> Result<Payload<'_>, DecodeError> {
-    Payload::read(text).ok_or_else(|| {
-        // Only an error needs its place and its cause.
-        let error = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text).err();
-        let error = error.unwrap_or_else(|| serde_json::Error::custom("it can't be read"));
-        match error.classify() {
-            serde_json::error::Category::Data => DecodeError::NotAnEvent(error),
-            _ => DecodeError::NotJson(error),
+/// A prompt that the client wrote itself is not a person's.
+fn by_whom(detail: Detail) -> Detail {
+    match detail {
+        Detail::Prompt { text, .. } => {
+            Detail::Prompt { from_person: !text.starts_with(TASK_NOTIFICATION), text }
         }
-    })
+        other => other,
+    }
 }
 
 /// `<config>/tasks/<list>`: the list is the session's own unless the environment names another.
@@ -98,189 +87,32 @@ fn tasks_dir(
     Some([config_dir?, "/tasks/", list].concat())
 }
 
-/// What the environment says, or else the folder that the transcript is in: `<config>/projects/…`.
-fn config_dir(payload: &Payload<'_>, input: &Input<'_>) -> Option<String> {
-    let transcript = payload.transcript_path.text();
-    let config = variable(input, VARIABLES.config)
-        .or_else(|| Some(transcript.as_deref()?.rsplit_once("/projects/")?.0))?;
-    Some(config.trim_end_matches('/').to_owned())
-}
-
-/// The first name that we know: the payload's own, or else the hook's argument. If we know none, the first that is
-/// said at all, made harmless.
-fn named(payload: &Payload<'_>, argument: &str) -> (EventKind, String) {
-    let said = [
-        payload.hook_event_name.text().unwrap_or_default(),
-        payload.hook_type.text().unwrap_or_default(),
-        Cow::Borrowed(argument),
-    ];
-    let mut kinds = said.iter().map(|name| EventKind::named(name));
-    if let Some(kind) = kinds.find(|kind| *kind != EventKind::Unknown) {
-        return (kind, kind.name().to_owned());
-    }
-    let mut names = said.iter().map(|name| one_line(name, MAX_NAME));
-    let name = names.find(|name| !name.is_empty());
-    (EventKind::Unknown, name.unwrap_or_else(|| EventKind::Unknown.name().to_owned()))
-}
-
-fn session(payload: &Payload<'_>, input: &Input<'_>) -> Option<SafeId> {
-    payload
-        .session_id
-        .text()
-        .and_then(|id| SafeId::new(&id))
-        .or_else(|| VARIABLES.session.iter().find_map(|name| SafeId::new(variable(input, name)?)))
-}
-
-/// Inside a subagent the client says `agent_id` and `agent_type`; of a session that was started as a certain agent
-/// it says only the type.
-fn actor(payload: &Payload<'_>) -> Actor {
-    let kind = payload.agent_type.text();
-    match payload.agent_id.text().and_then(|id| SafeId::new(&id)) {
-        // Only a type that is there and empty is the compaction fork, which nothing may hold up; a subagent whose
-        // type we can't read is held up like any other.
-        Some(id) => {
-            Actor::Subagent { id, kind: kind.unwrap_or(Cow::Borrowed("unknown")).into_owned() }
-        }
-        None => Actor::Main { kind: kind.filter(|kind| !kind.is_empty()).map(Cow::into_owned) },
-    }
-}
-
-/// The first of these variables that is there.
-fn first<'a>(input: &'a Input<'_>, names: &[&str]) -> Option<&'a str> {
-    names.iter().find_map(|name| variable(input, name))
-}
-
-/// A variable of the hook's environment, if it is there and not empty.
-fn variable<'a>(input: &'a Input<'_>, name: &str) -> Option<&'a str> {
-    input.env(name).filter(|value| !value.is_empty())
-}
-
-/// What is particular to the event; `Plain` where the payload lacks what the detail is about.
-fn detail(kind: EventKind, payload: &Payload<'_>) -> Detail {
-    use EventKind as K;
-    let found = match kind {
-        K::SessionStart => Some(Detail::SessionStart {
-            source: start_source(payload.source),
-            model: payload.model.some_text(),
-        }),
-        K::Stop | K::SubagentStop => Some(Detail::Stop {
-            again: payload.stop_hook_active.is_true(),
-            last_message: payload.last_assistant_message.some_text(),
-            n_background_tasks: payload.background_tasks.n_items().unwrap_or(0),
-            transcript: payload.agent_transcript_path.some_text(),
-        }),
-        K::StopFailure => Some(Detail::StopFailure {
-            error: payload.error.some_text().unwrap_or_default(),
-            last_message: payload.last_assistant_message.some_text(),
-        }),
-        K::UserPromptSubmit => prompt(payload),
-        K::UserPromptExpansion => expansion(payload).or_else(|| prompt(payload)),
-        K::PreToolUse | K::PermissionRequest => {
-            tools::call(payload).map(|call| Detail::ToolBefore { call })
-        }
-        K::PostToolUse => tools::call(payload).map(|call| Detail::ToolAfter {
-            call,
-            response: payload.tool_response.json().unwrap_or_default().to_owned(),
-            duration_ms: payload.duration_ms.whole(),
-        }),
-        K::PostToolUseFailure => failed(payload, payload.error),
-        // A call that was refused is a call that came to nothing; the reason is its error.
-        K::PermissionDenied => failed(payload, payload.reason),
-        K::PostToolBatch => {
-            Some(Detail::ToolBatch { n_calls: payload.tool_calls.n_items().unwrap_or(0) })
-        }
-        K::Notification => Some(Detail::Notification {
-            kind: payload.notification_type.some_text().unwrap_or_default(),
-            message: notice(payload),
-        }),
-        K::TaskCreated | K::TaskCompleted => task(payload),
-        K::PreModelSwitch | K::PostModelSwitch => Some(Detail::ModelSwitch {
-            from: payload.from_model.some_text(),
-            to: payload.to_model.some_text(),
-        }),
-        K::SessionEnd => because(payload.reason),
-        K::Setup | K::PreCompact | K::PostCompact => because(payload.trigger),
-        K::ConfigChange => because(payload.source),
-        K::Elicitation => because(payload.mcp_server_name),
-        K::ElicitationResult => because(payload.action),
-        K::CwdChanged => about(payload.new_cwd, Raw::default()),
-        K::DirectoryAdded => about(payload.directory, payload.source),
-        K::FileChanged => about(payload.file_path, payload.event),
-        K::InstructionsLoaded => about(payload.file_path, payload.load_reason),
-        // The client gives only the name. The hook that makes the tree decides where it goes.
-        K::WorktreeCreate => about(payload.name, Raw::default()),
-        K::WorktreeRemove => about(payload.worktree_path, Raw::default()),
-        // The actor says it all.
-        K::SubagentStart => None,
-        K::TeammateIdle => payload
-            .teammate_name
-            .some_text()
-            .map(|name| Detail::Teammate { name, team: payload.team_name.some_text() }),
-        // No payload makes these.
-        K::Waiter | K::Activity | K::ClientLeft => None,
-        K::MessageDisplay | K::Unknown | K::Malformed => None,
-    };
-    found.unwrap_or(Detail::Plain)
-}
-
-fn start_source(source: Raw<'_>) -> StartSource {
-    match source.text().as_deref() {
-        Some("startup") => StartSource::Startup,
-        Some("resume") => StartSource::Resume,
-        Some("fork") => StartSource::Fork,
-        Some("clear") => StartSource::Clear,
-        Some("compact") => StartSource::Compact,
-        _ => StartSource::Other,
-    }
-}
-
-fn prompt(payload: &Payload<'_>) -> Option<Detail> {
-    let text = payload.prompt.text()?.into_owned();
-    let from_person = !text.starts_with(TASK_NOTIFICATION);
-    Some(Detail::Prompt { text, from_person })
-}
-
-/// A command or skill of the person's or the project's. What a tool server offers as a prompt is neither.
-fn expansion(payload: &Payload<'_>) -> Option<Detail> {
-    if payload.expansion_type.text().is_some_and(|kind| kind != "slash_command") {
-        return None;
-    }
-    let command = payload.command_name.some_text()?.trim_start_matches('/').to_owned();
-    Some(Detail::Expansion { command, text: payload.prompt.some_text().unwrap_or_default() })
-}
-
-fn failed(payload: &Payload<'_>, error: Raw<'_>) -> Option<Detail> {
-    tools::call(payload).map(|call| Detail::ToolFailed {
-        call,
-        error: error.some_text().unwrap_or_default(),
-        interrupted: payload.is_interrupt.is_true(),
-        duration_ms: payload.duration_ms.whole(),
-    })
-}
-
-/// Some notices have a title as well.
-fn notice(payload: &Payload<'_>) -> String {
-    let message = payload.message.some_text().unwrap_or_default();
-    match payload.title.some_text() {
-        Some(title) if message.is_empty() => title,
-        Some(title) => format!("{title}: {message}"),
-        None => message,
-    }
-}
-
-fn task(payload: &Payload<'_>) -> Option<Detail> {
-    Some(Detail::Task {
-        id: payload.task_id.some_text()?,
-        subject: payload.task_subject.some_text().unwrap_or_default(),
-        description: payload.task_description.some_text(),
-        teammate: payload.teammate_name.some_text(),
-    })
-}
-
-fn because(word: Raw<'_>) -> Option<Detail> {
-    word.some_text().map(|word| Detail::Because { word })
-}
-
-fn about(path: Raw<'_>, word: Raw<'_>) -> Option<Detail> {
-    path.some_text().map(|path| Detail::Path { path, word: word.some_text() })
-}
+/// Fields that the client is known to send and that we don't need. Any other field is new.
+const UNREAD: &[&str] = &[
+    "cache_ttl",
+    "command_args",
+    "command_source",
+    "compact_summary",
+    "content",
+    "context_tokens",
+    "custom_instructions",
+    "delta",
+    "effort",
+    "estimated_cache_write_usd",
+    "final",
+    "index",
+    "mcp_server",
+    "memory_type",
+    "message_id",
+    "mode",
+    "old_cwd",
+    "permission_suggestions",
+    "pricing",
+    "prompt_cache_likely_expired",
+    "prompt_cache_warm",
+    "requested_model",
+    "requested_schema",
+    "seconds_since_last_response",
+    "session_crons",
+    "trigger_file_path",
+];

@@ -5,76 +5,13 @@
 
 use substrate_core::{Delivery, EventKind, WishKind};
 
-/// The channels of one event.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Channels {
-    pub(super) context: ContextBy,
-    pub(super) permission: PermissionBy,
-    pub(super) block: BlockBy,
-    /// `systemMessage` is shown to the person.
-    pub(super) notice: bool,
-    /// There is a file for exports.
-    pub(super) exports: bool,
-}
-
-/// How text reaches the model without holding anything up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ContextBy {
-    Nothing,
-    /// `hookSpecificOutput.additionalContext`.
-    Json,
-    /// Bare text, which here becomes instructions for the summariser.
-    Stdout,
-}
-
-/// How a tool call is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PermissionBy {
-    Nothing,
-    /// `permissionDecision`: `deny` or `ask`.
-    ToolDecision,
-    /// `decision.behavior`: `deny`, or the user's own `allow`. There is nothing to ask for: a person is about to be asked
-    /// anyway.
-    RequestDecision,
-}
-
-/// How a thing is kept from happening.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockBy {
-    Nothing,
-    /// `{"decision":"block","reason":…}` with exit code 0.
-    Json,
-    /// Exit code 2 with the reason on stderr.
-    Exit,
-}
+use crate::channels::{BlockBy, Channels, ContextBy, PermissionBy};
 
 pub(super) fn delivers(event: EventKind, wish: WishKind) -> Delivery {
-    let row = channels(event);
-    let honoured = match wish {
-        WishKind::Context => row.context != ContextBy::Nothing,
-        WishKind::Deny => row.permission != PermissionBy::Nothing,
-        WishKind::Ask => row.permission == PermissionBy::ToolDecision,
-        WishKind::Block => row.block != BlockBy::Nothing,
-        WishKind::Notice => row.notice,
-        WishKind::Export => row.exports,
-        // Beside the client's own dialog; the first answer counts.
-        WishKind::Answer => row.permission == PermissionBy::RequestDecision,
-        // Both are between us and our own process.
-        WishKind::Wait => {
-            matches!(event, EventKind::Stop | EventKind::Waiter | EventKind::PermissionRequest)
-        }
-        WishKind::Receipt => true,
-    };
-    if honoured { Delivery::Delivered } else { Delivery::NotDeliverable }
+    channels(event).delivers(wish)
 }
 
-const SILENT: Channels = Channels {
-    context: ContextBy::Nothing,
-    permission: PermissionBy::Nothing,
-    block: BlockBy::Nothing,
-    notice: false,
-    exports: false,
-};
+const SILENT: Channels = Channels::SILENT;
 
 /// Text for the model and for the person.
 const TELLING: Channels = Channels { context: ContextBy::Json, notice: true, ..SILENT };
@@ -97,15 +34,18 @@ pub(super) fn channels(event: EventKind) -> Channels {
         // a next step, which a block does not have, so it has to be wished for as a denial.
         K::PreToolUse => Channels { permission: PermissionBy::ToolDecision, ..TELLING },
         // Exit code 2 and context have no effect; `decision.behavior` is honoured with and without a terminal.
-        K::PermissionRequest => {
-            Channels { permission: PermissionBy::RequestDecision, notice: true, ..SILENT }
-        }
+        K::PermissionRequest => Channels {
+            permission: PermissionBy::RequestDecision,
+            notice: true,
+            waits: true,
+            ..SILENT
+        },
         // A block undoes nothing, but its text reaches the model as something to react to.
         K::PostToolUse | K::PostToolUseFailure => Channels { block: BlockBy::Json, ..TELLING },
         // A block would end the whole loop, without an answer and without a Stop: the opposite of "go on".
         K::PostToolBatch => TELLING,
         // Context would make the actor go on, and count towards the cap, so it is no way to merely tell something.
-        K::Stop => Channels { block: BlockBy::Json, notice: true, ..SILENT },
+        K::Stop => Channels { block: BlockBy::Json, notice: true, waits: true, ..SILENT },
         K::SubagentStop => Channels { block: BlockBy::Json, ..SILENT },
         // Context arrives inside the subagent.
         K::SubagentStart => Channels { context: ContextBy::Json, ..SILENT },
@@ -141,7 +81,7 @@ pub(super) fn channels(event: EventKind) -> Channels {
         | K::SessionEnd
         | K::MessageDisplay => SILENT,
         // In a terminal, exit code 2 starts a turn with the text; elsewhere nothing is wished for.
-        K::Waiter => Channels { block: BlockBy::Exit, ..SILENT },
+        K::Waiter => Channels { block: BlockBy::Exit, waits: true, ..SILENT },
         // The model never reads these: a file was loaded, or the client is about to end.
         K::Activity | K::ClientLeft => SILENT,
         K::Unknown | K::Malformed => SILENT,

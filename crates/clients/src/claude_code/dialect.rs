@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     usage: usage::of_line,
     prices: prices::PRICES,
     usage_mark: "\"usage\"",
+    tells_before_calls: true,
     resume: |session| format!("claude --resume {session}"),
 };
 

@@ -7,7 +7,6 @@
 mod decode;
 mod deliver;
 mod dialect;
-mod encode;
 mod install;
 mod plugin;
 mod prices;
@@ -18,10 +17,10 @@ mod todos;
 mod tools;
 mod transcript;
 mod usage;
-mod wire;
 
+use crate::encode;
 use crate::mcp::Mcp;
-use crate::{BlockCap, Client, Relaunch, Variables};
+use crate::{BlockCap, Client, Evidence, Relaunch, Variables};
 use dialect::DIALECT;
 
 pub(super) use plugin::PLUGIN;
@@ -33,11 +32,15 @@ pub(super) const CLIENT: Client = Client {
     name: NAME,
     title: TITLE,
     program: "claude",
+    evidence: Evidence::Run { version: "2.1.325" },
     variables: VARIABLES,
     dialect: &DIALECT,
+    runs_others: |_| false,
     decode: decode::decode,
-    encode: encode::encode,
+    encode: |event, verdict| encode::say(event, verdict, deliver::channels(event.kind)),
     delivers: deliver::delivers,
+    tells_subagents: true,
+    starts_after_compaction: true,
     session_files: Some(sessions::FILES),
     was_interrupted: sessions::was_interrupted,
     status: status::read,
@@ -65,7 +68,7 @@ const VARIABLES: Variables = Variables {
     inside: &["CLAUDECODE"],
     session: &["CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"],
     project: &["CLAUDE_PROJECT_DIR"],
-    config: "CLAUDE_CONFIG_DIR",
+    config: Some("CLAUDE_CONFIG_DIR"),
     block_cap: Some(BlockCap { variable: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", default: 8 }),
 };
 

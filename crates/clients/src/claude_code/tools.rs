@@ -5,8 +5,8 @@
 use serde_json::Value;
 use substrate_core::{Question, ToolCall, ToolClass};
 
-use super::wire::{Payload, Raw, ToolInput};
 use super::{DIALECT, todos};
+use crate::wire::{Payload, Raw, ToolInput};
 
 /// The tool with which an agent asks its user something.
 pub(super) const QUESTION: &str = "AskUserQuestion";
@@ -47,7 +47,7 @@ pub(super) fn call(payload: &Payload<'_>) -> Option<ToolCall> {
     let json = payload.tool_input.object().unwrap_or("{}");
     let input = match class {
         ToolClass::Edit | ToolClass::Read | ToolClass::Shell | ToolClass::Skill => {
-            ToolInput::read(json).unwrap_or_default()
+            ToolInput::read(json, &[]).unwrap_or_default()
         }
         // Nothing that we look for: their inputs (a prompt, a list) are not read again.
         ToolClass::Agent | ToolClass::Todo | ToolClass::Other => ToolInput::default(),
@@ -78,7 +78,7 @@ pub(super) fn recorded(name: &str, input: &str) -> Option<ToolCall> {
     let tool = Value::from(name).to_string();
     let json = format!("{{\"tool_name\":{tool},\"tool_input\":{input}}}");
     if serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok() {
-        return call(&Payload::read(&json)?);
+        return call(&Payload::read(&json, &[])?);
     }
     let class = DIALECT.class_of(name);
     let begins = |field: &str| {
@@ -146,7 +146,7 @@ mod tests {
 
     fn called(name: &str, input: &str) -> ToolCall {
         let json = format!(r#"{{"tool_name":"{name}","tool_input":{input},"tool_use_id":"t1"}}"#);
-        let payload = Payload::read(&json).unwrap();
+        let payload = Payload::read(&json, &[]).unwrap();
         call(&payload).unwrap()
     }
 
@@ -217,7 +217,7 @@ mod tests {
     )]
     fn a_command_goes_on_in_the_background(#[case] fields: &str, #[case] expected: bool) {
         let json = format!(r#"{{"tool_name":"Bash",{fields}}}"#);
-        let payload = Payload::read(&json).unwrap();
+        let payload = Payload::read(&json, &[]).unwrap();
         assert_eq!(call(&payload).unwrap().in_background, expected);
     }
 

@@ -1,10 +1,10 @@
 //! Many wishes, one verdict. Pure, and property-tested.
 
-use crate::event::{Detail, Event};
+use crate::event::{Detail, Event, EventKind};
 use crate::ids::checksum;
 use crate::text::cut;
 use crate::verdict::{Delivery, DeliveryTable, Permission, Verdict, Wait};
-use crate::wish::{Answer, Block, Cause, Fate, Insists, Wish, Wished};
+use crate::wish::{Answer, Block, Cause, Fate, Insists, Wish, WishKind, Wished};
 
 /// The characters that all injected text together may take; the clients' own limit is a little higher.
 pub const CONTEXT_BUDGET: usize = 9_000;
@@ -71,13 +71,16 @@ pub fn merge(
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut notices: Vec<&str> = Vec::new();
     let (mut denials, mut questions, mut answered) = (Vec::new(), Vec::new(), None);
+    let refuses = refuses_questions(event.kind, delivers);
     let is_lost = |wished: &Wished| match wished.fate {
         Fate::Withdrawn => Some(Fate::Withdrawn),
+        _ if refuses && wished.wish.kind() == WishKind::Ask => None,
         _ if delivers(event.kind, wished.wish.kind()) == Delivery::NotDeliverable => {
             Some(Fate::NotDeliverable)
         }
         _ => None,
     };
+    let next_step = CAN_NOT_ASK.to_owned();
     for Wished { feature, wish, .. } in wishes.iter().filter(|wished| is_lost(wished).is_none()) {
         match wish {
             Wish::Context { text, more, .. } => {
@@ -88,6 +91,9 @@ pub fn merge(
                 }
             }
             Wish::Deny { rule, reason, next } => denials.push((format!("{reason} [{rule}]"), next)),
+            Wish::Ask { rule, reason } if refuses => {
+                denials.push((format!("{reason} [{rule}]"), &next_step));
+            }
             Wish::Ask { rule, reason } => questions.push(format!("{reason} [{rule}]")),
             Wish::Block(block) if is_blank(&block.reason) => {}
             Wish::Block(block) => blocks.push(block),
@@ -131,7 +137,12 @@ fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section
         }
         Wish::Deny { .. } => matches!(verdict.permission, Some(Permission::Deny { .. })),
         Wish::Answer { answer, .. } => verdict.permission.as_ref() == Some(&permitted(answer)),
-        Wish::Ask { .. } => matches!(verdict.permission, Some(Permission::Ask { .. })),
+        // Where a client can't ask, a question is a refusal.
+        Wish::Ask { rule, reason } => match &verdict.permission {
+            Some(Permission::Ask { .. }) => true,
+            Some(Permission::Deny { reason: said }) => said.contains(&format!("{reason} [{rule}]")),
+            Some(Permission::Allow { .. }) | None => false,
+        },
         Wish::Block(block) => held.contains(&block),
         Wish::Notice { text } => !is_blank(text),
         Wish::Export { name, value } => {
@@ -143,6 +154,17 @@ fn fate(wished: &Wished, verdict: &Verdict, held: &[&Block], sections: &[Section
         Wish::Receipt => verdict.receipt,
     };
     if is_in { Fate::Whole } else { Fate::Dropped }
+}
+
+/// What an actor can do about a call that its client could not ask about.
+const CAN_NOT_ASK: &str =
+    "This client can't ask its user about a call. Do without it, or ask your user to run it.";
+
+/// Whether the client can refuse a call, but not ask about it. A question must not become a pass.
+fn refuses_questions(kind: EventKind, delivers: DeliveryTable) -> bool {
+    kind == EventKind::PreToolUse
+        && delivers(kind, WishKind::Ask) == Delivery::NotDeliverable
+        && delivers(kind, WishKind::Deny) == Delivery::Delivered
 }
 
 /// All reasons, and the next step of the first feature. Several steps could contradict each other.

@@ -305,6 +305,27 @@ fn the_last_export_of_a_name_wins() {
     assert_eq!(merged.verdict.exports, [("AGENT_ID".to_owned(), "2".to_owned())]);
 }
 
+#[test]
+fn where_a_client_can_not_ask_a_question_is_a_refusal() {
+    let delivers: DeliveryTable = |_, wish| match wish {
+        WishKind::Ask => Delivery::NotDeliverable,
+        _ => Delivery::Delivered,
+    };
+    let event = |kind| Event::bare("test", kind, Timestamp(0));
+    let wishes = [("guards", ask("sure?")), ("locks", deny("never"))];
+    let merged =
+        merge(&event(EventKind::PreToolUse), &wishes[..1], delivers, &StopCycle::default());
+    let Some(Permission::Deny { reason }) = &merged.verdict.permission else { panic!("passed") };
+    assert!(reason.starts_with("sure? [q] This client can't ask"), "{reason}");
+    assert_eq!(merged.fates, [Fate::Whole]);
+    let both = merge(&event(EventKind::PreToolUse), &wishes, delivers, &StopCycle::default());
+    assert_eq!(both.fates, [Fate::Whole, Fate::Whole], "{:?}", both.verdict);
+    // A person is about to be asked anyway.
+    let asked = event(EventKind::PermissionRequest);
+    let merged = merge(&asked, &wishes[..1], delivers, &StopCycle::default());
+    assert_eq!((merged.verdict.permission, merged.fates), (None, vec![Fate::NotDeliverable]));
+}
+
 fn export(value: &str) -> Wish {
     Wish::Export { name: "AGENT_ID".to_owned(), value: value.to_owned() }
 }

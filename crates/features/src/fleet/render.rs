@@ -15,12 +15,13 @@ const MAX_WORDS: usize = 72;
 
 pub(super) fn text(view: &View, now: Timestamp) -> String {
     let wide = view.lines.iter().map(|line| line.address().chars().count()).max().unwrap_or(0);
+    let is_mixed = view.lines.windows(2).any(|pair| pair[0].seat.client != pair[1].seat.client);
     let part = |title: &str, wanted: &dyn Fn(&FleetRow) -> bool| {
         let lines: String = view
             .lines
             .iter()
             .filter(|line| wanted(line))
-            .map(|line| one(line, wide, now))
+            .map(|line| one(line, wide, is_mixed, now))
             .collect();
         if lines.is_empty() { String::new() } else { format!("{title}\n{lines}") }
     };
@@ -80,7 +81,7 @@ fn narrowed(line: &str, columns: usize) -> &str {
     line
 }
 
-fn one(line: &FleetRow, wide: usize, now: Timestamp) -> String {
+fn one(line: &FleetRow, wide: usize, is_mixed: bool, now: Timestamp) -> String {
     let project = line.seat.project.rsplit('/').next().unwrap_or_default();
     let since = Ago(now.since(line.since)).to_string();
     let mut out = format!(
@@ -89,6 +90,9 @@ fn one(line: &FleetRow, wide: usize, now: Timestamp) -> String {
         line.address(),
         one_line(project, 16)
     );
+    if is_mixed {
+        let _infallible = write!(out, "  {:<11}", one_line(&line.seat.client, 11));
+    }
     for words in words(line, now) {
         let _infallible = write!(out, "  {words}");
     }
@@ -146,6 +150,7 @@ pub(super) fn one_json(line: &FleetRow) -> Value {
         "session": line.seat.session,
         "actor": line.seat.actor,
         "project": line.seat.project,
+        "client": line.seat.client,
         "status": line.word(),
         "idle": line.is_idle(),
         "needs_you": line.needs_you(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use substrate_core::ids::checksum;
 use substrate_core::wish::{Cause, Insists};
-use substrate_core::{Cx, DbError, Event, EventKind, FeatureError, Need, Settings, Wish};
+use substrate_core::{Cx, DbError, Detail, Event, EventKind, FeatureError, Need, Settings, Wish};
 
 use super::cel::budget::{self, Budget};
 use super::cel::scene::{ActorWork, Scene};
@@ -25,8 +25,18 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         return Ok(Vec::new());
     }
     let mut out = Vec::new();
+    // What a rule only says about a call waits for the result of it, where the client takes nothing earlier.
+    let tells_now = event.kind != EventKind::PreToolUse || event.dialect.tells_before_calls;
+    if let Some(before) = told_late(event) {
+        look(cx, &before, |cx, entry, judged| {
+            if judged == Judgement::Fires && entry.rule.action.only_tells() {
+                out.extend(fires(cx, &before, entry));
+            }
+        });
+    }
     look(cx, event, |cx, entry, judged| match judged {
         Judgement::Passes => {}
+        Judgement::Fires if !tells_now && entry.rule.action.only_tells() => {}
         Judgement::Fires => out.extend(fires(cx, event, entry)),
         Judgement::Fails(why) => {
             let is_too_long = why == budget::TOO_LONG && event.kind == EventKind::PreToolUse;
@@ -40,6 +50,17 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
         }
     });
     Ok(out)
+}
+
+/// The event before the call that has ended, if nothing could be said about it then.
+fn told_late(event: &Event) -> Option<Event> {
+    let is_after = matches!(event.kind, EventKind::PostToolUse | EventKind::PostToolUseFailure);
+    if !is_after || event.dialect.tells_before_calls {
+        return None;
+    }
+    let kind = EventKind::PreToolUse;
+    let detail = Detail::ToolBefore { call: event.tool()?.clone() };
+    Some(Event { kind, name: kind.name().to_owned(), detail, ..event.clone() })
 }
 
 /// Only where a rule wants to know how full the context is.

@@ -112,6 +112,11 @@ impl Action {
         }
     }
 
+    /// Whether the action says something and stops nothing.
+    pub(super) const fn only_tells(self) -> bool {
+        matches!(self, Self::Warn | Self::Inject)
+    }
+
     /// Whether the action has an effect at an event.
     fn works_at(self, kind: EventKind) -> bool {
         use EventKind as K;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use substrate_core::{Db, DbError, Timestamp};
+use substrate_core::{Activity, Db, DbError, EventKind, Timestamp};
 
 use super::record::LATE;
 use super::verbs::percentile;
@@ -26,6 +26,8 @@ pub struct Health {
     pub n_malformed: usize,
     /// Events with fields that Substrate does not know.
     pub n_with_unknown_fields: usize,
+    /// Events that no client of ours is known to have, by name, and how often each came.
+    pub unknown_events: BTreeMap<String, usize>,
     pub failures: Vec<FailedFeature>,
     /// The latest sessions, newest first.
     pub sessions: Vec<SessionHealth>,
@@ -116,6 +118,14 @@ pub fn health(db: &mut dyn Db, since: Since, max_sessions: usize) -> Result<Heal
     Ok(health)
 }
 
+/// Events of our own have names of their own.
+fn is_known(event: &str) -> bool {
+    let own = ["Waiter", "ClientLeft", "Malformed", Activity::IDLE];
+    EventKind::named(event) != EventKind::Unknown
+        || own.contains(&event)
+        || event.starts_with("Activity")
+}
+
 /// The columns of a row that matter here.
 struct HealthRow {
     id: i64,
@@ -146,6 +156,9 @@ impl HealthCount {
         health.n_late += usize::from(row.late);
         health.n_malformed += usize::from(row.event == "Malformed");
         health.n_with_unknown_fields += usize::from(row.has_unknown_fields);
+        if !is_known(&row.event) {
+            *health.unknown_events.entry(row.event.clone()).or_default() += 1;
+        }
         if let Some(json) = &row.failures {
             count_failures(&mut health.failures, json, &row);
         }

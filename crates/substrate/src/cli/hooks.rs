@@ -27,11 +27,16 @@ pub(super) const COMMANDS: &[Definition] = &[
         "Register the hooks and leave the rest of the settings file as it is",
         |context, flags| {
             let (dry_run, yes) = (flags.get_flag("dry-run"), flags.get_flag("yes"));
-            let request = request(context, flags);
-            print::to_programs(context, &install(context, &request, dry_run, yes)?);
-            if flags.get_flag("mcp") && !dry_run {
-                mcp::register(context, request.client, request.scope)?;
+            let mut done = Vec::new();
+            for client in clients_meant(flags, |client| hooks::is_client_here(client, &context.env))
+            {
+                let request = request(context, flags, client)?;
+                done.push(install(context, &request, dry_run, yes)?);
+                if flags.get_flag("mcp") && !dry_run {
+                    mcp::register(context, client, request.scope)?;
+                }
             }
+            print::to_programs(context, &one_or_all(flags, done)?);
             Ok(())
         },
     )
@@ -47,11 +52,15 @@ pub(super) const COMMANDS: &[Definition] = &[
         Audience::User,
         "Remove exactly what was added",
         |context, flags| {
-            let done = uninstall(context, client(flags), scope(flags), flags.get_flag("dry-run"))?;
-            print::to_programs(context, &done);
-            if !flags.get_flag("dry-run") {
-                mcp::unregister(context, client(flags), scope(flags));
+            let dry_run = flags.get_flag("dry-run");
+            let mut done = Vec::new();
+            for client in clients_meant(flags, |client| has_hooks(context, client, scope(flags))) {
+                done.push(uninstall(context, client, scope(flags), dry_run)?);
+                if !dry_run {
+                    mcp::unregister(context, client, scope(flags));
+                }
             }
+            print::to_programs(context, &one_or_all(flags, done)?);
             Ok(())
         },
     )
@@ -93,6 +102,10 @@ fn install_flags(command: Command) -> Command {
             "Let agents run the commands that are meant for them without a dialog",
         ))
         .arg(switch("mcp", "Also let the client register `substrate mcp`, its five tools"))
+        .arg(switch(
+            "trust",
+            "Also tell a client that runs only trusted hooks that you trust these",
+        ))
         .arg(switch("dry-run", "Show what would change, and change nothing"))
         .arg(switch("yes", "Don't ask"))
 }
@@ -106,17 +119,46 @@ fn scoped(command: Command) -> Command {
         .arg(switch("user", "Your own settings, for every project (the default)").visible_alias("global"))
         .arg(switch("project", "The project's settings, committed and shared; does nothing where Substrate is not installed").conflicts_with("user"))
         .arg(switch("local", "Your own settings for this project").conflicts_with_all(["user", "project"]))
-        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value(substrate_clients::DEFAULT.name).value_parser(clients()).help("Which client"))
+        .arg(Arg::new("client").long("client").value_name("CLIENT").default_value(substrate_clients::DEFAULT.name).value_parser(clients()).help("Which client; `all` is every one that is installed"))
 }
+
+/// Every client.
+const ALL: &str = "all";
 
 fn clients() -> PossibleValuesParser {
-    PossibleValuesParser::new(substrate_clients::ALL.iter().map(|client| client.name))
+    let names = substrate_clients::ALL.iter().map(|client| client.name);
+    PossibleValuesParser::new(names.chain([ALL]))
 }
 
-fn client(flags: &ArgMatches) -> &'static Client {
-    let name = flags.get_one::<String>("client");
-    let found = name.and_then(|name| substrate_clients::named(name));
-    found.unwrap_or(substrate_clients::DEFAULT)
+/// The client that the flags name, or all that `is_meant` is true of.
+fn clients_meant(
+    flags: &ArgMatches,
+    is_meant: impl Fn(&'static Client) -> bool,
+) -> Vec<&'static Client> {
+    let name = flags.get_one::<String>("client").map_or("", String::as_str);
+    if name == ALL {
+        return substrate_clients::ALL.iter().copied().filter(|client| is_meant(client)).collect();
+    }
+    vec![substrate_clients::named(name).unwrap_or(substrate_clients::DEFAULT)]
+}
+
+/// What was done, for programs: a list if all clients were meant.
+fn one_or_all(flags: &ArgMatches, mut done: Vec<Value>) -> Result<Value> {
+    match (flags.get_one::<String>("client").is_some_and(|name| name == ALL), done.len()) {
+        (true, 0) => Err(AppError::new(Kind::User, "no client was found")
+            .hint("`--client NAME` means one that is not installed yet")),
+        (true, _) => Ok(Value::Array(done)),
+        (false, _) => Ok(done.pop().unwrap_or_default()),
+    }
+}
+
+fn has_hooks(context: &Context, client: &'static Client, scope: Scope) -> bool {
+    let states = hooks::status(client, &context.env, &context.home, call::dir(context));
+    states.is_ok_and(|states| {
+        states.iter().any(|state| {
+            state.scope == scope.name() && (state.installed_by_us || !state.events.is_empty())
+        })
+    })
 }
 
 fn profiles() -> PossibleValuesParser {
@@ -133,9 +175,27 @@ fn scope(flags: &ArgMatches) -> Scope {
     }
 }
 
-fn request<'a>(context: &'a Context, flags: &ArgMatches) -> Request<'a> {
-    let client = client(flags);
-    Request {
+fn request<'a>(
+    context: &'a Context,
+    flags: &ArgMatches,
+    client: &'static Client,
+) -> Result<Request<'a>> {
+    let (allow, scripts) = (flags.get_flag("allow-commands"), flags.get_flag("scripts"));
+    let trust = flags.get_flag("trust");
+    let (title, install) = (client.title, &client.install);
+    let problem = if allow && install.rule.is_none() {
+        Some(format!("{title} keeps no rules about commands in its settings"))
+    } else if scripts && (install.scripts)("").is_empty() {
+        Some(format!("there are no scripts for {title}: its hooks are commands already"))
+    } else if trust && install.trust.is_none() {
+        Some(format!("{title} runs hooks without being told to trust them"))
+    } else {
+        None
+    };
+    if let Some(problem) = problem {
+        return Err(AppError::new(Kind::User, problem).hint("leave the flag out"));
+    }
+    Ok(Request {
         client,
         scope: scope(flags),
         profiles: Profiles {
@@ -146,17 +206,18 @@ fn request<'a>(context: &'a Context, flags: &ArgMatches) -> Request<'a> {
             (false, false) => None,
             (wanted, _) => Some(wanted),
         },
-        allow: flags.get_flag("allow-commands"),
+        allow,
+        trust,
         rules: rules(client),
         dir: call::dir(context),
-    }
+    })
 }
 
 /// The permission rules for what agents may run.
 pub(super) fn rules(client: &Client) -> Vec<String> {
+    let Some(rule) = client.install.rule else { return Vec::new() };
     let all = audience::for_agents(&help::command());
-    let rule =
-        |(words, fits): &(String, Fits)| (client.install.rule)(words, *fits == Fits::Beginning);
+    let rule = |(words, fits): &(String, Fits)| rule(words, *fits == Fits::Beginning);
     all.iter().map(rule).collect()
 }
 
@@ -174,14 +235,16 @@ pub(super) fn install(
         }
         return Ok(planned(&first, 0));
     }
+    let mut request = request.clone();
     if !yes && ui::can_ask() {
         ui::talk(&summary(context, &first));
         if !ui::confirm("Install?") {
             return Err(AppError::new(Kind::User, "nothing was changed"));
         }
+        request.trust |= !first.untrusted.is_empty() && ui::confirm(&asks_for_trust(&first));
     }
     for _ in 0..TRIES {
-        let plan = hooks::plan(&context.env, &context.home, request)?;
+        let plan = hooks::plan(&context.env, &context.home, &request)?;
         let Some(n) = hooks::apply(&context.home, &plan)? else { continue };
         if plan.is_broad {
             ui::talk(&format!(
@@ -214,10 +277,23 @@ pub(super) fn install(
                 "the hooks are registered; running sessions pick them up"
             },
         ));
+        if let (false, Some(trust)) = (plan.untrusted.is_empty(), plan.client.install.trust) {
+            let (name, how) = (plan.client.name, trust.how);
+            ui::talk(&format!(
+                "{} runs them only once you trust them: {how}, or run `substrate hooks install --client {name} --trust`\n",
+                plan.client.title
+            ));
+        }
         return Ok(planned(&plan, n));
     }
     Err(AppError::new(Kind::User, format!("`{}` keeps changing", first.settings.display()))
         .hint("nothing was changed; close the program that writes it, and try again"))
+}
+
+/// The client asks its user for a reason, so we ask as well.
+fn asks_for_trust(plan: &Plan) -> String {
+    let client = plan.client.title;
+    format!("{client} runs only hooks that you trust. Note there that you trust these?")
 }
 
 /// A plan in a few lines: files, events, profile, how to undo it, how to see all of it.
@@ -289,7 +365,12 @@ fn planned(plan: &Plan, n_changed: usize) -> Value {
     let file = |change: &Change| json!({"path": change.path, "change": change.word()});
     let files: Vec<Value> = plan.changes.iter().map(file).collect();
     let kept: Vec<&PathBuf> = plan.edited.iter().chain(&plan.foreign).collect();
-    json!({"settings": plan.settings, "files": files, "kept": kept, "n_changed": n_changed})
+    let mut out =
+        json!({"settings": plan.settings, "files": files, "kept": kept, "n_changed": n_changed});
+    if plan.client.install.trust.is_some() {
+        out["untrusted"] = json!(plan.untrusted);
+    }
+    out
 }
 
 /// What a plan would do, file by file.

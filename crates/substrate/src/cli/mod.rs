@@ -3,6 +3,7 @@
 mod audience;
 mod call;
 mod claim;
+mod clients;
 pub(crate) mod commit_hook;
 mod config;
 mod daemon;

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Value, json};
+use substrate_clients::Client;
 use substrate_core::Audience;
 
 use super::table::Definition;
@@ -55,42 +56,33 @@ fn yes() -> Arg {
 
 fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     let daemon = daemon::start(context)?;
-    let client = substrate_clients::DEFAULT;
-    let request = Request {
-        client,
-        scope: Scope::User,
-        profiles: hooks::Profiles::default(),
-        scripts: None,
-        allow: false,
-        rules: hooks_command::rules(client),
-        dir: call::dir(context),
-    };
-    let whole = hooks::status(client, &context.env, &context.home, request.dir)?
-        .iter()
-        .any(|state| state.scope == "user" && state.is_whole());
     let yes = flags.get_flag("yes");
-    let mut installed = Value::Null;
-    if whole {
-        ui::talk(&format!("{}: the hooks are registered\n", client.name));
-    } else if !hooks::is_client_here(client, &context.env) {
+    let here: Vec<&'static Client> = substrate_clients::ALL
+        .iter()
+        .copied()
+        .filter(|client| hooks::is_client_here(client, &context.env))
+        .collect();
+    if here.is_empty() {
+        let programs: Vec<String> =
+            substrate_clients::ALL.iter().map(|client| format!("`{}`", client.program)).collect();
         ui::talk(&format!(
-            "no supported client was found (no `{}` on the PATH, no folder of its own); `substrate hooks install` registers the hooks anyway\n",
-            client.program
+            "no supported client was found (no {} on the PATH, no folder of its own); `substrate hooks install` registers the hooks anyway\n",
+            programs.join(", ")
         ));
-    } else if yes || ui::can_ask() {
-        if yes {
-            let plan = hooks::plan(&context.env, &context.home, &request)?;
-            ui::talk(&hooks_command::summary(context, &plan));
-        }
-        installed = hooks_command::install(context, &request, false, yes)?;
-        ui::talk(hooks_command::LATER);
-    } else {
-        return Err(AppError::new(
-            Kind::User,
-            "the hooks were not registered: `up` asks first, and this is not a terminal",
-        )
-        .hint("`substrate up --yes` registers them without asking"));
     }
+    let mut installed = Vec::new();
+    for client in &here {
+        installed.extend(register(context, client, yes)?);
+    }
+    if !installed.is_empty() {
+        ui::talk(hooks_command::LATER);
+    }
+    let installed = match installed.len() {
+        0 => Value::Null,
+        1 => installed.remove(0),
+        _ => Value::Array(installed),
+    };
+    let client = here.first().copied().unwrap_or(substrate_clients::DEFAULT);
     let report = doctor::quick(context);
     let mut json = report.json();
     json["daemon"] = daemon;
@@ -102,6 +94,39 @@ fn up(context: &Context, flags: &ArgMatches) -> Result<()> {
     } else {
         Err(AppError::new(Kind::User, "something is wrong").hint("the lines above say what to do"))
     }
+}
+
+/// Registers the hooks with one client. `None`: they are there already.
+fn register(context: &Context, client: &'static Client, yes: bool) -> Result<Option<Value>> {
+    let request = Request {
+        client,
+        scope: Scope::User,
+        profiles: hooks::Profiles::default(),
+        scripts: None,
+        allow: false,
+        trust: false,
+        rules: hooks_command::rules(client),
+        dir: call::dir(context),
+    };
+    let whole = hooks::status(client, &context.env, &context.home, request.dir)?
+        .iter()
+        .any(|state| state.scope == "user" && state.is_whole());
+    if whole {
+        ui::talk(&format!("{}: the hooks are registered\n", client.name));
+        return Ok(None);
+    }
+    if !yes && !ui::can_ask() {
+        return Err(AppError::new(
+            Kind::User,
+            "the hooks were not registered: `up` asks first, and this is not a terminal",
+        )
+        .hint("`substrate up --yes` registers them without asking"));
+    }
+    if yes {
+        let plan = hooks::plan(&context.env, &context.home, &request)?;
+        ui::talk(&hooks_command::summary(context, &plan));
+    }
+    hooks_command::install(context, &request, false, yes).map(Some)
 }
 
 fn uninstall(context: &Context, flags: &ArgMatches) -> Result<()> {

@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, claim, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, hub,
-    manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
+    Context, claim, clients, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks,
+    hub, manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
 };
 use crate::error::Result;
 
@@ -85,6 +85,7 @@ impl Definition {
 const OWN: &[&[Definition]] = &[
     setup::COMMANDS,
     hooks::COMMANDS,
+    clients::COMMANDS,
     config::COMMANDS,
     demo::COMMANDS,
     run::COMMANDS,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use substrate_clients::BlockCap;
+use substrate_clients::{BlockCap, Evidence};
 
 use super::finding::{Area, Finding};
 use super::try_out::version_of;
@@ -32,7 +32,8 @@ pub(super) enum Installed {
 }
 
 pub(super) fn look(kind: &'static substrate_clients::Client, env: &Env) -> Client {
-    let variables = [kind.variables.config, "USER", "SHELL"];
+    let variables: Vec<&str> =
+        kind.variables.config.into_iter().chain(["USER", "SHELL"]).collect();
     let installed = match on_path(env.get("PATH"), kind.program) {
         None => Installed::NotOnPath,
         Some(path) => {
@@ -61,7 +62,27 @@ pub(super) fn judge(client: &Client, out: &mut Vec<Finding>) {
             Area::Client.info("client-absent", message)
         }
     });
+    out.extend(judge_version(client));
     out.extend(client.kind.variables.block_cap.map(|own| judge_cap(own, client.cap.as_deref())));
+}
+
+/// What we know of a client was measured with one version.
+fn judge_version(client: &Client) -> Option<Finding> {
+    let title = client.kind.title;
+    let Installed::Version(version) = &client.installed else { return None };
+    match client.kind.evidence {
+        Evidence::Run { version: tested } if version.contains(tested) => None,
+        Evidence::Run { version: tested } => {
+            let message =
+                format!("Substrate was tested with {title} {tested}, which is another version");
+            Some(Area::Client.info("client-version-untested", message))
+        }
+        Evidence::Documents => {
+            let message =
+                format!("Substrate was never tried with {title}: it follows its documentation");
+            Some(Area::Client.info("client-untried", message))
+        }
+    }
 }
 
 fn judge_cap(own: BlockCap, cap: Option<&str>) -> Finding {

@@ -14,6 +14,7 @@ use super::database::{self, Database};
 use super::finding::Finding;
 use super::hooks::{self, Journal};
 use super::notify::{self, Notifications};
+use super::others::{self, Other};
 use super::plugin::{self, Carrier};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
@@ -55,6 +56,7 @@ pub(crate) struct Facts {
     pub(super) scopes: Scopes,
     /// `None`: no client has our plugin.
     pub(super) plugin: Option<Carrier>,
+    pub(super) others: Vec<Other>,
     /// `None`: the hooks are installed.
     pub(super) remnants: Option<Remnants>,
     pub(super) journal: Journal,
@@ -87,6 +89,7 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         problems: settings.problems.clone(),
         unread_rules: project::unread_rules(patient.dir),
         remnants: registered::left_over(patient, &scopes),
+        others: others::look(patient.env, patient.dir, &programs.hook.path),
         unwritten: project::look(&settings, patient.dir),
         notifications: notify::look(&settings, &database),
         team: team::look(patient.home, &database),
@@ -112,6 +115,7 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
     plugin::judge(facts.plugin.as_ref(), facts.scopes.has_hooks(), &mut out);
+    others::judge(&facts.others, &mut out);
     registered::judge_left_over(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);

@@ -27,6 +27,9 @@ const MANY_LATE: usize = 5;
 /// With fewer events, a 99th percentile means nothing.
 const ENOUGH: usize = 100;
 
+/// Unknown events that a finding names.
+const MAX_NAMED: usize = 5;
+
 /// Fewer malformed payloads are experiments.
 const MANY_MALFORMED: usize = 10;
 
@@ -145,6 +148,12 @@ fn judge_failures(health: &Health, now: Timestamp, out: &mut Vec<Finding>) {
             Area::Features.info("malformed", message)
         };
         out.push(finding.next(next));
+    }
+    if !health.unknown_events.is_empty() {
+        let named = health.unknown_events.iter().map(|(name, n)| format!("`{name}` ({n})"));
+        let named = named.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+        let message = format!("events in 24 hours that are new to us: {named}");
+        out.push(Area::Features.info("unknown-events", message));
     }
     let n = health.n_with_unknown_fields;
     if n > 0 {

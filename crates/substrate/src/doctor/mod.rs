@@ -11,6 +11,7 @@ mod facts;
 mod finding;
 mod hooks;
 mod notify;
+mod others;
 mod plugin;
 mod programs;
 mod project;

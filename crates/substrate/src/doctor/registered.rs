@@ -39,7 +39,7 @@ pub(super) fn judge(scopes: &Scopes, has_client: bool, out: &mut Vec<Finding>) {
     }
 }
 
-fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
+pub(super) fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding>) {
     let file = scope.file.display();
     let mend = match client.install.own_check {
         Some(check) => format!("mend that line; `{check}` is the client's own check"),
@@ -67,7 +67,7 @@ fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding
         );
     }
     let hooks = scope.hooks();
-    judge_programs(scope, hooks, out);
+    judge_programs(client, scope, hooks, out);
     if read.dropped.is_empty() && read.hooks_off.is_none() {
         let n = match hooks.len() {
             0 => "none of our hooks".to_owned(),
@@ -78,14 +78,14 @@ fn judge_file(client: &Client, scope: &Scope, read: &Read, out: &mut Vec<Finding
 }
 
 /// Programs that the file names and that can't run, without repeats.
-fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
+fn judge_programs(client: &Client, scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
     let mut seen: Vec<&Runs> = Vec::new();
     for hook in hooks {
         if !seen.contains(&&hook.program) {
             seen.push(&hook.program);
         }
     }
-    let again = format!("`substrate hooks install --{}`", scope.name);
+    let again = format!("`{}`", again(client, scope.name));
     for program in seen {
         let n = hooks.iter().filter(|hook| hook.program == *program).count();
         let whose = format!("{n} hooks in the {}", told(scope));
@@ -116,7 +116,7 @@ fn judge_programs(scope: &Scope, hooks: &[Hook], out: &mut Vec<Finding>) {
 }
 
 /// Events with too few hooks, over all files.
-fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
+pub(super) fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
     let count = |scope: &Scope, event: &str| {
         scope.hooks().iter().filter(|hook| hook.event == event).count()
     };
@@ -133,9 +133,17 @@ fn judge_completeness(scopes: &Scopes, out: &mut Vec<Finding>) {
         let message =
             format!("these events have no hook of ours, or too few: {}", missing.join(", "));
         let scope = fullest.map_or("user", |scope| scope.name);
-        let next = format!("`substrate hooks install --{scope}` adds what is missing");
+        let next = format!("`{}` adds what is missing", again(scopes.client, scope));
         out.push(Area::Client.warning("hooks-incomplete", message).next(next));
     }
+}
+
+/// The command that installs into that scope once more.
+fn again(client: &Client, scope: &str) -> String {
+    if client.name == substrate_clients::DEFAULT.name {
+        return format!("substrate hooks install --{scope}");
+    }
+    format!("substrate hooks install --client {} --{scope}", client.name)
 }
 
 fn told(scope: &Scope) -> String {

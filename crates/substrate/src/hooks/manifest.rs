@@ -62,6 +62,8 @@ pub(crate) enum FileKind {
     Settings,
     /// Our own settings: only the added profiles are removed.
     Profile,
+    /// The client's record of which hooks its user trusts: only ours are removed.
+    Trust,
     /// One of our scripts or skills.
     Own,
 }

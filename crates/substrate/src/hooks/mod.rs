@@ -16,6 +16,7 @@ mod retired;
 mod scope;
 mod skill;
 mod status;
+mod trust;
 
 pub(crate) use apply::apply;
 pub(crate) use manifest::Manifest;
@@ -26,3 +27,4 @@ pub(crate) use remove::{Removed, recognised, remove};
 pub(crate) use scope::{Scope, client_home, is_client_here, refuse_link};
 pub(crate) use skill::TEXT as SKILL;
 pub(crate) use status::{State, status};
+pub(crate) use trust::untrusted;

@@ -13,6 +13,7 @@ use super::own::{Own, Uses, own_files, skills_of_project};
 use super::profiles::{self, Profiles};
 use super::retired::{Retired, Settled, retired};
 use super::scope::{Scope, client_home, refuse_link, root};
+use super::trust::TrustFile;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{daemon, fsx};
@@ -27,6 +28,8 @@ pub(crate) struct Request<'a> {
     pub(crate) scripts: Option<bool>,
     /// Let agents run commands without a dialog.
     pub(crate) allow: bool,
+    /// Tell the client that the user trusts our hooks.
+    pub(crate) trust: bool,
     /// The rules that allow this.
     pub(crate) rules: Vec<String>,
     pub(crate) dir: &'a Path,
@@ -57,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) entries: Vec<Entry>,
     /// The profiles that the scope's settings file will have.
     pub(crate) profiles: Vec<String>,
+    /// The events whose hooks the client will skip, because its user does not trust them.
+    pub(crate) untrusted: Vec<String>,
 }
 
 /// One file before and after.
@@ -88,8 +93,15 @@ impl Change {
 
     /// Another's file with entries of ours in it.
     pub(super) fn has_ours(&self, client: &Client, text: &str) -> bool {
-        self.kind == FileKind::Settings
-            && (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
+        match self.kind {
+            FileKind::Settings => {
+                (client.install.format.registered)(text).is_ok_and(|found| !found.is_empty())
+            }
+            FileKind::Trust => client.install.trust.is_some_and(|trust| {
+                (trust.remove)(text).is_ok_and(|without| without.text != text)
+            }),
+            FileKind::Profile | FileKind::Own => false,
+        }
     }
 }
 
@@ -127,10 +139,18 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
     let retired = retired(env, &manifests, &settled, unused)?;
     let (mut changes, mut unreadable) = own_changes(env, request, used)?;
     changes.extend(profile);
+    let trusted_before = |path: &Path| old.as_ref().is_some_and(|old| old.touched(path).is_some());
+    let trust = TrustFile::of(client, env, &settings)?;
+    let trusts = trust.as_ref().is_some_and(|file| request.trust || trusted_before(&file.path));
     let rules = Rules::of(request, old, before.as_deref());
     let all = Wanted { entries: entries.clone(), allow: rules.allow, retired: rules.retired };
     let after = (client.install.format.add)(before.as_deref().unwrap_or(""), &all)
         .map_err(|error| refused(&settings, &error))?;
+    let (trusted, untrusted) = match trust {
+        Some(file) => trust_change(client, file, &after.text, trusts)?,
+        None => (None, Vec::new()),
+    };
+    changes.extend(trusted);
     let mode = if request.scope == Scope::Project { 0o644 } else { 0o600 };
     changes.push(Change {
         path: settings.clone(),
@@ -160,7 +180,26 @@ pub(crate) fn plan(env: &Env, home: &Home, request: &Request<'_>) -> Result<Plan
         scripts,
         entries,
         profiles: chosen.profiles,
+        untrusted,
     })
+}
+
+/// The change that makes the client trust our hooks, and the events whose hooks it will skip after that.
+fn trust_change(
+    client: &Client,
+    file: TrustFile,
+    settings: &str,
+    trusts: bool,
+) -> Result<(Option<Change>, Vec<String>)> {
+    if !trusts {
+        let known = file.text.as_deref().unwrap_or("");
+        return Ok((None, file.untrusted(client, settings, known)));
+    }
+    let after = file.add(client, settings).map_err(|error| refused(&file.path, &error))?.text;
+    let untrusted = file.untrusted(client, settings, &after);
+    let TrustFile { path, text: before, .. } = file;
+    let change = Change { path, before, after, mode: 0o600, kind: FileKind::Trust, is_ours: false };
+    Ok((Some(change), untrusted))
 }
 
 /// The changes of our own files, and the files that can't be read.

@@ -10,7 +10,7 @@ use super::manifest::{Before, FileKind, Manifest, Touched};
 use super::own::own_files;
 use super::plan::{read, refused};
 use super::profiles;
-use super::scope::{Scope, refuse_link};
+use super::scope::{Scope, client_home, refuse_link};
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::{fsx, inside};
@@ -123,6 +123,14 @@ pub(crate) fn recognised(
         let (path, after) = (settings.to_owned(), String::new());
         files.push(Touched { path, before: None, after, kind: FileKind::Settings });
     }
+    if let Some(trust) = client.install.trust {
+        let path = client_home(client, env)?.join(trust.file);
+        let text = read(&path).ok().flatten().unwrap_or_default();
+        if (trust.remove)(&text).is_ok_and(|without| without.text != text) {
+            let after = String::new();
+            files.push(Touched { path, before: None, after, kind: FileKind::Trust });
+        }
+    }
     if scope == Scope::User {
         for own in own_files(client, env)? {
             // A file that can't be read has nothing of ours.
@@ -192,6 +200,11 @@ fn piece_by_piece(manifest: &Manifest, file: &Touched, now: &str) -> Result<Undo
         FileKind::Settings => {
             let edited = (manifest.client().install.format.remove)(now, &manifest.allow)
                 .map_err(|error| refused(&file.path, &error))?;
+            (edited.text, edited.is_empty)
+        }
+        FileKind::Trust => {
+            let Some(trust) = manifest.client().install.trust else { return Ok(Undone::Nothing) };
+            let edited = (trust.remove)(now).map_err(|error| refused(&file.path, &error))?;
             (edited.text, edited.is_empty)
         }
         FileKind::Profile => {

@@ -69,11 +69,15 @@ pub(super) fn root(dir: &Path) -> PathBuf {
 /// The client's own folder in the user's home.
 pub(crate) fn client_home(client: &Client, env: &Env) -> Result<PathBuf> {
     let variable = client.variables.config;
-    let given = env.get(variable).map(PathBuf::from);
+    let given = variable.and_then(|name| env.get(name)).map(PathBuf::from);
     let found = given
         .or_else(|| env.get("HOME").map(|home| Path::new(home).join(client.install.places.home)))
         .ok_or_else(|| {
-            AppError::new(Kind::State, format!("neither {variable} nor HOME is set"))
+            let what = match variable {
+                Some(variable) => format!("neither {variable} nor HOME is set"),
+                None => "HOME is not set".to_owned(),
+            };
+            AppError::new(Kind::State, what)
                 .hint("set HOME, so that the client's settings can be found")
         })?;
     Ok(std::path::absolute(&found).unwrap_or(found))

@@ -9,6 +9,18 @@ use substrate_testkit::{Recorded, Running, TestEnv, Turn, bin, wait_until, write
 /// Longer than anything here takes on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
+/// Longer than a whole session of a client that starts slowly takes on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(180);
+
+/// A turn of the model that comes once that file is there.
+pub(crate) fn once(file: &Path, turn: Turn) -> Turn {
+    let file = file.to_owned();
+    Turn::from_request(move |_| {
+        wait_until(LONG, "the file", || file.exists());
+        turn.clone()
+    })
+}
+
 /// The user's settings.
 pub(crate) fn configure(env: &TestEnv, toml: &str) {
     write_file(&env.state().join("config.toml"), toml.as_bytes());

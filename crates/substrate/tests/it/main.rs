@@ -75,6 +75,8 @@ mod real_client_answers;
 #[cfg(test)]
 mod real_client_callers;
 #[cfg(test)]
+mod real_client_codex;
+#[cfg(test)]
 mod real_client_cost;
 #[cfg(test)]
 mod real_client_efforts;
@@ -90,6 +92,8 @@ mod real_client_mcp;
 mod real_client_overflow;
 #[cfg(test)]
 mod real_client_profiles;
+#[cfg(test)]
+mod real_client_others;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]

@@ -60,6 +60,24 @@ fn scoped(env: &TestEnv, session: &str, flags: &[&str]) {
     Running::start(command, plain(session, "Stop").to_string().into_bytes()).finish(SOON).success();
 }
 
+/// A client that also runs the hooks of a repository that were registered with another one.
+#[test]
+fn a_hook_that_two_clients_registered_is_one_event_of_the_one_that_runs() {
+    let env = TestEnv::new();
+    let run = |client: &str, flag: &[&str]| {
+        let mut command = env.command(bin("substrate-hook"));
+        command.args([client, "UserPromptSubmit"]).args(flag);
+        command.env("COPILOT_PROJECT_DIR", env.project());
+        let stdin = plain("both", "UserPromptSubmit").to_string().into_bytes();
+        Running::start(command, stdin).finish(SOON).success();
+    };
+    run("copilot", &[]);
+    run("claude-code", &["--shared"]);
+    let entries = journal(&env);
+    let clients: Vec<_> = entries.iter().map(|entry| entry["client"].as_str().unwrap()).collect();
+    assert_eq!(clients, ["copilot"]);
+}
+
 #[test]
 fn two_scopes_are_one_event_and_one_scope_twice_is_two() {
     for autostart in [true, false] {

@@ -19,11 +19,15 @@ pub const ACORN: Client = Client {
     name: NAME,
     title: "Acorn",
     program: "acorn",
+    evidence: substrate_clients::Evidence::Documents,
     variables: VARIABLES,
     dialect: &DIALECT,
+    runs_others: |_| false,
     decode: protocol::decode,
     encode: protocol::encode,
     delivers: protocol::delivers,
+    tells_subagents: false,
+    starts_after_compaction: false,
     session_files: None,
     was_interrupted: |tail| tail.ends_with(b"\ninterrupted\n"),
     status: |text| {
@@ -43,12 +47,15 @@ pub const ACORN: Client = Client {
         entries: settings::entries,
         prompts: Vec::new,
         scripts: |_| Vec::new(),
-        rule: |words, is_beginning| {
-            if is_beginning { format!("{words} *") } else { words.to_owned() }
-        },
+        rule: Some(
+            |words, is_beginning| {
+                if is_beginning { format!("{words} *") } else { words.to_owned() }
+            },
+        ),
         broad_rule: "substrate *",
         own_check: None,
         if_missing: IfMissing::Refuses,
+        trust: None,
     },
 };
 
@@ -81,7 +88,7 @@ const VARIABLES: Variables = Variables {
     inside: &["ACORN"],
     session: &["ACORN_THREAD"],
     project: &["ACORN_DIR"],
-    config: "ACORN_HOME",
+    config: Some("ACORN_HOME"),
     block_cap: None,
 };
 
@@ -113,6 +120,7 @@ const DIALECT: Dialect = Dialect {
     },
     prices: Prices { as_of: "2026-01-01", models: &[] },
     usage_mark: "usage ",
+    tells_before_calls: false,
     resume: |session| format!("acorn resume {session}"),
 };
 

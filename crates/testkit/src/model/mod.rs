@@ -1,4 +1,4 @@
-//! A scripted model on loopback that speaks enough of the Messages API for the real client.
+//! A scripted model on loopback that speaks enough of the Messages API for the real client, and of other APIs for others.
 //!
 //! **How the turn is picked.** The client retries, so requests are never counted. The turn is a
 //! function of the conversation in the request alone: the number of assistant messages in it is
@@ -14,6 +14,7 @@
 //!
 //! A list that has ended answers "done". Invariant: no state but the script and the records.
 mod pick;
+mod protocols;
 mod record;
 mod reply;
 mod script;

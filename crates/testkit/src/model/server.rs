@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use axum::Json;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::pick;
+use super::protocols::{CHAT, GEMINI, GEMINI_STREAM, Protocol, RESPONSES, Said};
 use super::record::{Recorded, Recorder, Thread};
 use super::reply::{Reply, fitting};
 use super::script::{Block, Say, Script, Turn};
@@ -84,6 +85,9 @@ fn serve(listener: TcpListener, model: Model, stopped: oneshot::Receiver<()>) {
             .route("/", get(async || StatusCode::OK))
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(async || Json(json!({"input_tokens": 10}))))
+            .route("/v1/responses", post(async |model, body| other(model, RESPONSES, body).await))
+            .route("/v1/chat/completions", post(async |model, body| other(model, CHAT, body).await))
+            .route("/v1beta/models/{call}", post(gemini))
             .route("/v1/models", get(async || Json(json!({"data": [], "has_more": false}))))
             .route("/v1/models/{id}", get(async || StatusCode::NOT_FOUND))
             .layer(DefaultBodyLimit::disable())
@@ -123,6 +127,47 @@ async fn messages(
     } else {
         Json(reply.json()).into_response()
     }
+}
+
+async fn gemini(model: State<Arc<Model>>, Path(call): Path<String>, body: Json<Value>) -> Response {
+    match call.split_once(':').map(|(_, verb)| verb) {
+        Some("streamGenerateContent") => other(model, GEMINI_STREAM, body).await,
+        Some("countTokens") => Json(json!({"totalTokens": 100})).into_response(),
+        _ => other(model, GEMINI, body).await,
+    }
+}
+
+async fn other(
+    State(model): State<Arc<Model>>,
+    protocol: Protocol,
+    Json(body): Json<Value>,
+) -> Response {
+    let conversation = protocol.conversation(body);
+    let thread = protocol.asker(&model.script, &conversation);
+    let request = model.recorder.add(thread, None, conversation);
+    let turn = match &request.thread {
+        Thread::Side => Turn::text(side_answer(&request.body["raw"])),
+        Thread::Main | Thread::Subagent(_) => next(&model.script, &request),
+    };
+    tokio::time::sleep(turn.after).await;
+    let number = model.n_replies.fetch_add(1, Ordering::Relaxed);
+    match (protocol.reply)(number, &request.body["raw"], blocks(&turn)) {
+        Said::Json(json) => Json(json).into_response(),
+        Said::Events(events) => {
+            ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
+        }
+    }
+}
+
+/// A client's own request may want JSON of a certain form.
+fn side_answer(body: &Value) -> String {
+    let schemas = [
+        &body["text"]["format"]["schema"],
+        &body["response_format"]["json_schema"]["schema"],
+        &body["generationConfig"]["responseJsonSchema"],
+    ];
+    let found = schemas.into_iter().find(|schema| schema.is_object());
+    found.map_or_else(|| "ok".into(), |schema| fitting(schema).to_string())
 }
 
 fn next(script: &Script, request: &Recorded) -> Turn {

@@ -1,21 +1,16 @@
-//! Claude Code's settings file: what we want in it, and how it is edited.
+//! Claude Code's settings file: what we want in it. `crate::settings` edits it.
 //!
-//! Everything is a function from text to text. Invariants, each with a test over `corpus/`: an edit inserts or cuts
-//! whole entries of our own and copies every other byte; `remove` undoes `add` byte for byte; what the client would
-//! drop is not written into. What is said here about the client was measured with version 2.1.325 and its `doctor`.
+//! What is said here about the client was measured with version 2.1.325 and its `doctor`.
 
-mod add;
-mod document;
-mod edit;
-mod findings;
-mod layout;
-mod ours;
 mod plan;
-mod remove;
-mod render;
 mod schema;
 
 use crate::install::{Entry, IfMissing, Installer, Places, SettingsFormat};
+use crate::settings::ours::Ours;
+use crate::settings::schema::Schema;
+use crate::settings::{self, Flavour};
+
+use super::NAME;
 
 pub(super) const INSTALLER: Installer = Installer {
     places: Places {
@@ -29,29 +24,30 @@ pub(super) const INSTALLER: Installer = Installer {
     entries: plan::entries,
     prompts: plan::prompts,
     scripts: plan::scripts,
-    rule: plan::rule,
+    rule: Some(plan::rule),
     broad_rule: "Bash(substrate:*)",
     own_check: Some("claude doctor"),
     if_missing: IfMissing::Allows,
+    trust: None,
 };
 
 /// A hook as the client's files write it.
 pub(super) fn hook_value(entry: &Entry) -> serde_json::Value {
-    render::Json::hook(entry).value()
+    settings::render::Json::hook(entry, schema::SCHEMA.second).value()
 }
 
 /// The client's folder, in a home and in a project.
 const FOLDER: &str = ".claude";
 
-const SETTINGS: SettingsFormat = SettingsFormat {
-    add: add::add,
-    remove: remove::remove,
-    without_status_line: remove::without_status_line,
-    registered: ours::registered,
-    findings: findings::findings,
-    rules: findings::rules,
-    hooks_off: findings::hooks_off,
-};
+const SETTINGS: SettingsFormat = settings::format::<Claude>();
+
+struct Claude;
+
+impl Flavour for Claude {
+    const OURS: Ours<'static> = Ours { client: NAME, prompts: &plan::PROMPTS, is_flat: false };
+    const SCHEMA: Schema = schema::SCHEMA;
+    const HOOKS_OFF: Option<&'static str> = Some("disableAllHooks");
+}
 
 #[cfg(test)]
 mod tests;

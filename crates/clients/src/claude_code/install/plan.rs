@@ -5,7 +5,18 @@ use substrate_core::EventKind;
 use crate::install::{Entry, Form, What, quoted, script_command};
 
 use super::super::{NAME, TITLE};
-use super::ours::PROMPTS;
+
+/// The prompts that we register, by event: the words of the seeds.
+pub(super) const PROMPTS: [(&str, &str); 2] = [
+    (
+        "Stop",
+        "Analyze the conversation and determine if: 1. All user-requested tasks are complete 2. Any errors need to be addressed 3. Follow-up work is needed\n\nRespond with JSON: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"your explanation\"} to continue working.",
+    ),
+    (
+        "SubagentStop",
+        "Check if: - The subagent completed its assigned task - Any errors occurred that need fixing - Additional context gathering is needed\n\nReturn: {\"ok\": true} to allow stopping, or {\"ok\": false, \"reason\": \"explanation\"} to continue.",
+    ),
+];
 
 /// What a persistent agent is made of: its user may edit what happens then. No tool call is among them, since a shell costs
 /// more than we do.

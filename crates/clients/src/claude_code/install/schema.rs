@@ -1,42 +1,29 @@
-//! What the client accepts where, as far as hooks and permissions go: a table of what its `doctor` said about each
-//! mistake (2.1.325). Keys that are not listed are accepted with any value, as the client does.
+//! What the client accepts where, as far as hooks and permissions go: what its `doctor` said about each mistake (2.1.325).
 
-use jsonc_parser::ast::{Object, Value};
+use substrate_core::EventKind;
 
-use super::document::{kind_of, member};
+use crate::install::Drops;
+use crate::settings::schema::{Field, Kind, NEW, Schema, optional, required};
 
-/// What a value must be.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    Text,
-    Url,
-    Flag,
-    Positive,
-    List,
-    Texts,
-    Object,
-    ObjectOfTexts,
-    OneOf(&'static [&'static str]),
-}
-
-/// One key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub is_required: bool,
-}
-
-const fn required(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, is_required: true }
-}
-
-const fn optional(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, is_required: false }
-}
+pub(super) const SCHEMA: Schema = Schema {
+    new: NEW,
+    second: 1,
+    keys: None,
+    file: FILE,
+    permissions: PERMISSIONS,
+    group: GROUP,
+    types: TYPES,
+    every_type: EVERY_TYPE,
+    knows: |event| EventKind::named(event) != EventKind::Unknown,
+    // The hook might have been what guards the permissions beside it.
+    costs: |event| match event {
+        "PreToolUse" | "PermissionRequest" => Drops::File,
+        _ => Drops::Entry,
+    },
+};
 
 /// The keys of the whole file whose mistakes drop it. There are many more; these stand beside hooks most often.
-pub(super) const FILE: &[Field] = &[
+const FILE: &[Field] = &[
     optional("permissions", Kind::Object),
     optional("env", Kind::Object),
     optional("model", Kind::Text),
@@ -44,7 +31,7 @@ pub(super) const FILE: &[Field] = &[
     optional("disableAllHooks", Kind::Flag),
 ];
 
-pub(super) const PERMISSIONS: &[Field] = &[
+const PERMISSIONS: &[Field] = &[
     optional("allow", Kind::List),
     optional("deny", Kind::List),
     optional("ask", Kind::List),
@@ -55,11 +42,10 @@ pub(super) const PERMISSIONS: &[Field] = &[
     ),
 ];
 
-pub(super) const GROUP: &[Field] =
-    &[optional("matcher", Kind::Text), required("hooks", Kind::List)];
+const GROUP: &[Field] = &[optional("matcher", Kind::Text), required("hooks", Kind::List)];
 
 /// The keys of a hook by its `type`, besides those of every hook.
-pub(super) const TYPES: &[(&str, &[Field])] = &[
+const TYPES: &[(&str, &[Field])] = &[
     (
         "command",
         &[
@@ -103,86 +89,9 @@ pub(super) const TYPES: &[(&str, &[Field])] = &[
 
 const ON_FAILURE: Kind = Kind::OneOf(&["continue", "block"]);
 
-pub(super) const EVERY_TYPE: &[Field] = &[
+const EVERY_TYPE: &[Field] = &[
     optional("timeout", Kind::Positive),
     optional("if", Kind::Text),
     optional("statusMessage", Kind::Text),
     optional("once", Kind::Flag),
 ];
-
-/// The fields of an object that are not as they must be: where each stands (`None`: missing), and what is wrong.
-pub(super) fn mistakes<'v, 'a>(
-    object: &'v Object<'a>,
-    fields: &'v [Field],
-) -> impl Iterator<Item = (&'v Field, Option<&'v Value<'a>>, String)> {
-    fields.iter().filter_map(|field| match member(object, field.name) {
-        Some(prop) => {
-            let wrong = field.kind.wrong(&prop.value)?;
-            Some((field, Some(&prop.value), wrong))
-        }
-        None if field.is_required => Some((field, None, "is missing".to_owned())),
-        None => None,
-    })
-}
-
-impl Kind {
-    /// What is wrong with a value, as the end of a sentence.
-    pub(super) fn wrong(self, value: &Value<'_>) -> Option<String> {
-        let is_right = match (self, value) {
-            (Self::Text, Value::StringLit(_))
-            | (Self::Flag, Value::BooleanLit(_))
-            | (Self::List, Value::Array(_))
-            | (Self::Object, Value::Object(_)) => true,
-            (Self::Url, Value::StringLit(text)) => is_url(&text.value),
-            (Self::OneOf(choices), Value::StringLit(text)) => {
-                choices.contains(&text.value.as_ref())
-            }
-            (Self::Positive, Value::NumberLit(number)) => {
-                number.value.parse::<f64>().is_ok_and(|number| number > 0.0 && number.is_finite())
-            }
-            (Self::Texts, Value::Array(array)) => array.elements.iter().all(is_text),
-            (Self::ObjectOfTexts, Value::Object(object)) => {
-                object.properties.iter().all(|prop| is_text(&prop.value))
-            }
-            _ => false,
-        };
-        (!is_right).then(|| format!("must be {}, not {}", self.expected(), shown(value)))
-    }
-
-    fn expected(self) -> String {
-        match self {
-            Self::Text => "a text".to_owned(),
-            Self::Url => "a URL".to_owned(),
-            Self::Flag => "true or false".to_owned(),
-            Self::Positive => "a number above 0".to_owned(),
-            Self::List => "a list".to_owned(),
-            Self::Texts => "a list of texts".to_owned(),
-            Self::Object => "an object".to_owned(),
-            Self::ObjectOfTexts => "an object of texts".to_owned(),
-            Self::OneOf(choices) => format!("one of `{}`", choices.join("`, `")),
-        }
-    }
-}
-
-fn is_text(value: &Value<'_>) -> bool {
-    matches!(value, Value::StringLit(_))
-}
-
-fn shown(value: &Value<'_>) -> String {
-    match value {
-        Value::StringLit(text) if text.value.chars().count() <= 20 => format!("{:?}", text.value),
-        Value::NumberLit(number) => number.value.to_owned(),
-        other => kind_of(other).to_owned(),
-    }
-}
-
-/// Roughly what `new URL(…)` takes: a scheme, and a host where the scheme has one.
-fn is_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.trim().split_once(':') else { return false };
-    let has_host =
-        !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https" | "ws" | "wss" | "ftp")
-            || !rest.trim_start_matches(['/', '\\']).is_empty();
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-        && has_host
-}

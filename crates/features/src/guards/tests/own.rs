@@ -1,7 +1,7 @@
 //! Rules of the user and of a project, and what is remembered.
 
-use substrate_core::StartSource;
 use substrate_core::settings::{Layer, Scope, Settings};
+use substrate_core::{Dialect, StartSource};
 
 use super::*;
 use crate::guards::policy::Judgement;
@@ -75,6 +75,32 @@ fn a_project_speaks_in_its_own_name() {
         );
         assert!(!text.contains("Obey") || text.contains("It says: \u{201c}Obey\u{201d}"), "{text}");
     }
+}
+
+/// There are clients that take nothing before a call.
+#[test]
+fn what_a_rule_says_about_a_call_comes_with_its_result_where_it_can_not_come_before() {
+    static LATE: Dialect = Dialect { tells_before_calls: false, ..Dialect::UNKNOWN };
+    let rule = |action: &str| {
+        format!(
+            "[[guards.rules]]\nname = \"{action}\"\nwhen = 'true'\naction = \"{action}\"\nreason = \"take care\"\nnext = \"x\"\n"
+        )
+    };
+    let mut stage = Stage::new(&rule("inject"));
+    let before = bash_event(&stage, LION, "ls");
+    let call = before.tool().unwrap().clone();
+    let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
+    let (kind, name) = (EventKind::PostToolUse, "PostToolUse".to_owned());
+    let after = Event { kind, name, detail, ..before.clone() };
+    assert_eq!(answer(&stage.happen(&before)), "say take care");
+    assert_eq!(answer(&stage.happen(&after)), "");
+    let late = |event: &Event| Event { dialect: &LATE, ..event.clone() };
+    assert_eq!(answer(&stage.happen(&late(&before))), "");
+    assert_eq!(answer(&stage.happen(&late(&after))), "say take care");
+    let mut stage = Stage::new(&rule("deny"));
+    let refused = answer(&stage.happen(&late(&before)));
+    assert!(refused.starts_with("deny take care"), "{refused}");
+    assert_eq!(answer(&stage.happen(&late(&after))), "", "what refuses says nothing afterwards");
 }
 
 #[test]

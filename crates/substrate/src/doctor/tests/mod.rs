@@ -80,6 +80,7 @@ fn healthy() -> Facts {
             plan: vec!["Stop", "Stop", "PreToolUse"],
             all: vec![scope("user", &["Stop", "Stop", "PreToolUse"])],
         },
+        others: Vec::new(),
         remnants: None,
         journal: Journal::Read(Health {
             n_events: 10_000,

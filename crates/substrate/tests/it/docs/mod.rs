@@ -33,6 +33,7 @@ const ELSEWHERE: [&str; 2] = ["reference.md", "seeds.md"];
 #[case::settings("docs/settings.md")]
 #[case::faq("docs/faq.md")]
 #[case::custom_hooks("docs/custom-hooks.md")]
+#[case::clients("docs/clients.md")]
 fn every_command_works_and_prints_what_is_shown(#[case] name: &str) {
     let file = repository().join(name);
     let page = std::fs::read_to_string(&file).unwrap();

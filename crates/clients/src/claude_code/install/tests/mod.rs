@@ -17,10 +17,10 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 
 use super::SETTINGS;
-use super::document::{is_blank, member, parse, split_bom};
 use super::plan;
-use super::remove::position;
 use crate::install::{Drops, Entry, Form, Wanted, What};
+use crate::settings::document::{is_blank, member, parse, split_bom};
+use crate::settings::remove::position;
 
 const RULE: &str = "Bash(substrate *)";
 

@@ -5,7 +5,7 @@ use rstest::rstest;
 use super::*;
 use crate::install::Registered;
 
-const STOP_PROMPT: &str = super::super::ours::PROMPTS[0].1;
+const STOP_PROMPT: &str = plan::PROMPTS[0].1;
 
 #[rstest]
 #[case::exec(r#"{"command": "/a/substrate-hook", "args": ["claude-code", "Stop"]}"#, true)]

@@ -1,0 +1,2 @@
+// substrate-hook opencode PreToolUse
+export const Mine = async () => ({ "shell.env": async (_, output) => { output.env.A = "b"; } });

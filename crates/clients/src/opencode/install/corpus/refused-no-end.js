@@ -1,0 +1,3 @@
+export const Mine = async () => ({ "shell.env": async (_, output) => { output.env.A = "b"; } });
+// >>> substrate: written by `substrate hooks install`
+const COMMANDS = {};

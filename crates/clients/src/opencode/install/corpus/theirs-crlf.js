@@ -1,0 +1,2 @@
+export const Mine = async () => ({ "shell.env": async (_, output) => { output.env.A = "b"; } });
+// end

@@ -1,0 +1,2 @@
+// 🦊 žluťoučký
+export const Mine = async () => ({ "shell.env": async (_, output) => { output.env.A = "b"; } });
