@@ -63,8 +63,8 @@ fn steps(stage: &Stage, address: &str) -> u64 {
 #[test]
 fn a_page_costs_as_much_as_it_shows_and_not_as_the_journal_is_long() {
     const MANY: i64 = 240_000;
-    /// About six milliseconds of a slow processor.
-    const MAX_STEPS: u64 = 400_000;
+    /// An agent's page at a moment looks through the most entries: of its lanes, of its story, and of the fleet then.
+    const MAX_STEPS: u64 = 310_000;
     let (few, name) = stage(MANY / 6);
     let (many, _) = stage(MANY);
     let at = many.now.0 - 600_000;
@@ -94,8 +94,11 @@ fn a_page_costs_as_much_as_it_shows_and_not_as_the_journal_is_long() {
         let (short, long) = (steps(&few, &address), steps(&many, &address));
         let _infallible =
             writeln!(told, "{long:>8} ({short:>8} with a sixth of the rows)  {address}");
-        is_bounded &= long <= MAX_STEPS && long <= short * 2;
+        is_bounded &= long <= MAX_STEPS && long * 2 <= short * 3;
     }
     eprintln!("{told}");
-    assert!(is_bounded, "at most {MAX_STEPS} steps, and not twice as many:\n{told}");
+    assert!(
+        is_bounded,
+        "at most {MAX_STEPS} steps, and half as many more for six times the rows:\n{told}"
+    );
 }
