@@ -32,8 +32,7 @@ pub(super) enum Installed {
 }
 
 pub(super) fn look(kind: &'static substrate_clients::Client, env: &Env) -> Client {
-    let variables: Vec<&str> =
-        kind.variables.config.into_iter().chain(["USER", "SHELL"]).collect();
+    let variables: Vec<&str> = kind.variables.config.into_iter().chain(["USER", "SHELL"]).collect();
     let installed = match on_path(env.get("PATH"), kind.program) {
         None => Installed::NotOnPath,
         Some(path) => {

@@ -89,11 +89,11 @@ mod real_client_mail;
 #[cfg(test)]
 mod real_client_mcp;
 #[cfg(test)]
+mod real_client_others;
+#[cfg(test)]
 mod real_client_overflow;
 #[cfg(test)]
 mod real_client_profiles;
-#[cfg(test)]
-mod real_client_others;
 #[cfg(test)]
 mod real_client_reminders;
 #[cfg(test)]
