@@ -61,7 +61,6 @@ fn steps(stage: &Stage, address: &str) -> u64 {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "`--no-capture` shows the figures")]
 fn a_page_costs_as_much_as_it_shows_and_not_as_the_journal_is_long() {
     const MANY: i64 = 240_000;
     /// About six milliseconds of a slow processor.

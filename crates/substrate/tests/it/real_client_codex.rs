@@ -223,7 +223,7 @@ fn two_clients_in_one_tree_exclude_each_other_and_write_to_each_other() {
         Turn::text("claude done"),
     ]));
     let ask = {
-        let (program, asked) = (program.clone(), asked.display().to_string());
+        let (program, asked) = (program, asked.display().to_string());
         move |request: &Recorded| {
             let name = word_after(request, "`a.txt` is leased by ");
             let me = format!("$({program} agent whoami --format json | jq -r .name)");

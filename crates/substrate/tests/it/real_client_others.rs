@@ -75,7 +75,7 @@ fn agent_of(env: &TestEnv, client: &str) -> String {
 fn a_session_is_journaled_told_refused_and_gets_its_mail(#[case] case: &Case) {
     let kind = case.kind();
     let env = repository();
-    let (project, sent) = (env.project().to_owned(), env.root().join("sent"));
+    let (project, sent) = (env.project(), env.root().join("sent"));
     let model = ModelServer::start(Script::new([
         (kind.shell)("echo hi"),
         (kind.write)(&project.join("new.txt")),

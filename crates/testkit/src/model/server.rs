@@ -142,7 +142,7 @@ async fn other(
     protocol: Protocol,
     Json(body): Json<Value>,
 ) -> Response {
-    let conversation = protocol.conversation(body);
+    let conversation = protocol.conversation(&body);
     let thread = protocol.asker(&model.script, &conversation);
     let request = model.recorder.add(thread, None, conversation);
     let turn = match &request.thread {

@@ -32,8 +32,8 @@ pub(super) enum Said {
 
 impl Protocol {
     /// The request as a conversation of the Messages API; what the client really sent is in `raw`.
-    pub(super) fn conversation(&self, body: Value) -> Value {
-        json!({"messages": merged((self.messages)(&body)), "raw": body})
+    pub(super) fn conversation(&self, body: &Value) -> Value {
+        json!({"messages": merged((self.messages)(body)), "raw": body})
     }
 
     /// Who asks. A subagent is known by its prompt: these clients name it in no header.
