@@ -152,7 +152,7 @@ pub(super) fn visible(db: &mut dyn Db, id: i64, agent: i64) -> Result<Option<Mes
     )
 }
 
-/// A message, whoever sees it, and its key for replacing earlier ones.
+/// A message, without asking who may see it, and its key for replacing earlier ones.
 pub(super) fn whole(
     db: &mut dyn Db,
     id: i64,
