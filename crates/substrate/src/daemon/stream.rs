@@ -2,7 +2,7 @@
 //! requests are there when their connection is accepted, and nearly every answer fits into the socket's buffer.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use tokio::io::Interest;
@@ -63,6 +63,24 @@ pub(super) struct Credentials {
     pub(super) pid: Option<i32>,
 }
 
+/// rustix takes the pid for a number that is never zero. It is zero for a process that this one can't see, such as one of
+/// another container.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the C library writes through pointers")]
+fn credentials(fd: BorrowedFd<'_>) -> io::Result<Credentials> {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut size = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    let place = (&raw mut peer).cast();
+    // SAFETY: `place` has room for `size` bytes, and both live until the call returns.
+    let failed =
+        unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, place, &raw mut size) } != 0;
+    if failed {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Credentials { uid: peer.uid, pid: (peer.pid != 0).then_some(peer.pid) })
+}
+
 impl Stream {
     /// The socket must not block.
     pub(super) const fn new(socket: UnixStream) -> Self {
@@ -88,9 +106,7 @@ impl Stream {
 
     #[cfg(target_os = "linux")]
     pub(super) fn peer(&self) -> io::Result<Credentials> {
-        let fd = self.fd().ok_or(ErrorKind::NotConnected)?;
-        let peer = rustix::net::sockopt::socket_peercred(fd)?;
-        Ok(Credentials { uid: peer.uid.as_raw(), pid: Some(peer.pid.as_raw_nonzero().get()) })
+        credentials(self.fd().ok_or(ErrorKind::NotConnected)?)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -232,6 +248,7 @@ mod tests {
                 let mut ours = timeout(LONG, listener.accept()).await.unwrap().unwrap();
                 let peer = ours.peer().unwrap();
                 assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
+                assert_eq!(peer.pid, i32::try_from(std::process::id()).ok());
                 assert!(would_block(ours.try_read(&mut [0; 4])), "it does not block");
                 theirs.write_all(b"x").unwrap();
                 timeout(LONG, ours.readable()).await.unwrap().unwrap();
