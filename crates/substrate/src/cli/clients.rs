@@ -12,7 +12,7 @@ use crate::hooks;
 
 pub(super) const COMMANDS: &[Definition] = &[Definition::new(
     &["clients"],
-    Audience::Both,
+    Audience::User,
     "Show what works with which client",
     |context, _| {
         let one = |client: &&Client| {

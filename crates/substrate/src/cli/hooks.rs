@@ -467,7 +467,11 @@ pub(super) fn report(manifest: &Manifest, removed: &hooks::Removed) -> Value {
 fn status(context: &Context) -> Result<()> {
     let mut states = Vec::new();
     for client in substrate_clients::ALL {
-        states.extend(hooks::status(client, &context.env, &context.home, call::dir(context))?);
+        let found = hooks::status(client, &context.env, &context.home, call::dir(context))?;
+        let is_meant = client.name == substrate_clients::DEFAULT.name
+            || hooks::is_client_here(client, &context.env)
+            || found.iter().any(|state| state.exists);
+        states.extend(found.into_iter().filter(|_| is_meant));
     }
     print::result(context, &json!(states), || states.iter().map(line).collect());
     Ok(())

@@ -1,6 +1,7 @@
 //! What the hook has built in about clients matches what `clients` says about them.
 
 use substrate_clients::ALL;
+use substrate_clients::install::{Form, Wanted};
 use substrate_core::verdict::Permission;
 use substrate_core::{Delivery, Event, EventKind, Timestamp, Verdict, WishKind};
 
@@ -41,4 +42,14 @@ fn no_two_clients_share_a_name_a_program_or_a_folder() {
         substrate_clients::named(substrate_clients::DEFAULT.name).unwrap().title,
         substrate_clients::DEFAULT.title
     );
+}
+
+/// The plugin speaks the hook's frames by itself. With another version it would start our program for every event.
+#[test]
+fn the_plugin_speaks_the_frames_of_today() {
+    let client = substrate_clients::named("opencode").unwrap();
+    let entries = (client.install.entries)(Form::Project);
+    let wanted = Wanted { entries, ..Wanted::default() };
+    let plugin = (client.install.format.add)("", &wanted).unwrap().text;
+    assert!(plugin.contains(&format!("const VERSION = {};", ipc::frame::VERSION)));
 }

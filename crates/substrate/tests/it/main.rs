@@ -67,6 +67,8 @@ mod once;
 #[cfg(test)]
 mod pane;
 #[cfg(test)]
+mod plugin_js;
+#[cfg(test)]
 mod real_client;
 #[cfg(test)]
 mod real_client_activity;

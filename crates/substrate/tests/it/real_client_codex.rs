@@ -1,5 +1,7 @@
 //! The real Codex spawns the real hook, and the scripted model records what it was sent.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use substrate_testkit::{
     Client, ModelServer, OtherClient, Recorded, Script, TestEnv, Turn, bin, wait_until, write_file,
@@ -193,6 +195,11 @@ fn mail_at_the_end_of_a_turn_continues_it() {
     assert!(model.main_requests()[1].news().contains("look at b.txt"));
 }
 
+/// A shell that waits until that file is there.
+fn until(file: &Path) -> String {
+    format!("while [ ! -e {} ]; do sleep 0.05; done", file.display())
+}
+
 /// The word behind these words in what is new to the model.
 fn word_after(request: &Recorded, words: &str) -> String {
     let news = request.news();
@@ -218,7 +225,7 @@ fn two_clients_in_one_tree_exclude_each_other_and_write_to_each_other() {
     let claude_model = ModelServer::start(Script::new([
         Turn::tool("Read", json!({"file_path": file})),
         Turn::tool("Edit", json!({"file_path": file, "old_string": "one", "new_string": "two"})),
-        once(&asked, bash("true")),
+        bash(&until(&asked)),
         Turn::from_request(answer),
         Turn::text("claude done"),
     ]));

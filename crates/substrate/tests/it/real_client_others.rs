@@ -105,7 +105,7 @@ fn a_session_is_journaled_told_refused_and_gets_its_mail(#[case] case: &Case) {
     let run = running.finish(LONG).success();
     wait_until(LONG, "the turn goes on", || model.main_requests().len() > 5);
     let n_stops = || told(&journal(&env)).iter().filter(|told| *told == "Stop").count();
-    wait_until(LONG, "the end of it", || n_stops() == 2);
+    wait_until(LONG, "the end of it", || n_stops() >= 2);
     assert!(server.is_some() || run.contains("read it"), "{run}");
     let entries: Vec<_> =
         journal(&env).into_iter().filter(|entry| entry["client"] == kind.name).collect();
@@ -117,7 +117,6 @@ fn a_session_is_journaled_told_refused_and_gets_its_mail(#[case] case: &Case) {
         (format!("PostToolUse {shell}"), 1),
         (format!("PreToolUse {write}"), 2),
         (format!("PostToolUse {write}"), 1),
-        ("Stop".to_owned(), 2),
     ] {
         assert_eq!(all.iter().filter(|told| **told == event).count(), n, "{event} in {all:?}");
     }
