@@ -15,6 +15,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod import;
 mod layout;
 mod let_go;
 mod lines;

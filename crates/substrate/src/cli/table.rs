@@ -12,7 +12,7 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
+    import, manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
 };
 use crate::error::Result;
 
@@ -99,6 +99,7 @@ const OWN: &[&[Definition]] = &[
     hook::COMMANDS,
     mcp::COMMANDS,
     plugin::COMMANDS,
+    import::COMMANDS,
     manual::COMMANDS,
     completions::COMMANDS,
     reference::COMMANDS,

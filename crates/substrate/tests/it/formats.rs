@@ -110,6 +110,8 @@ const COMMANDS: &[(&str, i32)] = &[
     ("fleet check Lead", 0),
     ("work add parser", 0),
     ("work list", 0),
+    ("import beads issues.jsonl", 0),
+    ("import beads issues.jsonl --apply", 0),
     ("work show 1", 0),
     ("work claim --session-id s1", 0),
     ("work release 1 --session-id s1", 0),
@@ -183,6 +185,7 @@ fn house() -> TestEnv {
     assert!(git.success());
     write_file(&env.project().join("a.txt"), "one\n");
     write_file(&env.project().join("commands"), "ls\n");
+    write_file(&env.project().join("issues.jsonl"), "{\"id\":\"bd-1\",\"title\":\"Doors\"}\n");
     for (session, agent) in [("s1", "Lead"), ("s2", "Other"), ("s3", "Third")] {
         let begin = json!({
             "session_id": session, "cwd": env.project(), "hook_event_name": "SessionStart", "source": "startup",

@@ -51,6 +51,8 @@ mod hosts;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod input;
 #[cfg(test)]
 mod install;
