@@ -28,7 +28,7 @@ impl Dist {
 
 pub(crate) fn run(args: Args) -> Result<bool> {
     args.end()?;
-    let dist = build()?;
+    let dist = build_named()?;
     say!("{}", dist.folder.display());
     say!(
         "substrate-hook is {}",
@@ -37,10 +37,19 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     Ok(true)
 }
 
-/// Builds both programs.
+/// Builds both programs. They don't know their commit, so that a check builds nothing again after each one.
 pub(crate) fn build() -> Result<Dist> {
+    build_as(None)
+}
+
+/// Builds both programs as they are given away: `substrate --version` names the commit.
+pub(crate) fn build_named() -> Result<Dist> {
+    build_as(commit().as_deref())
+}
+
+fn build_as(commit: Option<&str>) -> Result<Dist> {
     let target = target_dir()?;
-    let substrate = build_substrate(&target)?;
+    let substrate = build_substrate(&target, commit)?;
     let mut hook_args = vec!["--profile", "hook", "-p", "substrate-hook"];
     let musl = musl_target();
     if let Some(triple) = &musl {
@@ -58,8 +67,11 @@ pub(crate) fn build() -> Result<Dist> {
 
 /// Builds `substrate`. Where the C library can be linked in, the program is loaded at a fixed address and needs no dynamic
 /// linker: looking symbols up and relocating is half of what a short command costs, and each daemon would keep the pages.
-fn build_substrate(target: &Path) -> Result<PathBuf> {
-    let args = ["--release", "-p", "substrate"];
+fn build_substrate(target: &Path, commit: Option<&str>) -> Result<PathBuf> {
+    // As `option_env!` sees it.
+    let commit = commit.map(|commit| format!("env.SUBSTRATE_COMMIT='{commit}'"));
+    let commit: Vec<&str> = commit.iter().flat_map(|commit| ["--config", commit]).collect();
+    let args = [&["--release", "-p", "substrate"][..], &commit].concat();
     let triple = "x86_64-unknown-linux-gnu";
     if !has_static_libc() {
         cargo_build(target, &args)?;
@@ -71,6 +83,15 @@ fn build_substrate(target: &Path) -> Result<PathBuf> {
     let config = format!("target.{triple}.rustflags={flags}");
     cargo_build(target, &[&args[..], &["--target", triple, "--config", &config]].concat())?;
     Ok(target.join(triple).join("release/substrate"))
+}
+
+/// The short name of the commit, if this is a checkout.
+fn commit() -> Option<String> {
+    let mut git = proc::toolchain("git");
+    git.args(["rev-parse", "--short=12", "HEAD"]).current_dir(workspace());
+    let name = proc::output(&mut git).ok()?.trim().to_owned();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then_some(name)
 }
 
 /// Whether the C library is there as an archive, where we know that it works.
