@@ -48,8 +48,13 @@ const GROUPS: &[(&[&str], &str)] = &[
 ];
 
 /// Other programs run these: git, tmux, `substrate run` and the daemon itself.
-const PLUMBING: &[&[&str]] =
-    &[&["locks", "guard", "run"], &["notify", "due"], &["notify", "told"], &["notify", "noted"]];
+const PLUMBING: &[&[&str]] = &[
+    &["locks", "guard", "run"],
+    &["plugin", "publish"],
+    &["notify", "due"],
+    &["notify", "told"],
+    &["notify", "noted"],
+];
 
 /// One way to type a command.
 #[derive(Debug)]

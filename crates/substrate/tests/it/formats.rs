@@ -32,6 +32,7 @@ const COMMANDS: &[(&str, i32)] = &[
     ("hooks snippet", 0),
     ("plugin dir", 0),
     ("plugin marketplace", 0),
+    ("plugin publish published --archive https://x.example/p.zip --sha256 00 --npm x", 0),
     ("notify status", 0),
     ("notify due", 0),
     ("notify told", 0),
