@@ -10,6 +10,7 @@ pub mod install;
 mod json;
 pub mod mcp;
 pub mod plugin;
+pub mod status_line;
 
 use std::ffi::OsString;
 

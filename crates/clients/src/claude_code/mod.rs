@@ -25,6 +25,7 @@ use crate::{BlockCap, Client, Relaunch, Variables};
 use dialect::DIALECT;
 
 pub(super) use plugin::PLUGIN;
+pub(super) use status::STATUS_LINE;
 
 const NAME: &str = "claude-code";
 const TITLE: &str = "Claude Code";
