@@ -3,6 +3,7 @@
 mod audience;
 mod call;
 pub(crate) mod commit_hook;
+pub(crate) mod complete;
 mod completions;
 mod config;
 mod daemon;

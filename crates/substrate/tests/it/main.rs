@@ -13,6 +13,8 @@ mod clients;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod completions;
+#[cfg(test)]
 mod custom_hooks;
 #[cfg(test)]
 mod daemon;
