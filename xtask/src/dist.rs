@@ -65,6 +65,21 @@ fn build_as(commit: Option<&str>) -> Result<Dist> {
     Ok(Dist { folder, is_static })
 }
 
+/// Builds both programs for another system, with zig as its linker, and returns their folder.
+pub(crate) fn build_cross(triple: &str, hook: &str) -> Result<PathBuf> {
+    let target = target_dir()?;
+    let commit = commit().map(|commit| format!("env.SUBSTRATE_COMMIT='{commit}'"));
+    let commit: Vec<&str> = commit.iter().flat_map(|commit| ["--config", commit]).collect();
+    let program = ["--release", "-p", "substrate", "--target", triple];
+    cargo("zigbuild", &target, &[&program[..], &commit].concat())?;
+    cargo("zigbuild", &target, &["--profile", "hook", "-p", "substrate-hook", "--target", hook])?;
+    let folder = target.join("dist").join(triple);
+    std::fs::create_dir_all(&folder)?;
+    place(&target.join(triple).join("release/substrate"), &folder.join("substrate"))?;
+    place(&target.join(hook).join("hook/substrate-hook"), &folder.join("substrate-hook"))?;
+    Ok(folder)
+}
+
 /// Builds `substrate`. Where the C library can be linked in, the program is loaded at a fixed address and needs no dynamic
 /// linker: looking symbols up and relocating is half of what a short command costs, and each daemon would keep the pages.
 fn build_substrate(target: &Path, commit: Option<&str>) -> Result<PathBuf> {
@@ -140,18 +155,22 @@ pub(crate) fn musl_target() -> Option<String> {
     Path::new(folder.trim()).is_dir().then_some(triple)
 }
 
-fn target_dir() -> Result<PathBuf> {
+pub(crate) fn target_dir() -> Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let dir = exe.parent().and_then(Path::parent);
     dir.map(Path::to_owned).context("this program is not in a target folder")
 }
 
 fn cargo_build(target: &Path, args: &[&str]) -> Result<()> {
+    cargo("build", target, args)
+}
+
+fn cargo(what: &str, target: &Path, args: &[&str]) -> Result<()> {
     let mut command = proc::toolchain("cargo");
-    command.args(["build", "--quiet", "--target-dir"]).arg(target).args(args);
+    command.args([what, "--quiet", "--target-dir"]).arg(target).args(args);
     let status = command.current_dir(workspace()).status().context("`cargo`")?;
     if !status.success() {
-        bail!("`cargo build {}` failed", args.join(" "));
+        bail!("`cargo {what} {}` failed", args.join(" "));
     }
     Ok(())
 }

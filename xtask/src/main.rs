@@ -8,6 +8,7 @@ mod frames;
 mod fuzz;
 mod gate;
 mod journal;
+mod package;
 mod payload;
 mod proc;
 mod procfs;
@@ -30,6 +31,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
+  package [--check] [--url URL]     everything that is given away, in target/package; installs it, too
   gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
   bench events [--seconds N]        durable events per second, 64 clients
@@ -37,6 +39,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench idle [--connections N]      memory and CPU of a daemon that does nothing
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
   bench locks [--locks N]           the verdict on an edit with many leases against few
+  bench short [--rounds N]          the status line, and the first answer of the tool server, against /bin/true
   bench ui [--rows N] [--seconds N] hooks beside open tabs, first bytes and replay with a long journal, `substrate top`
   bench                             all of them
   fuzz TARGET [--seconds N] [--seed N]
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
     let command = args.word();
     let done = match command.as_deref() {
         Some("dist") => dist::run(args),
+        Some("package") => package::run(args),
         Some("docs") => docs::run(args),
         Some("tidy") => tidy::run(args),
         Some("secrets") => secrets::run(args),
