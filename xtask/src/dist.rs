@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::args::Args;
+use crate::layout;
 use crate::proc;
 use crate::say::say;
 
@@ -71,8 +72,8 @@ pub(crate) fn build_cross(triple: &str, hook: &str) -> Result<PathBuf> {
     let commit = commit().map(|commit| format!("env.SUBSTRATE_COMMIT='{commit}'"));
     let commit: Vec<&str> = commit.iter().flat_map(|commit| ["--config", commit]).collect();
     let program = ["--release", "-p", "substrate", "--target", triple];
-    cargo("zigbuild", &target, &[&program[..], &commit].concat())?;
-    cargo("zigbuild", &target, &["--profile", "hook", "-p", "substrate-hook", "--target", hook])?;
+    cargo(&target, "zigbuild", &[&program[..], &commit].concat())?;
+    cargo(&target, "zigbuild", &["--profile", "hook", "-p", "substrate-hook", "--target", hook])?;
     let folder = target.join("dist").join(triple);
     std::fs::create_dir_all(&folder)?;
     place(&target.join(triple).join("release/substrate"), &folder.join("substrate"))?;
@@ -96,7 +97,11 @@ fn build_substrate(target: &Path, commit: Option<&str>) -> Result<PathBuf> {
     let flags =
         "['-Crelocation-model=static', '-Ctarget-feature=+crt-static', '-Clink-arg=-Wl,--icf=all']";
     let config = format!("target.{triple}.rustflags={flags}");
-    cargo_build(target, &[&args[..], &["--target", triple, "--config", &config]].concat())?;
+    let folder = target.join(triple);
+    std::fs::create_dir_all(&folder)?;
+    let layout = format!("-Clink-arg=-Wl,-T,{}", layout::script(&folder)?.display());
+    let how = ["--bin", "substrate", "--target", triple, "--config", &config, "--", &layout];
+    cargo(target, "rustc", &[&args[..], &how].concat())?;
     Ok(target.join(triple).join("release/substrate"))
 }
 
@@ -162,15 +167,15 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
 }
 
 fn cargo_build(target: &Path, args: &[&str]) -> Result<()> {
-    cargo("build", target, args)
+    cargo(target, "build", args)
 }
 
-fn cargo(what: &str, target: &Path, args: &[&str]) -> Result<()> {
+fn cargo(target: &Path, verb: &str, args: &[&str]) -> Result<()> {
     let mut command = proc::toolchain("cargo");
-    command.args([what, "--quiet", "--target-dir"]).arg(target).args(args);
+    command.args([verb, "--quiet", "--target-dir"]).arg(target).args(args);
     let status = command.current_dir(workspace()).status().context("`cargo`")?;
     if !status.success() {
-        bail!("`cargo {what} {}` failed", args.join(" "));
+        bail!("`cargo {verb} {}` failed", args.join(" "));
     }
     Ok(())
 }

@@ -3,11 +3,10 @@
 mod args;
 mod bench;
 mod dist;
-mod docs;
 mod frames;
-mod fuzz;
 mod gate;
 mod journal;
+mod layout;
 mod package;
 mod payload;
 mod proc;
@@ -22,6 +21,8 @@ mod ui;
 
 use std::process::ExitCode;
 
+use anyhow::{Context as _, Result};
+
 use args::Args;
 use say::say;
 
@@ -31,8 +32,10 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
-  package [--check] [--url URL]     everything that is given away, in target/package; installs it, too
+  package [--check] [--url URL] [--programs FOLDER]
+                                    everything that is given away, in target/package; installs it, too
   gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
+  gate --order                      write down which functions a daemon and common commands run, for the linker
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
   bench events [--seconds N]        durable events per second, 64 clients
   bench journal [--rows N]          cost per event with a long journal against a short one
@@ -55,11 +58,11 @@ fn main() -> ExitCode {
     let done = match command.as_deref() {
         Some("dist") => dist::run(args),
         Some("package") => package::run(args),
-        Some("docs") => docs::run(args),
+        Some("docs") => docs(args),
         Some("tidy") => tidy::run(args),
         Some("secrets") => secrets::run(args),
         Some("gate") => gate::run(args),
-        Some("fuzz") => fuzz::run(args),
+        Some("fuzz") => fuzz(args),
         Some("bench") => bench::run(args),
         Some("torture") => torture::run(args),
         Some("__echo") => bench::echo(args),
@@ -78,4 +81,41 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Generates the reference from the program itself.
+fn docs(args: Args) -> Result<bool> {
+    args.end()?;
+    let program = dist::build_for_docs()?;
+    let reference =
+        proc::output(proc::command(program).env("HOME", "/nonexistent").arg("__reference"))?;
+    let file = dist::workspace().join("docs/reference.md");
+    sandbox::put_file(&file, reference.as_bytes()).context("docs/reference.md")?;
+    say!("docs/reference.md is current");
+    Ok(true)
+}
+
+/// The default time of `fuzz`: long enough to find what is easy to find.
+const SECONDS: u64 = 10;
+
+/// Feeds random bytes to the parsers of outside input, for as long as you like.
+fn fuzz(mut args: Args) -> Result<bool> {
+    let target = args.word().unwrap_or_default();
+    let seconds = args.value("--seconds")?.unwrap_or(SECONDS).to_string();
+    let seed = args.value("--seed")?.unwrap_or(1_u64).to_string();
+    args.end()?;
+    let mut command = proc::toolchain("cargo");
+    command.current_dir(dist::workspace());
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "-p",
+        "substrate-fuzz",
+        "--example",
+        "fuzz",
+        "--",
+    ]);
+    command.args([&target, "--seconds", &seconds, "--seed", &seed]);
+    Ok(command.status().context("could not run cargo")?.success())
 }

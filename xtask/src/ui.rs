@@ -103,13 +103,20 @@ impl Site {
         Ok(begun.elapsed())
     }
 
-    /// Opens streams, as tabs on those pages do. They read until they are dropped.
+    /// Loads those pages and opens their streams, as tabs do. They read until they are dropped.
     pub(crate) fn tabs(&self, pages: &[String], n: usize) -> Result<Tabs> {
         let n_bytes = Arc::new(AtomicUsize::new(0));
         let mut open = Vec::new();
         for page in pages.iter().cycle().take(n) {
-            let query = page.replace('?', "%3F").replace('&', "%26").replace('=', "%3D");
-            let mut stream = self.ask(&format!("/stream?page={query}"), "")?;
+            let loaded = self.get(page)?.text;
+            let of = |name: &str| {
+                let value = loaded.split(&format!("data-{name}=\"")).nth(1);
+                value.and_then(|rest| rest.split('"').next()).context("it is no page of ours")
+            };
+            let (newest, state) = (of("newest")?, of("state")?);
+            let here = page.replace('?', "%3F").replace('&', "%26").replace('=', "%3D");
+            let address = format!("/stream?after={newest}&state={state}&page={here}");
+            let mut stream = self.ask(&address, "")?;
             stream.set_read_timeout(None)?;
             let (ends, n_bytes) = (stream.try_clone()?, Arc::clone(&n_bytes));
             let read = std::thread::spawn(move || {

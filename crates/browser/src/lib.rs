@@ -14,8 +14,6 @@
 //! tab.wait_for("it says so", "document.title === 'Done'");
 //! assert_eq!(tab.axe(), Vec::<String>::new());
 //! ```
-mod axe;
-mod base64;
 mod chromium;
 mod input;
 mod tab;

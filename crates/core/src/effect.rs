@@ -29,6 +29,8 @@ pub enum Effect {
     /// Colours a pane of a terminal multiplexer by the status of its agent. Without a look it gets its own colours
     /// back.
     Paint { pane: Pane, look: Option<Look> },
+    /// Brings a pane to the front, wherever its multiplexer is shown: the user wants to go there.
+    Show { pane: Pane },
 }
 
 /// How a pane shows a status.

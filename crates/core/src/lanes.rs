@@ -35,17 +35,24 @@ impl Lanes {
         Marks(imp::equal(imp::least(self.0, imp::all(byte)), self.0))
     }
 
-    /// Between two bytes, both included.
+    /// Between two bytes, both included. Not all bytes.
     #[inline]
     pub fn between(self, low: u8, high: u8) -> Marks {
-        Self(imp::minus(self.0, imp::all(low))).at_most(high - low)
+        // Moved so that `high` becomes 127, the greatest signed byte: then all of them are above what stands before `low`.
+        let moved = imp::plus(self.0, imp::all(127_u8.wrapping_sub(high)));
+        Marks(imp::above(moved, imp::all(126_u8.wrapping_sub(high - low))))
+    }
+
+    /// With these bits set in each byte.
+    #[inline]
+    pub fn with(self, bits: u8) -> Self {
+        Self(imp::or(self.0, imp::all(bits)))
     }
 
     /// ASCII letters, digits and `_`.
     #[inline]
     pub fn words(self) -> Marks {
-        let small = Self(imp::or(self.0, imp::all(0x20)));
-        small.between(b'a', b'z') | self.between(b'0', b'9') | self.equal(b'_')
+        self.with(0x20).between(b'a', b'z') | self.between(b'0', b'9') | self.equal(b'_')
     }
 }
 
@@ -77,8 +84,8 @@ impl Marks {
 #[expect(unsafe_code, reason = "it is compiled only for processors that have these instructions")]
 mod sse2 {
     use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x,
-        _mm_set1_epi8, _mm_sub_epi8,
+        __m128i, _mm_add_epi8, _mm_cmpeq_epi8, _mm_cmpgt_epi8, _mm_min_epu8, _mm_movemask_epi8,
+        _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
     };
 
     pub(super) type Bytes = __m128i;
@@ -110,9 +117,15 @@ mod sse2 {
     }
 
     #[inline]
-    pub(super) fn minus(one: Bytes, other: Bytes) -> Bytes {
+    pub(super) fn plus(one: Bytes, other: Bytes) -> Bytes {
         // SAFETY: as above.
-        unsafe { _mm_sub_epi8(one, other) }
+        unsafe { _mm_add_epi8(one, other) }
+    }
+
+    #[inline]
+    pub(super) fn above(one: Bytes, other: Bytes) -> Bytes {
+        // SAFETY: as above.
+        unsafe { _mm_cmpgt_epi8(one, other) }
     }
 
     #[inline]
@@ -151,8 +164,13 @@ mod plain {
         from_fn(|at| one[at].min(other[at]))
     }
 
-    pub(super) fn minus(one: Bytes, other: Bytes) -> Bytes {
-        from_fn(|at| one[at].wrapping_sub(other[at]))
+    pub(super) fn plus(one: Bytes, other: Bytes) -> Bytes {
+        from_fn(|at| one[at].wrapping_add(other[at]))
+    }
+
+    /// Greater, as numbers with a sign.
+    pub(super) fn above(one: Bytes, other: Bytes) -> Bytes {
+        from_fn(|at| u8::from(one[at].cast_signed() > other[at].cast_signed()).wrapping_neg())
     }
 
     pub(super) fn or(one: Bytes, other: Bytes) -> Bytes {
@@ -190,7 +208,15 @@ mod tests {
                 (lanes.between(b'a', b'z') | lanes.equal(b'-')).bits(),
                 bits(text, |b| b.is_ascii_lowercase() || b == b'-')
             );
-            assert_eq!(plain::minus(text, plain::all(3)), text.map(|b| b.wrapping_sub(3)));
+            for (low, high) in [(0, 0), (1, 255), (b'0', b'9'), (120, 140), (128, 255), (255, 255)]
+            {
+                let is_between = |b: u8| (low..=high).contains(&b);
+                assert_eq!(lanes.between(low, high).bits(), bits(text, is_between));
+            }
+            assert_eq!(lanes.with(0x10).equal(b'=').bits(), bits(text, |b| b"-=".contains(&b)));
+            assert_eq!(plain::plus(text, plain::all(3)), text.map(|b| b.wrapping_add(3)));
+            let above = plain::above(text, plain::all(3));
+            assert_eq!(plain::bits(above), bits(text, |b| b.cast_signed() > 3));
             assert_eq!(plain::or(text, plain::all(1)), text.map(|b| b | 1));
         }
     }

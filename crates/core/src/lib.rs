@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or knows a client. Time, ids, settings and the database come in as arguments,
 //! so policies are tested by the hundred without a process.
 
+pub mod arrival;
 pub mod db;
 pub mod dialect;
 pub mod effect;
@@ -33,6 +34,7 @@ pub mod who;
 pub mod wish;
 pub mod world;
 
+pub use arrival::{Arrival, arrival};
 pub use db::{Db, DbError, Param, Row};
 pub use dialect::Dialect;
 pub use effect::{Effect, Look};

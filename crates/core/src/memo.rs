@@ -12,7 +12,7 @@ use crate::db::{Db, DbError};
 use crate::quick::QuickMap;
 
 /// After so many answers a question starts over, so that sessions of the past are forgotten.
-const MAX_ANSWERS: usize = 16_384;
+const MAX_ANSWERS: usize = 1_024;
 
 /// A question that many events ask, and the tables that its answer comes from.
 #[derive(Clone, Copy, Debug)]

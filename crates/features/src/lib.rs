@@ -4,17 +4,14 @@
 
 mod agent_init;
 mod answers;
-mod bisect;
 mod calls;
 mod charts;
 pub(crate) mod commits;
 pub(crate) mod context;
 pub(crate) mod costs;
 pub(crate) mod directives;
-mod durations;
 pub(crate) mod efforts;
 mod fleet;
-mod fulltext;
 pub mod fuzz;
 mod globs;
 pub(crate) mod guards;
@@ -23,7 +20,10 @@ pub mod journal;
 mod listing;
 pub(crate) mod locks;
 #[cfg(test)]
+mod long_journal;
+#[cfg(test)]
 mod looks;
+mod lookups;
 pub(crate) mod mail;
 pub mod notify;
 pub(crate) mod page;
@@ -45,6 +45,7 @@ pub mod spellings;
 #[cfg(test)]
 mod stage;
 mod supervise;
+pub mod team;
 mod todos;
 mod work;
 
@@ -74,6 +75,7 @@ pub const ALL: &[&Feature] = &[
     &answers::FEATURE,
     &fleet::FEATURE,
     &notify::FEATURE,
+    &team::FEATURE,
     &work::FEATURE,
     &persist::FEATURE,
     &supervise::FEATURE,
@@ -175,6 +177,7 @@ mod tests {
         ("daemon.autostart", ProjectMay::Nothing, "of the machine"),
         ("ui.autostart", ProjectMay::Nothing, "it opens a port"),
         ("ui.port", ProjectMay::Nothing, "of the machine"),
+        ("team.claims_when_away", ProjectMay::Nothing, "of the machine"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),

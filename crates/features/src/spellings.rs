@@ -1,5 +1,11 @@
 //! How people and agents type verbs. A verb's own path is its name in the daemon's API, and can always be typed. Help
 //! and every hint use the spelling from here, so that each command has one name.
+//!
+//! Also durations, as they are typed.
+
+use substrate_core::VerbError;
+use substrate_core::text::one_line;
+use substrate_core::time::parse_span;
 
 /// Verbs that help shows elsewhere: `topic create` is `mail topic create`.
 pub const MOVED: &[(&[&str], &[&str])] = &[
@@ -49,4 +55,14 @@ pub(crate) fn better(words: &[&str]) -> Option<&'static [&'static str]> {
         }
     };
     MOVED.iter().find(is_meant).map(|(_, to)| *to)
+}
+
+/// A typed duration in milliseconds: `30s`, `10m`, `1h30m`.
+pub(crate) fn typed_ms(text: &str) -> Result<i64, VerbError> {
+    parse_span(text).ok_or_else(|| {
+        VerbError::user(
+            format!("`{}` is not a duration", one_line(&text.replace('`', "'"), 40)),
+            "write it like `30s`, `10m` or `1h`",
+        )
+    })
 }

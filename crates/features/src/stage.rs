@@ -11,8 +11,8 @@ use substrate_core::facts::{Changed, Found, Place, Room};
 use substrate_core::lineage::{Ancestor, ProcessId};
 use substrate_core::settings::{Layer, Scope};
 use substrate_core::{
-    Activity, Caller, Cx, Detail, Dialect, Effect, Event, EventKind, Facts, Lineage, Need, Outcome,
-    Output, RequestId, SafeId, Settings, Timestamp, VerbError, World, verb,
+    Activity, Caller, Cx, DbError, Detail, Dialect, Effect, Event, EventKind, Facts, Lineage, Need,
+    Outcome, Output, RequestId, SafeId, Settings, Timestamp, VerbError, World, verb,
 };
 use substrate_store::{Database, Durability, Prepared, Setup, Writer};
 
@@ -339,6 +339,18 @@ impl Stage {
             }
             return out;
         }
+    }
+
+    /// A look of the user's, as the dashboard takes it, and how many steps of SQLite's machine it took.
+    pub(crate) fn looked<T>(&self, body: impl FnOnce(&mut Cx<'_>) -> T) -> (T, u64) {
+        let readers = Database::at(&self.folder.path().join("db"));
+        let counted = readers.read_counted(|db| {
+            let mut cx = Cx { world: &self.machine, ..Cx::new(self.now, db, &self.settings) };
+            let user = Caller::default();
+            cx.who = engine::identify(crate::probe::with_all(), &mut cx, &user).unwrap();
+            Ok::<T, DbError>(body(&mut cx))
+        });
+        counted.unwrap()
     }
 
     /// Something in a transaction of its own.

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::keys::{Fingerprint, sha256};
 use crate::link::{Link, Ms, Output};
@@ -127,12 +128,31 @@ async fn connect(target: &Target, address: &str) -> io::Result<Box<dyn Stream>> 
             server::ask(&mut stream, address).await?;
             return Ok::<Box<dyn Stream>, io::Error>(Box::new(stream));
         }
-        let name = ServerName::try_from("substrate-hub").map_err(io::Error::other)?;
-        let mut stream = TlsConnector::from(pinned(target.fingerprint)?).connect(name, tcp).await?;
+        let mut stream = secured(target.fingerprint, tcp).await?;
         server::ask(&mut stream, address).await?;
         Ok(Box::new(stream))
     };
     timeout(PATIENCE, opened).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Whether a hub is well: it answers, and has its database.
+pub async fn health(target: &Target) -> io::Result<bool> {
+    let address = target.addresses.first().map_or("", String::as_str);
+    let asked = async {
+        let tcp = TcpStream::connect(address).await?;
+        let mut stream: Box<dyn Stream> = if target.plain {
+            Box::new(tcp)
+        } else {
+            Box::new(secured(target.fingerprint, tcp).await?)
+        };
+        server::get(stream.as_mut(), "/health", address).await
+    };
+    timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn secured(fingerprint: Fingerprint, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    let name = ServerName::try_from("substrate-hub").map_err(io::Error::other)?;
+    TlsConnector::from(pinned(fingerprint)?).connect(name, tcp).await
 }
 
 async fn write(stream: &mut dyn Stream, bytes: &[u8]) -> io::Result<()> {

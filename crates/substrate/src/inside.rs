@@ -204,8 +204,11 @@ pub(crate) fn open(root: &Path, relative: impl AsRef<Path>) -> Result<(File, u64
     let relative = relative.as_ref();
     let name =
         relative.file_name().and_then(|name| name.to_str()).ok_or(ErrorKind::InvalidInput)?;
-    let folder = Folder::root(root)?.at(relative.parent().unwrap_or(Path::new("")))?;
-    folder.read(name)
+    let root = Folder::root(root)?;
+    match relative.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => root.at(folder)?.read(name),
+        None => root.read(name),
+    }
 }
 
 /// The first `max` bytes of a file of a project, as text.

@@ -21,6 +21,7 @@ mod processes;
 mod relay;
 mod remnants;
 mod run;
+mod team;
 mod tmux;
 mod top;
 mod ui;
@@ -44,6 +45,10 @@ fn main() -> ExitCode {
     }
     if args.get(1).is_some_and(|arg| arg == "__terminal") {
         return run::hand_back(&args[2..]);
+    }
+    // A daemon keeps the pages of the program that it has touched, so it does not touch the parser's.
+    if let Some(options) = daemon::detached_options(args.get(1..).unwrap_or_default()) {
+        return daemon::run_detached(options);
     }
     cli::main(&args)
 }

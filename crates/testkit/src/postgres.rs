@@ -22,6 +22,19 @@ impl Postgres {
     /// # Panics
     /// If there is none on this machine, or it does not start.
     pub fn start() -> Self {
+        Self::start_with("-c listen_addresses=", None)
+    }
+
+    /// A server on a port of loopback that shows this certificate (PEM) and refuses plain text there.
+    ///
+    /// # Panics
+    /// As [`Postgres::start`].
+    pub fn start_tls(port: u16, certificate: &str, key: &str) -> Self {
+        let options = format!("-c listen_addresses=127.0.0.1 -c port={port} -c ssl=on");
+        Self::start_with(&options, Some((certificate, key)))
+    }
+
+    fn start_with(more: &str, certificate: Option<(&str, &str)>) -> Self {
         let folder =
             tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a temp folder");
         let it = Self { bin: programs(), folder };
@@ -31,8 +44,13 @@ impl Postgres {
             Running::start(chown, Vec::new()).finish(DEADLINE).success();
         }
         it.run("initdb", &["-U", "hub", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]);
+        if let Some((certificate, key)) = certificate {
+            it.put("server.crt", certificate);
+            it.put("server.key", key);
+            it.put("pg_hba.conf", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n");
+        }
         let options = format!(
-            "-c listen_addresses= -c unix_socket_directories={} -c fsync=off -c max_connections=50",
+            "{more} -c unix_socket_directories={} -c fsync=off -c max_connections=50",
             it.folder.path().display()
         );
         let log = it.folder.path().join("log").display().to_string();
@@ -45,8 +63,18 @@ impl Postgres {
         format!("postgres:///postgres?host={}&user=hub", self.folder.path().display())
     }
 
+    /// Writes a file of the server's folder, as its user.
+    fn put(&self, name: &str, text: &str) {
+        let script = "umask 077; cat > \"$PGDATA/$0\"";
+        let put = self.as_user(PathBuf::from("/bin/sh"), &["-c", script, name]);
+        Running::start(put, text.as_bytes().to_vec()).finish(DEADLINE).success();
+    }
+
     fn command(&self, program: &str, args: &[&str]) -> std::process::Command {
-        let program = self.bin.join(program);
+        self.as_user(self.bin.join(program), args)
+    }
+
+    fn as_user(&self, program: PathBuf, args: &[&str]) -> std::process::Command {
         let mut out = if is_root() {
             let mut out = command("setpriv");
             out.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);

@@ -3,9 +3,9 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const main = byId("main"), state = byId("state"), said = byId("live"), body = document.body;
-  let last = Number(body.dataset.newest), source, slow, notify = false, spoken = 0, waits = "";
+  let last = Number(body.dataset.newest), loaded = body.dataset.state, source, slow, notify = false, spoken = 0, waits = "";
 
-  // Only our own server's pages pass here, and it has escaped what others wrote.
+  // Our own server has escaped what others wrote.
   const policy = window.trustedTypes ? trustedTypes.createPolicy("substrate", { createHTML: (html) => html }) : { createHTML: (html) => html };
   const parse = (html) => new DOMParser().parseFromString(policy.createHTML(html), "text/html").body;
 
@@ -57,7 +57,7 @@
     offer();
   };
 
-  // "3 rows moved": sorted when the reader asks for it.
+  // Sorted when the reader asks for it.
   const offer = () => {
     const moved = document.querySelector("[data-moved]");
     let button = byId("sort");
@@ -73,25 +73,33 @@
 
   const showPage = (html) => {
     const fresh = parse(html);
+    const lists = (root) => [...root.querySelectorAll("[data-rows]")].map((list) => list.id).join();
+    const wanted = lists(fresh);
     for (const list of main.querySelectorAll("[data-rows][id]")) {
       const now = fresh.querySelector("#" + CSS.escape(list.id));
       if (now) merge(list, now);
     }
-    const lists = (root) => [...root.querySelectorAll("[data-rows]")].map((list) => list.id).join();
     for (const now of fresh.querySelectorAll("[data-row][id]")) {
       const old = byId(now.id);
       if (old && !now.closest("[data-rows]")) replace(old, now);
     }
-    // The page has other parts now: the first agent came, or the last one went.
-    if (lists(main) !== lists(parse(html)) && !isTypedIn(main)) main.replaceChildren(...parse(html).childNodes);
+    // The page has other parts now.
+    if (lists(main) !== wanted && !isTypedIn(main)) main.replaceChildren(...parse(html).childNodes);
   };
 
   const showNav = (title, views) => {
+    loaded = "";
     for (const [path, count, word] of views) {
       const link = document.querySelector('#views a[href="' + path + '"]');
       if (!link) continue;
       let mark = link.querySelector(".count");
       if (count > 0 && !mark) { mark = document.createElement("span"); mark.className = "count"; link.append(" ", mark); }
+      if (path === "/health") {
+        const sign = count ? "error" : "done", icon = document.querySelector("#pulse .i");
+        icon.setAttribute("class", "i " + sign);
+        icon.firstChild.setAttribute("href", "#i-" + sign);
+        byId("well").textContent = count ? count + " " + word : "Healthy";
+      }
       if (count > 0) {
         const words = document.createElement("span");
         words.className = "sr";
@@ -113,7 +121,7 @@
 
   const follow = () => {
     if (source) return;
-    source = new EventSource("/stream?after=" + last + "&page=" + encodeURIComponent(body.dataset.here));
+    source = new EventSource("/stream?after=" + last + "&state=" + loaded + "&page=" + encodeURIComponent(body.dataset.here));
     source.addEventListener("open", () => { state.textContent = "live"; });
     source.addEventListener("error", () => {
       state.textContent = "not live: waiting for the daemon";
@@ -147,7 +155,7 @@
     state.textContent = "resting while the tab is hidden";
   };
 
-  // A browser has six connections for all its tabs: a hidden one looks once a minute.
+  // A browser has six connections: a hidden tab looks once a minute.
   const choose = () => {
     clearInterval(slow);
     if (!document.hidden || notify) return follow();
@@ -159,7 +167,7 @@
   window.addEventListener("pageshow", choose);
   choose();
 
-  // Lanes and charts open at their live edge, or at the moment that is looked at.
+  // Lanes open at their live edge, or at the chosen moment.
   for (const box of document.querySelectorAll("[data-live-edge]")) {
     const now = box.querySelector(".now");
     box.scrollLeft = now ? parseFloat(now.getAttribute("x1")) / 100 * box.scrollWidth - box.clientWidth / 2 : box.scrollWidth;
@@ -170,7 +178,7 @@
     if (event.target.matches(".scrub input[type=range]")) event.target.form.requestSubmit();
   });
 
-  // Notifications, only for what waits for the user, and only from one tab of this browser.
+  // Notifications, from one tab of this browser.
   let told, asking = 0;
   const wants = () => "Notification" in window && Notification.permission === "granted" && localStorage.getItem("notify") === "on";
   const tell = async () => {
@@ -200,7 +208,7 @@
   };
   const notes = () => {
     if (!wants() || notify || !navigator.locks) return;
-      navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
+    navigator.locks.request("substrate-notify", () => { notify = true; choose(); tell(); return new Promise(() => {}); });
     setInterval(tell, 30000);
   };
   window.addEventListener("substrate:entries", () => { if (notify) tell(); });

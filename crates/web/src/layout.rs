@@ -4,6 +4,7 @@ use askama::Template;
 use substrate_core::{Page, html};
 
 use crate::site::Refusal;
+use crate::snapshot;
 
 /// One view in the header.
 pub(crate) struct NavItem {
@@ -13,7 +14,7 @@ pub(crate) struct NavItem {
     pub(crate) counts: &'static str,
 }
 
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "layout.html", escape = "none")]
 pub(crate) struct Layout {
     pub(crate) title: String,
@@ -24,6 +25,8 @@ pub(crate) struct Layout {
     /// Where the stream of this page begins: the newest entry of the journal, and the page itself.
     pub(crate) newest: i64,
     pub(crate) here: String,
+    /// Which page this is, so that the stream does not repeat it.
+    pub(crate) state: String,
     /// The pages that the header leads to, if there are any.
     pub(crate) has_search: bool,
     pub(crate) has_health: bool,
@@ -45,8 +48,24 @@ fn escaped(text: &str) -> String {
 }
 
 impl Layout {
+    /// The view of health, if something fails.
+    fn failing(&self) -> Option<&NavItem> {
+        self.nav.iter().find(|item| item.page.path == "/health" && item.count > 0)
+    }
+
+    /// The sign beside the state of everything, and its word. The script does the same when it changes.
+    fn sign(&self) -> &'static str {
+        if self.failing().is_some() { "error" } else { "done" }
+    }
+
+    fn well(&self) -> String {
+        let words = |item: &NavItem| format!("{} {}", item.count, item.counts);
+        self.failing().map_or_else(|| "Healthy".to_owned(), words)
+    }
+
     /// The whole page. What comes from outside is escaped here, and `main` was by its template.
     pub(crate) fn page(mut self) -> Result<String, Refusal> {
+        self.state = format!("{:016x}", snapshot::state(&self));
         for text in [&mut self.title, &mut self.query, &mut self.foot, &mut self.here] {
             *text = escaped(text);
         }

@@ -18,6 +18,7 @@ mod rows;
 mod server;
 mod settings;
 mod site;
+mod snapshot;
 mod stream;
 
 pub use form::{Fields, NoFiles};

@@ -11,14 +11,19 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     pub(crate) fn digest(&self) -> u64 {
-        digest(self.html)
+        let mut hasher = DefaultHasher::new();
+        look_at(self.html, &mut hasher);
+        hasher.finish()
     }
 }
 
-fn digest(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+/// What of a text counts. The nonces of forms are others each time, and those that a tab has are as good.
+fn look_at(html: &str, hasher: &mut DefaultHasher) {
+    let mut parts = html.split("<input type=\"hidden\" name=\"_");
+    parts.next().unwrap_or_default().hash(hasher);
+    for part in parts {
+        part.split_once('>').map_or("", |(_, rest)| rest).hash(hasher);
+    }
 }
 
 /// The rows of a page, in order, and a digest of everything around them. Text that others wrote is escaped, so every `<`
@@ -33,11 +38,11 @@ pub(crate) fn rows(html: &str) -> (Vec<Row<'_>>, u64) {
         let open = html[..inside].rfind('<').filter(|_| is_attribute);
         let row = open.and_then(|open| Some((open, end(html, open)?)));
         let Some((open, end)) = row else {
-            html[at..after].hash(&mut hasher);
+            look_at(&html[at..after], &mut hasher);
             at = after;
             continue;
         };
-        html[at..open].hash(&mut hasher);
+        look_at(&html[at..open], &mut hasher);
         let row = &html[open..end];
         let head = row.split('>').next().unwrap_or_default();
         let id = head.split(" id=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -46,11 +51,11 @@ pub(crate) fn rows(html: &str) -> (Vec<Row<'_>>, u64) {
                 id.hash(&mut hasher);
                 out.push(Row { id, html: row });
             }
-            None => row.hash(&mut hasher),
+            None => look_at(row, &mut hasher),
         }
         at = end;
     }
-    html[at..].hash(&mut hasher);
+    look_at(&html[at..], &mut hasher);
     (out, hasher.finish())
 }
 
@@ -103,6 +108,19 @@ mod tests {
         assert_eq!(around("1", "t"), around("2", "t"));
         assert_ne!(around("1", "t"), around("1", "u"));
         assert_ne!(rows("<li id=\"a\" data-row>x</li>").1, rows("<li id=\"b\" data-row>x</li>").1);
+    }
+
+    #[test]
+    fn a_nonce_is_no_change() {
+        let form = |nonce: &str| {
+            format!(
+                "<form><input type=\"hidden\" name=\"_row\" value=\"{nonce}\"><input type=\"hidden\" name=\"_nonce\" value=\"{nonce}\"><b>x</b></form>"
+            )
+        };
+        let row = |nonce: &str| format!("<li id=\"a\" data-row>{}</li>", form(nonce));
+        assert_eq!(rows(&form("1")).1, rows(&form("2")).1);
+        assert_eq!(rows(&row("1")).0[0].digest(), rows(&row("2")).0[0].digest());
+        assert_ne!(rows(&form("1")).1, rows(&form("1").replace('x', "y")).1);
     }
 
     #[test]

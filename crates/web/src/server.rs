@@ -38,8 +38,8 @@ const MAX_HEAD: usize = 16 << 10;
 /// The most connections at once.
 const MAX_OPEN: usize = 512;
 
-/// Threads that render. More would only wait for each other.
-const MAX_THREADS: usize = 4;
+/// Threads that render: one of them may be busy for tabs. More would only wait for each other, and each keeps memory.
+const MAX_THREADS: usize = 3;
 
 /// A running listener. It ends when this is dropped.
 #[derive(Debug)]
@@ -247,7 +247,8 @@ pub(crate) fn whole_page(
     let has = |path: &str| site.pages().any(|page| page.path == path);
     let (has_search, has_health) = (has("/search"), has("/health"));
     let foot = site.host.about();
-    Ok(Layout { title, nav, query, main, foot, newest, here, has_search, has_health })
+    let state = String::new();
+    Ok(Layout { title, nav, query, main, foot, newest, here, state, has_search, has_health })
 }
 
 /// The views in the header, with their numbers.

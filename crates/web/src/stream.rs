@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
@@ -14,24 +13,26 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Response};
 use hyper::body::Frame;
-use serde_json::{Value, json};
+use serde_json::Value;
 use substrate_core::{Cx, DbError};
-use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore, mpsc, watch};
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use crate::form::{Fields, NoFiles};
 use crate::keys::KeyInfo;
 use crate::respond::answer;
-use crate::rows::rows;
 use crate::server::whole_page;
 use crate::site::{Refusal, Site};
+use crate::snapshot::{Digests, Snapshot};
 
 /// The pause between two batches.
 const BATCH: Duration = Duration::from_millis(250);
 
-/// After a page was rendered, it rests this many times as long.
+/// After a page was rendered, it rests this many times as long, and all pages rest so long: however many tabs are open, they
+/// take a third of one core at the most.
 const REST: u32 = 20;
+const REST_OF_ALL: u32 = 2;
 
 /// A page is rendered again after this long even if nothing happened: its ages grow.
 const AGES: Duration = Duration::from_secs(20);
@@ -58,6 +59,8 @@ pub(crate) struct Live {
     read_last: AsyncMutex<Option<Arc<Entries>>>,
     /// The pages that are shown now, by address and key.
     pages: Mutex<HashMap<String, Weak<Shown>>>,
+    /// One page at a time is rendered for tabs, so that a thread is free for pages that are asked for.
+    turns: Arc<Semaphore>,
 }
 
 /// One page, for all tabs that show it to one key.
@@ -67,39 +70,13 @@ struct Shown {
     _alive: mpsc::Sender<Infallible>,
 }
 
-struct Snapshot {
-    title: String,
-    main: String,
-    nav: Value,
-    /// Where each row stands in `main`, in the order of `digests.rows`.
-    places: Vec<Range<usize>>,
-    digests: Arc<Digests>,
-}
-
-/// What a tab is compared by: its rows by their ids, and what is around them.
-struct Digests {
-    rows: Vec<(String, u64)>,
-    around: u64,
-}
-
-impl Snapshot {
-    fn new(title: String, main: String, nav: Value) -> Self {
-        let (found, around) = rows(&main);
-        let place = |html: &str| {
-            let begins = html.as_ptr() as usize - main.as_ptr() as usize;
-            begins..begins + html.len()
-        };
-        let places = found.iter().map(|row| place(row.html)).collect();
-        let rows = found.iter().map(|row| (row.id.to_owned(), row.digest())).collect();
-        Self { title, nav, places, digests: Arc::new(Digests { rows, around }), main }
-    }
-}
-
 /// Entries of the journal, as all tabs get them.
 struct Entries {
     after: i64,
     last: i64,
     n: usize,
+    /// The change after which they were read.
+    change: u64,
     event: Bytes,
 }
 
@@ -112,6 +89,7 @@ impl Live {
             watched: Notify::new(),
             read_last: AsyncMutex::default(),
             pages: Mutex::default(),
+            turns: Arc::new(Semaphore::new(1)),
         });
         drop(spawn_local(look(Arc::downgrade(&live))));
         live
@@ -120,17 +98,18 @@ impl Live {
     /// The entries after that number. They are read once for all tabs that have come as far.
     async fn entries_after(&self, after: i64) -> Arc<Entries> {
         let mut read_last = self.read_last.lock().await;
-        if let Some(known) = read_last.as_ref().filter(|known| known.after == after) {
+        let change = *self.changes.borrow();
+        // Where there were none, there are some only after another change.
+        let is_it =
+            |known: &&Arc<Entries>| known.after == after && (known.n > 0 || known.change == change);
+        if let Some(known) = read_last.as_ref().filter(is_it) {
             return Arc::clone(known);
         }
         let (last, rows) = entries(&self.site, Some(after)).await;
         let n = rows.len();
         let event = format!("id: {last}\nevent: entries\ndata: {}\n\n", Value::Array(rows));
-        let read = Arc::new(Entries { after, last, n, event: event.into() });
-        // There may be some the next time.
-        if n > 0 {
-            *read_last = Some(Arc::clone(&read));
-        }
+        let read = Arc::new(Entries { after, last, n, change, event: event.into() });
+        *read_last = Some(Arc::clone(&read));
         read
     }
 
@@ -146,9 +125,15 @@ impl Live {
         let (alive, ends) = mpsc::channel(1);
         let shown = Arc::new(Shown { latest: seen, _alive: alive });
         pages.insert(name, Arc::downgrade(&shown));
-        let changes = self.changes.subscribe();
-        let (site, holder, here) = (Arc::clone(&self.site), holder.clone(), here.to_owned());
-        drop(spawn_local(keep_rendering(site, holder, here, changes, latest, ends)));
+        let kept = Kept {
+            site: Arc::clone(&self.site),
+            holder: holder.clone(),
+            here: here.to_owned(),
+            changes: self.changes.subscribe(),
+            turns: Arc::clone(&self.turns),
+            latest,
+        };
+        drop(spawn_local(kept.keep_rendering(ends)));
         shown
     }
 }
@@ -172,42 +157,57 @@ async fn look(live: Weak<Live>) {
     }
 }
 
-/// Renders a page at each change, at most once per batch.
-async fn keep_rendering(
+/// A page that tabs show, and what keeps it up to date.
+struct Kept {
     site: Arc<Site>,
     holder: KeyInfo,
     here: String,
-    mut changes: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
+    turns: Arc<Semaphore>,
     latest: watch::Sender<Option<Arc<Snapshot>>>,
-    mut ends: mpsc::Receiver<Infallible>,
-) {
-    loop {
-        changes.mark_unchanged();
+}
+
+impl Kept {
+    /// Renders the page at each change, at most once per batch, until the last tab goes.
+    async fn keep_rendering(mut self, mut ends: mpsc::Receiver<Infallible>) {
+        loop {
+            let took = tokio::select! {
+                _ = ends.recv() => return,
+                took = self.render() => took,
+            };
+            tokio::select! {
+                _ = ends.recv() => return,
+                // A page that takes long is rendered less often.
+                () = sleep(BATCH.max(took * REST)) => {}
+            }
+            tokio::select! {
+                _ = ends.recv() => return,
+                _ = timeout(AGES, self.changes.changed()) => {}
+            }
+        }
+    }
+
+    /// Renders it once, when it is its turn. Returns how long that took.
+    async fn render(&mut self) -> Duration {
+        let Ok(_turn) = self.turns.acquire().await else { return Duration::ZERO };
+        self.changes.mark_unchanged();
         let begun = Instant::now();
-        let rendered = {
-            let (site, holder, here) = (Arc::clone(&site), holder.clone(), here.clone());
-            let (path, query) =
-                here.split_once('?').map_or((here.clone(), String::new()), |(path, query)| {
-                    (path.to_owned(), query.to_owned())
-                });
-            spawn_blocking(move || whole_page(&site, &holder, &path, &query)).await
-        };
-        if let Ok(Ok(page)) = rendered {
-            let counted =
-                |item: &crate::layout::NavItem| json!([item.page.path, item.count, item.counts]);
-            let nav = page.nav.iter().map(counted).collect();
-            let snapshot = Snapshot::new(page.title, page.main, nav);
-            let _no_tab = latest.send(Some(Arc::new(snapshot)));
+        let (site, holder, here) = (Arc::clone(&self.site), self.holder.clone(), self.here.clone());
+        let rendered = spawn_blocking(move || {
+            let (path, query) = here.split_once('?').unwrap_or((&here, ""));
+            whole_page(&site, &holder, path, query).map(Snapshot::new)
+        });
+        if let Ok(Ok(page)) = rendered.await {
+            let is_other = |known: &Option<Arc<Snapshot>>| {
+                known.as_ref().is_none_or(|known| known.digests != page.digests)
+            };
+            if is_other(&self.latest.borrow()) {
+                self.latest.send_replace(Some(Arc::new(page)));
+            }
         }
-        tokio::select! {
-            _ = ends.recv() => return,
-            // A page that takes long is rendered less often, so that it never costs more than a part of one core.
-            () = sleep(BATCH.max(begun.elapsed() * REST)) => {}
-        }
-        tokio::select! {
-            _ = ends.recv() => return,
-            _ = timeout(AGES, changes.changed()) => {}
-        }
+        let took = begun.elapsed();
+        sleep(took * REST_OF_ALL).await;
+        took
     }
 }
 
@@ -228,8 +228,12 @@ pub(crate) fn begin(
         ),
         None => None,
     };
+    // A browser that comes back may show something newer than the page it loaded.
+    let state = fields.take("state").filter(|_| !headers.contains_key("last-event-id"));
+    let state = state.and_then(|text| u64::from_str_radix(&text, 16).ok());
     let (send, batches) = mpsc::channel(4);
-    drop(spawn_local(feed(live, holder, here, after, send)));
+    let tab = Tab { live, holder, after: after.unwrap_or(0), state, shown: None, send };
+    drop(spawn_local(feed(tab, here, after.is_none())));
     Ok(answer(200, "text/event-stream", Body::new(Batches(batches))))
 }
 
@@ -253,27 +257,22 @@ struct Tab {
     live: Arc<Live>,
     holder: KeyInfo,
     after: i64,
+    /// The page that it was loaded with, until it is told of a page.
+    state: Option<u64>,
     /// What it shows.
     shown: Option<Arc<Digests>>,
     send: mpsc::Sender<Bytes>,
 }
 
-async fn feed(
-    live: Arc<Live>,
-    holder: KeyInfo,
-    here: String,
-    after: Option<i64>,
-    send: mpsc::Sender<Bytes>,
-) {
-    let page = live.shown(&holder, &here);
+async fn feed(mut tab: Tab, here: String, begins_now: bool) {
+    let page = tab.live.shown(&tab.holder, &here);
     let mut latest = page.latest.clone();
-    let mut changes = live.changes.subscribe();
-    live.watched.notify_one();
-    let after = match after {
-        Some(after) => after,
-        None => entries(&live.site, None).await.0,
-    };
-    let mut tab = Tab { live, holder, after, shown: None, send };
+    latest.mark_changed();
+    let mut changes = tab.live.changes.subscribe();
+    tab.live.watched.notify_one();
+    if begins_now {
+        tab.after = entries(&tab.live.site, None).await.0;
+    }
     changes.mark_changed();
     loop {
         let is_valid = tab.live.site.keys().is_valid(tab.holder.id, tab.live.site.host.now());
@@ -313,29 +312,25 @@ impl Tab {
         }
     }
 
-    /// Sends the rows that changed, or the whole page if rows came, went or moved.
+    /// Sends what changed on the page.
     async fn tell_page(&mut self, latest: &mut watch::Receiver<Option<Arc<Snapshot>>>) -> bool {
         if !latest.has_changed().unwrap_or(true) {
             return true;
         }
         let Some(page) = latest.borrow_and_update().clone() else { return true };
-        let now = &page.digests;
-        let (event, data) = match &self.shown {
-            Some(before) if before.around == now.around && before.rows.len() == now.rows.len() => {
-                let rows = now.rows.iter().zip(&before.rows).zip(&page.places);
-                let changed: Vec<Value> = rows
-                    .filter(|((now, before), _)| now.1 != before.1)
-                    .map(|(_, place)| json!(page.main[place.clone()]))
-                    .collect();
-                if changed.is_empty() {
-                    return true;
-                }
-                ("rows", json!({"title": page.title, "nav": page.nav, "rows": changed}))
-            }
-            _ => ("page", json!({"title": page.title, "nav": page.nav, "main": page.main})),
+        let event = match (&self.shown, self.state) {
+            (Some(before), _) => page.since(before),
+            (None, Some(state)) if state == page.digests.state() => None,
+            (None, _) => Some(page.whole()),
         };
-        self.shown = Some(Arc::clone(now));
-        self.send(format!("event: {event}\ndata: {data}\n\n").into()).await
+        self.shown = Some(Arc::clone(&page.digests));
+        let Some(event) = event else { return true };
+        // From here on it says what it has seen when it comes back, so that the page that it was loaded with counts no more.
+        if self.state.take().is_some() {
+            let id = format!("id: {}\n", self.after);
+            return self.send(id.into()).await && self.send(event).await;
+        }
+        self.send(event).await
     }
 }
 

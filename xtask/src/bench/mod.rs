@@ -2,7 +2,6 @@
 //!
 //! Times alone mean little on a shared machine. A ratio whose base is unsteady is not judged.
 
-mod echo;
 mod events;
 mod hook;
 mod idle;
@@ -21,7 +20,7 @@ use anyhow::{Result, bail};
 use crate::args::Args;
 use crate::{dist, proc};
 
-pub(crate) use echo::run as echo;
+pub(crate) use events::echo;
 
 pub(crate) fn run(mut args: Args) -> Result<bool> {
     if cfg!(debug_assertions) {

@@ -1,5 +1,7 @@
 //! What a command costs its caller, from start to end: agents run these all the time.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result};
 
 use super::count;
@@ -60,6 +62,18 @@ pub(super) fn run(sandbox: &Sandbox) -> Result<bool> {
     }
     say!("commands, daemon up:");
     Ok(table.print())
+}
+
+/// The functions that they run.
+pub(super) fn functions(sandbox: &Sandbox) -> Result<BTreeSet<String>> {
+    let receiver = receiver(sandbox)?;
+    let mut out = BTreeSet::new();
+    for Counted { args, input, .. } in COMMANDS {
+        let args: Vec<&str> =
+            args.iter().map(|word| if *word == RECEIVER { &receiver } else { *word }).collect();
+        out.extend(count::functions_of(sandbox, &args, input)?);
+    }
+    Ok(out)
 }
 
 /// An agent that has a mailbox.

@@ -1,11 +1,12 @@
 //! One run each under a program that counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::dump;
 use crate::proc;
 use crate::sandbox::Sandbox;
 use crate::say::say;
@@ -19,12 +20,29 @@ pub(super) fn instructions(sandbox: &Sandbox, hook: &Path, payload: &[u8]) -> Re
 
 /// The same for a command that a person or an agent types.
 pub(super) fn instructions_of(sandbox: &Sandbox, args: &[&str], input: &str) -> Result<u64> {
+    total(&callgrind_of(sandbox, args, input, &[])?)
+}
+
+/// Names as the linker knows them.
+pub(super) const UNREADABLE: &str = "--demangle=no";
+
+/// The functions that a command runs.
+pub(super) fn functions_of(
+    sandbox: &Sandbox,
+    args: &[&str],
+    input: &str,
+) -> Result<BTreeSet<String>> {
+    let out = callgrind_of(sandbox, args, input, &[UNREADABLE])?;
+    Ok(dump::functions(&std::fs::read_to_string(out)?))
+}
+
+fn callgrind_of(sandbox: &Sandbox, args: &[&str], input: &str, more: &[&str]) -> Result<PathBuf> {
     let out = sandbox.path("callgrind.out");
     let mut command = sandbox.command("valgrind");
-    command.args(["--tool=callgrind", "-q"]);
+    command.args(["--tool=callgrind", "-q"]).args(more);
     command.arg(format!("--callgrind-out-file={}", out.display()));
     fed(command.arg(sandbox.program("substrate")).args(args), input.as_bytes())?;
-    total(&out)
+    Ok(out)
 }
 
 fn total(out: &Path) -> Result<u64> {

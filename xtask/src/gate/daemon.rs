@@ -3,6 +3,7 @@
 //!
 //! The counts are averages over events of one kind, sent one after the other. They don't depend on the machine's load.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::dump::Dump;
+use super::count::UNREADABLE;
+use super::dump::{self, Dump};
 use crate::frames::Caller;
 use crate::sandbox::{Autostart, Sandbox, put_file};
 use crate::say::{Judgement, Table, say};
@@ -25,6 +27,9 @@ const N_BEFORE: u64 = 12;
 
 /// How long the daemon may take to start. Under callgrind everything takes fifty times as long.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// In this time a daemon does what it does now and then.
+const UPKEEP: Duration = Duration::from_secs(15);
 
 /// One kind of event. No commit may make it more expensive than `max_instructions`; `goal` is where it should be.
 struct Kind {
@@ -223,10 +228,15 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn start(sandbox: &Sandbox) -> Result<Self> {
+        Self::start_with(sandbox, &[])
+    }
+
+    fn start_with(sandbox: &Sandbox, more: &[&str]) -> Result<Self> {
         let (out, project) = (sandbox.path("daemon.callgrind"), sandbox.path("project"));
         let mut command = sandbox.command("valgrind");
         command
             .args(["--tool=callgrind", "-q"])
+            .args(more)
             .arg(format!("--callgrind-out-file={}", out.display()))
             .arg(sandbox.program("substrate"))
             .args(["daemon", "run"])
@@ -241,6 +251,18 @@ impl Counted {
             bail!("the daemon did not start under callgrind");
         }
         Ok(counted)
+    }
+
+    /// The functions that a daemon runs: from its start, through events of all kinds, until it has looked after everything.
+    pub(super) fn functions(sandbox: &Sandbox) -> Result<BTreeSet<String>> {
+        let daemon = Self::start_with(sandbox, &[UNREADABLE])?;
+        for kind in &KINDS {
+            for n in 1..=N_BEFORE {
+                daemon.ask(sandbox, &daemon.payload(kind, n))?;
+            }
+        }
+        std::thread::sleep(UPKEEP);
+        Ok(dump::functions(&daemon.dump(sandbox)?.text))
     }
 
     /// The instructions of an event of the kind with that name.

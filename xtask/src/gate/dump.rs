@@ -1,6 +1,6 @@
 //! Reads callgrind's output: totals, calls and inclusive costs by function.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -70,6 +70,18 @@ impl Dump {
     pub(super) fn longest(&self, n: usize) -> Vec<(u64, &str)> {
         highest(&self.own, n, u64::MAX)
     }
+}
+
+/// The names of all functions in callgrind's output.
+pub(super) fn functions(text: &str) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for line in text.lines() {
+        let name = line.strip_prefix("fn=").or_else(|| line.strip_prefix("cfn="));
+        // A name is written once; later lines refer to it. What recurses has a mark behind it.
+        let named = name.and_then(|name| name.split_once(' ')?.1.split('\'').next());
+        out.extend(named.filter(|name| !name.starts_with(['(', '0'])).map(str::to_owned));
+    }
+    out
 }
 
 fn highest(costs: &HashMap<String, u64>, n: usize, below: u64) -> Vec<(u64, &str)> {

@@ -12,11 +12,12 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use self::daemon::Counted;
 use crate::args::Args;
 use crate::dist::{self, Dist};
-use crate::payload;
 use crate::sandbox::{Autostart, Sandbox};
 use crate::say::{Judgement, Table, say};
+use crate::{layout, payload};
 
 const MAX_INSTRUCTIONS: u64 = 9_500;
 const MAX_CPUIDS: u64 = 0;
@@ -33,6 +34,7 @@ const SIZE: usize = 2 << 10;
 pub(crate) fn run(mut args: Args) -> Result<bool> {
     let top = args.flag("--top");
     let kind: Option<String> = args.value("--kind")?;
+    let order = args.flag("--order");
     args.end()?;
     if dist::musl_target().is_none() {
         say!(
@@ -45,6 +47,9 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     let dist = dist::build()?;
     if !dist.is_static {
         bail!("the hook was built for musl and is not static");
+    }
+    if order {
+        return write_order(&dist);
     }
     if let Some(kind) = kind {
         return daemon::run(&dist, top, Some(&kind));
@@ -61,6 +66,18 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     drop(sandbox);
     let daemon = daemon::run(&dist, top, None)?;
     Ok((top || scale::run(&dist)?) && daemon && commands && hook)
+}
+
+/// Looks which functions are run, for the next build.
+fn write_order(dist: &Dist) -> Result<bool> {
+    let sandbox = daemon::prepared(dist)?;
+    let by_daemon = Counted::functions(&sandbox)?;
+    sandbox.start_daemon()?;
+    let by_commands = commands::functions(&sandbox)?;
+    say!("{} functions by a daemon, {} by commands", by_daemon.len(), by_commands.len());
+    let groups = [("a daemon", by_daemon), ("common commands", by_commands)];
+    layout::write_order(&dist.substrate(), &groups)?;
+    Ok(true)
 }
 
 fn judge(dist: &Dist, sandbox: &Sandbox, payload: &[u8]) -> Result<bool> {

@@ -117,7 +117,9 @@ struct Made {
 pub(crate) fn run(mut args: Args) -> Result<bool> {
     let is_check = args.flag("--check");
     let url = args.text("--url")?.unwrap_or_else(|| URL.to_owned());
+    let built = args.text("--programs")?.map(PathBuf::from);
     args.end()?;
+    let ours = built.map_or_else(own_programs, Ok)?;
     let out = dist::target_dir()?.join("package");
     if out.exists() {
         std::fs::remove_dir_all(&out)?;
@@ -126,7 +128,8 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     let mut made = Vec::new();
     let mut table = Table::default();
     for target in TARGETS {
-        let programs = match programs(target) {
+        let found = if target.is_this_machine() { Ok(ours.clone()) } else { others(target) };
+        let programs = match found {
             Ok(programs) => programs,
             Err(why) => {
                 say!("SKIPPED {}: {why:#}", target.name);
@@ -138,7 +141,7 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
             let bar = format!("≤ {max}");
             table.row(format!("{}: {name}, bytes", target.name), n, bar, Judgement::of(n <= max));
         }
-        let staged = stage::folder(&out, target, &programs)?;
+        let staged = stage::folder(&out, target, &programs, &ours)?;
         made.push(files::tarball(&out, target, &staged)?);
         npm::platform(&out, target, &staged)?;
         files::wheel(&out, target, &staged)?;
@@ -156,18 +159,21 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
     for file in files::all(&out)? {
         say!("{:>11}  {}", std::fs::metadata(&file)?.len(), file.display());
     }
-    Ok(is_small && (!is_check || check::run(&out, here)?))
+    let is_good = !is_check || check::run(&out, here)?;
+    Ok(is_small && is_good)
 }
 
-/// Builds both programs for a target, and returns their folder. An error says why they can't be built here.
-fn programs(target: Target) -> Result<PathBuf> {
-    if target.is_this_machine() {
-        let dist = dist::build_named()?;
-        if !dist.is_static {
-            say!("note: the hook of {} is not static", target.name);
-        }
-        return Ok(dist.folder);
+/// Builds both programs for this machine, and returns their folder.
+fn own_programs() -> Result<PathBuf> {
+    let dist = dist::build_named()?;
+    if !dist.is_static {
+        say!("note: the hook client is not static: no musl target");
     }
+    Ok(dist.folder)
+}
+
+/// Builds both programs for another system, and returns their folder. An error says why they can't be built here.
+fn others(target: Target) -> Result<PathBuf> {
     for triple in [target.triple, target.hook] {
         if !has_std(triple) {
             bail!("no standard library; `rustup target add {triple}` brings it");

@@ -19,7 +19,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Files of the checkout that go along.
 const ALONG: [&str; 5] = ["README.md", "CHANGELOG.md", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 
-pub(super) fn folder(out: &Path, target: Target, programs: &Path) -> Result<PathBuf> {
+/// `ours` are the programs of this machine: the pages are the same everywhere, and only these run here.
+pub(super) fn folder(out: &Path, target: Target, programs: &Path, ours: &Path) -> Result<PathBuf> {
     let folder = out.join("stage").join(target.stem());
     let bin = folder.join("bin");
     std::fs::create_dir_all(&bin)?;
@@ -30,8 +31,7 @@ pub(super) fn folder(out: &Path, target: Target, programs: &Path) -> Result<Path
         std::fs::copy(dist::workspace().join(name), folder.join(name))
             .with_context(|| name.to_owned())?;
     }
-    // The pages are the same everywhere, and only this machine's program runs here.
-    let ours = dist::target_dir()?.join("dist/substrate");
+    let ours = ours.join("substrate");
     for (shell, file) in COMPLETIONS {
         put(&folder.join(file), &said(&ours, &["completions", shell])?)?;
     }

@@ -22,6 +22,7 @@ mod report;
 mod session;
 mod socket;
 mod spawns;
+mod team;
 mod ui;
 mod upgrade;
 mod wal;
@@ -72,7 +73,7 @@ impl Setting {
 
 type Case = fn(&Setting, &mut Report) -> Result<()>;
 
-const CASES: [(&str, Case); 15] = [
+const CASES: [(&str, Case); 16] = [
     ("cold-start", cold_start::run),
     ("kill", kill::run),
     ("freeze", freeze::run),
@@ -87,6 +88,7 @@ const CASES: [(&str, Case); 15] = [
     ("mail", mail::run),
     ("locks", locks::run),
     ("work", work::run),
+    ("team", team::run),
     ("ui", ui::run),
 ];
 

@@ -25,6 +25,7 @@ pub use forms::{FORMS, Form};
 use std::borrow::Cow;
 
 use crate::ids::checksum;
+use crate::lanes::{self, Lanes};
 use crate::text::cut;
 
 /// What is hidden, for the reference.
@@ -65,13 +66,26 @@ fn cleaned(text: &str, is_dotenv: bool) -> Cow<'_, str> {
 
 /// Whether the text names a `.env` file.
 pub fn names_dotenv(text: &str) -> bool {
-    text.match_indices(".env").any(|(at, found)| {
-        let next = text.as_bytes().get(at + found.len());
-        let is_word = next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let text = text.as_bytes();
+    let is_name = |at: usize| {
+        let Some(after) = text[at..].strip_prefix(b".env") else { return false };
+        let is_word = after.first().is_some_and(|byte| bytes::is_word(*byte));
         // The environment of a program, not a file.
-        let is_code = text[..at].ends_with("process") || text[..at].ends_with("import.meta");
+        let is_code = text[..at].ends_with(b"process") || text[..at].ends_with(b"import.meta");
         !is_word && !is_code
-    })
+    };
+    let mut at = 0;
+    while let (Some(dots), Some(letters)) = (Lanes::at(text, at), Lanes::at(text, at + 1)) {
+        let mut both = dots.equal(b'.').bits() & letters.equal(b'e').bits();
+        while both != 0 {
+            if is_name(at + both.trailing_zeros() as usize) {
+                return true;
+            }
+            both &= both - 1;
+        }
+        at += lanes::N;
+    }
+    (at..text.len()).any(is_name)
 }
 
 /// Whether nothing would be hidden.

@@ -233,22 +233,39 @@ pub(super) fn before(text: &[u8], end: usize) -> &[u8] {
 
 /// Whether the name that ends before `end` surely promises nothing, and has no dot. Most have neither, and need no closer look.
 pub(super) fn says_nothing(text: &[u8], end: usize) -> bool {
-    let mut start = end;
+    let first = end.saturating_sub(LONGEST);
     let mut after = 0;
-    while end - start < LONGEST && start > 0 {
-        let byte = text[start - 1];
-        if !is_part(byte) {
+    let mut len = 0;
+    for byte in text[first..end].iter().rev() {
+        let look = LOOK[usize::from(*byte)];
+        if look & IN_NAME == 0 {
             break;
         }
-        start -= 1;
-        if byte == b'.' || SIGNS.pair(byte, after) && SIGNS.begin(four(&text[start..])) {
+        len += 1;
+        if look >> (after & 31) & 1 != 0 && (*byte == b'.' || SIGNS.begin(four(&text[end - len..])))
+        {
             return false;
         }
-        after = byte;
+        after = *byte;
     }
     // Too short to be among the signs; `\npw` ends with it.
-    end - start > 3 || !text[start..end].to_ascii_lowercase().ends_with(b"pw")
+    !(2..=3).contains(&len) || !text[end - 2..end].eq_ignore_ascii_case(b"pw")
 }
+
+/// What a look at one byte of a name says: which letters after it begin a sign, a bit each, and whether it can be in a name at
+/// all. A dot always counts.
+static LOOK: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let seconds = if b == b'.' as usize { u32::MAX } else { SIGNS.seconds[b] };
+        table[b] = seconds as u64 | if IS_PART[b] { IN_NAME } else { 0 };
+        b += 1;
+    }
+    table
+};
+
+const IN_NAME: u64 = 1 << 32;
 
 /// Whether a name may have this byte.
 pub(super) fn is_part(byte: u8) -> bool {

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::bytes::{
-    Beginnings, ROLE, Role, after_blanks, four, is_json, is_quote, says, three, word_end,
+    Beginnings, ROLE, Role, after_blanks, four, is_json, is_quote, is_word, says, three, word_end,
 };
 use super::commands::{self, N_PROGRAMS};
 use super::forms::{FORMS, Form};
@@ -90,17 +90,10 @@ fn anchors(text: &[u8], at: usize) -> impl Iterator<Item = Anchor> {
 
 /// Everything to hide, in the order of the text, without overlaps.
 pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
-    let mut scan = Scan {
-        text,
-        found: Vec::new(),
-        is_dotenv,
-        commands: commands::Read::default(),
-        run: tokens::Run::default(),
-        next_sign: 0,
-    };
+    let mut scan = Scan::new(text, is_dotenv);
     let mut at = 0;
     loop {
-        at = next(text, at);
+        at = next(text, at, is_dotenv);
         let Some(byte) = text.get(at) else { break };
         at = match ROLE[usize::from(*byte)] {
             Role::Plain => at + 1,
@@ -116,87 +109,78 @@ pub(super) fn spans(text: &[u8], is_dotenv: bool) -> Vec<Span> {
     merged(scan.found)
 }
 
-/// The next place where something may stand, or the end. Nearly all of a text is passed here, sixteen bytes at a time; inside
-/// of `spans` it would be slower.
+/// The next place where something may stand, or the end. Nearly all of a text is passed here, many bytes at a time; inside of
+/// `spans` it would be slower.
 #[inline(never)]
-fn next(text: &[u8], mut at: usize) -> usize {
+fn next(text: &[u8], mut at: usize, is_dotenv: bool) -> usize {
     // Whether the byte before the block belongs to a word that was looked at.
     let mut in_word = 0;
-    'blocks: while let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk::<SEEN>()) {
-        let Some(block) = Lanes::at(bytes, 0) else { break };
-        let words = block.words().bits();
-        let stops = block.equal(b'=')
-            | block.equal(b':')
-            | block.equal(b'-')
-            | block.equal(b'\\')
-            | block.equal(0x1b);
-        let mut stops = stops.bits();
-        let mut starts = words & !(words << 1 | in_word);
-        loop {
-            // Words that begin before the next stop.
-            let mut before = starts & !stops & stops.wrapping_sub(1);
-            while before != 0 {
-                let place = before.trailing_zeros() as usize % lanes::N;
-                if may_begin(bytes[place], bytes[place + 1]) && is_known_beginning(text, at + place)
-                {
+    let mut end_of_text;
+    'blocks: while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let bytes = match rest.first_chunk::<SEEN>() {
+            Some(bytes) => bytes,
+            None => {
+                end_of_text = [0; SEEN];
+                end_of_text[..rest.len()].copy_from_slice(rest);
+                &end_of_text
+            }
+        };
+        let (words, stops) = words_and_stops(bytes);
+        let starts = words & !(words << 1 | in_word);
+        let mut places = starts | stops;
+        while places != 0 {
+            let place = places.trailing_zeros() as usize % BLOCK;
+            places &= places - 1;
+            if !may_begin(bytes[place], bytes[place + 1]) {
+                continue;
+            }
+            if stops >> place & 1 == 0 {
+                if is_known_beginning(text, at + place) {
                     return at + place;
                 }
-                before &= before - 1;
+                continue;
             }
-            if stops == 0 {
-                break;
+            match passed(text, at + place, is_dotenv) {
+                0 => return at + place,
+                1 => {}
+                n if place + n >= BLOCK => {
+                    at += place + n;
+                    in_word = 0;
+                    continue 'blocks;
+                }
+                // The letter of an escape is not the beginning of a word; what follows it may be one.
+                n => places = places & u32::MAX << (place + n) | words & 1 << (place + n),
             }
-            let stop = stops.trailing_zeros() as usize;
-            let n = passed(text, at + stop);
-            if n == 0 {
-                return at + stop;
-            }
-            if stop + n >= lanes::N {
-                at += stop + n;
-                in_word = 0;
-                continue 'blocks;
-            }
-            let left = u32::MAX << (stop + n);
-            stops &= left;
-            // The letter of an escape is not the beginning of a word; what follows it may be one.
-            starts = starts & left | words & 1 << (stop + n);
         }
-        at += lanes::N;
-        in_word = words >> (lanes::N - 1);
+        at += BLOCK;
+        in_word = words >> (BLOCK - 1);
     }
-    if in_word == 1 {
-        at = word_end(text, at);
-    }
-    last(text, at)
+    text.len()
 }
 
-/// The same for the last few bytes.
-fn last(text: &[u8], mut at: usize) -> usize {
-    while at < text.len() {
-        match ROLE[usize::from(text[at])] {
-            Role::Plain => at += 1,
-            Role::Word | Role::Initial => {
-                let after = text.get(at + 1).copied();
-                if after.is_some_and(|after| may_begin(text[at], after))
-                    && is_known_beginning(text, at)
-                {
-                    return at;
-                }
-                at = word_end(text, at + 1);
-            }
-            _ => match passed(text, at) {
-                0 => return at,
-                n => at += n,
-            },
-        }
-    }
-    at
-}
+/// How many bytes `next` looks at together.
+const BLOCK: usize = 2 * lanes::N;
 
 /// A block, and the byte behind it.
-const SEEN: usize = lanes::N + 1;
+const SEEN: usize = BLOCK + 1;
 
-/// Whether a word with these first two letters may be anything. Nearly all are not.
+/// Where a block has letters of words, and signs that may say something: a bit each.
+fn words_and_stops(bytes: &[u8; SEEN]) -> (u32, u32) {
+    let (mut words, mut stops) = (0, 0);
+    for at in [lanes::N, 0] {
+        let Some(block) = Lanes::at(bytes, at) else { continue };
+        // A `-` with this bit is a `=` as well.
+        let signs = block.with(0x10).equal(b'=')
+            | block.equal(b':')
+            | block.equal(b'\\')
+            | block.equal(0x1b);
+        words = words << lanes::N | block.words().bits();
+        stops = stops << lanes::N | signs.bits();
+    }
+    (words, stops)
+}
+
+/// Whether a word with these first two letters may be anything. Nearly all are not; a sign always may.
 const fn may_begin(first: u8, second: u8) -> bool {
     PAIRS[first as usize] >> (second & 31) & 1 != 0
 }
@@ -207,12 +191,12 @@ fn is_known_beginning(text: &[u8], at: usize) -> bool {
     ROLE[usize::from(text[at])] == Role::Initial || BEGINNINGS.fit(&text[at..])
 }
 
-/// Which letters follow the first one of a word that may be anything, a bit each.
+/// Which bytes follow the first one of what may be anything, a bit each.
 static PAIRS: [u32; 256] = {
     let mut pairs = BEGINNINGS.seconds;
     let mut b = 0;
     while b < 256 {
-        if matches!(ROLE[b], Role::Initial) {
+        if !matches!(ROLE[b], Role::Word | Role::Plain) {
             pairs[b] = u32::MAX;
         }
         b += 1;
@@ -220,11 +204,31 @@ static PAIRS: [u32; 256] = {
     pairs
 };
 
-/// How many bytes of a sign can be passed, because it says nothing: line breaks and quotes of JSON, `::`.
-fn passed(text: &[u8], at: usize) -> usize {
-    let says_nothing =
-        matches!((text[at], text.get(at + 1)), (b'\\', Some(b'n' | b'"')) | (b':', Some(b':')));
-    usize::from(says_nothing) * 2
+/// How many bytes of a sign can be passed, because it says nothing. 0: `Scan` looks closer.
+fn passed(text: &[u8], at: usize, is_dotenv: bool) -> usize {
+    let Some(after) = text.get(at + 1) else { return 0 };
+    // Line breaks and quotes of JSON; paths of code.
+    if let (b'\\', b'n' | b'"') | (b':', b':') = (text[at], after) {
+        return 2;
+    }
+    let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
+    let says_nothing = match (text[at], after) {
+        (b':', b'/' | b'A') => false,
+        (b':', b'0'..=b'9' | b'*') if !is_quote(before) => false,
+        (b':' | b'=', _) => {
+            !is_dotenv && name_end(text, at).is_none_or(|end| names::says_nothing(text, end))
+        }
+        (b'-', b'-' | b'u') => false,
+        // Between two words, or before none.
+        (b'-', after) => !is_flag_after(before) || !is_word(*after),
+        _ => false,
+    };
+    usize::from(says_nothing)
+}
+
+/// Whether a `-` after this byte begins a flag.
+const fn is_flag_after(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || is_quote(byte)
 }
 
 struct Scan<'a> {
@@ -236,7 +240,18 @@ struct Scan<'a> {
     next_sign: usize,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    fn new(text: &'a [u8], is_dotenv: bool) -> Self {
+        Self {
+            text,
+            found: Vec::new(),
+            is_dotenv,
+            commands: commands::Read::default(),
+            run: tokens::Run::default(),
+            next_sign: 0,
+        }
+    }
+
     fn hide(&mut self, start: usize, mut end: usize, instead: &'static str) -> usize {
         if end - start.min(end) >= values::LONGEST_QUOTED {
             end = values::open_end(self.text, end);
@@ -399,7 +414,7 @@ impl Scan<'_> {
     fn dash(&mut self, at: usize) -> usize {
         let text = self.text;
         let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
-        let is_flag = before.is_ascii_whitespace() || is_quote(before);
+        let is_flag = is_flag_after(before);
         // Between two words.
         if !is_flag && !matches!(text.get(at + 1), Some(b'-' | b'u')) {
             return at + 1;
@@ -565,17 +580,55 @@ mod tests {
 
     use super::*;
 
+    /// What `next` does, one byte after the other.
+    fn by_bytes(text: &[u8], mut at: usize, is_dotenv: bool) -> usize {
+        while at < text.len() {
+            match ROLE[usize::from(text[at])] {
+                Role::Plain => at += 1,
+                Role::Word | Role::Initial => {
+                    let after = text.get(at + 1).copied().unwrap_or(0);
+                    if may_begin(text[at], after) && is_known_beginning(text, at) {
+                        return at;
+                    }
+                    at = word_end(text, at + 1);
+                }
+                _ => match passed(text, at, is_dotenv) {
+                    0 => return at,
+                    n => at += n,
+                },
+            }
+        }
+        at
+    }
+
+    /// What `Scan` would do at a sign that is passed.
+    fn looked_at(text: &[u8], at: usize, is_dotenv: bool) -> (usize, usize) {
+        let mut scan = Scan::new(text, is_dotenv);
+        let next = match ROLE[usize::from(text[at])] {
+            Role::Equals => scan.assignment(at),
+            Role::Colon => scan.colon(at),
+            Role::Dash => scan.dash(at),
+            _ => after_escape(text, at).max(at + 2),
+        };
+        (next - at, scan.found.len())
+    }
+
     proptest! {
         #[test]
-        fn sixteen_bytes_at_once_are_read_as_one_by_one(
+        fn many_bytes_at_once_are_read_as_one_by_one(
             words in prop::collection::vec(prop::sample::select(vec![
-                "word", "a_b9", "ghp_", "sk-", "Sum", "MTk", "=", ":", "::", "-", "\\n", "\\\"", "\\", "\u{1b}[31m", " ",
-                "bearer", "eyJ", ".", "é", "curl", "\n", "x", "(", "pass",
-            ]), 0..40),
+                "word", "a_b9", "ghp_", "sk-", "Sum", "MTk", "=", ":", "::", "-", "--", "\\n", "\\\"", "\\", "\u{1b}[31m", " ",
+                "bearer", "eyJ", ".", "é", "curl", "\n", "x", "(", "pass", "pw", "//", "5432", "*", "\"", "us12", "A",
+            ]), 0..60),
+            is_dotenv: bool,
         ) {
             let text = words.concat().into_bytes();
             for at in 0..=text.len() {
-                prop_assert_eq!(next(&text, at), last(&text, at), "from {}", at);
+                prop_assert_eq!(next(&text, at, is_dotenv), by_bytes(&text, at, is_dotenv), "from {}", at);
+                let sign = text.get(at).filter(|byte| b"=:-\\".contains(byte));
+                if sign.is_some() && let n @ 1.. = passed(&text, at, is_dotenv) {
+                    prop_assert_eq!((n, 0), looked_at(&text, at, is_dotenv), "at {}", at);
+                }
             }
         }
     }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::{Map, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::key::{Key, Kind, ProjectMay, Value};
-use super::tables;
+use super::key::{Key, Kind, ProjectMay, Table, Value};
 use crate::size::Bytes;
 use crate::text::one_line;
 
@@ -203,8 +203,9 @@ impl Layer {
 
     fn read_value(&mut self, lines: &Lines, key: &Key, value: &Spanned<DeValue<'_>>, line: usize) {
         let fitting = match key.kind {
-            Kind::Tables => tables::read(self.scope, &self.file, lines, value)
-                .map(|all| Value::Tables(all.into())),
+            Kind::Tables => {
+                tables(self.scope, &self.file, lines, value).map(|all| Value::Tables(all.into()))
+            }
             Kind::Profiles(names) if value.get_ref().is_array() => {
                 self.read_profiles(key, names, value.get_ref(), line)
             }
@@ -317,4 +318,42 @@ pub(super) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
         .filter(|(distance, name)| *distance <= name.len() / 3)
         .min()
         .map(|(_, name)| name)
+}
+
+/// The tables of a list; `None` where it is not one. What is in them is passed on as JSON, with the line on which each begins.
+fn tables(
+    scope: Scope,
+    file: &str,
+    lines: &Lines,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<Vec<Table>> {
+    let DeValue::Array(items) = value.get_ref() else { return None };
+    let table = |item: &Spanned<DeValue<'_>>| {
+        let DeValue::Table(_) = item.get_ref() else { return None };
+        let line = lines.at(item.span().start);
+        Some(Table {
+            scope,
+            origin: format!("{file}:{line}"),
+            json: json(item.get_ref()).to_string(),
+        })
+    };
+    items.iter().map(table).collect()
+}
+
+fn json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::String(text.to_string()),
+        DeValue::Boolean(on) => Json::Bool(*on),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Json::Null, Json::from)
+        }
+        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Json::Null, Json::from),
+        DeValue::Datetime(moment) => Json::String(moment.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(name, value)| (name.get_ref().to_string(), json(value.get_ref())))
+            .collect::<Map<String, Json>>()
+            .into(),
+    }
 }

@@ -7,7 +7,6 @@ mod index;
 mod key;
 mod layer;
 mod resolve;
-mod tables;
 
 pub use key::{Key, Kind, ProjectMay, Table, Value};
 pub use layer::{Layer, MAX_PROJECT_FILE, MAX_PROJECT_LIST, Problem, Scope};

@@ -18,7 +18,6 @@
 //!
 //! Layout: `record` notes which transcripts are due and reads them, `prices` is what they cost, `view` adds up.
 
-pub(crate) mod face;
 mod ops;
 mod page;
 mod prices;
@@ -30,6 +29,11 @@ mod view;
 mod tests;
 
 use substrate_core::{Feature, Verb};
+
+/// What other features may ask about usage.
+pub(crate) mod face {
+    pub(crate) use super::ops::{context, context_at};
+}
 
 const NAME: &str = "costs";
 

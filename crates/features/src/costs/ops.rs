@@ -220,7 +220,7 @@ pub(super) const CONTEXT: &str = "select at_ms, tokens from cost_context
      where agent = $1 and at_ms >= $2 order by at_ms desc limit $3";
 
 /// How full an agent's context was lately, oldest first.
-pub(super) fn context(
+pub(crate) fn context(
     db: &mut dyn Db,
     agent: &str,
     since: Timestamp,
@@ -236,7 +236,7 @@ pub(super) const CONTEXT_AT: &str = "select tokens from cost_context
      where agent = $1 and at_ms <= $2 order by at_ms desc limit 1";
 
 /// How full it was at a moment.
-pub(super) fn context_at(
+pub(crate) fn context_at(
     db: &mut dyn Db,
     agent: &str,
     at: Timestamp,

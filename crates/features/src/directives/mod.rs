@@ -21,15 +21,15 @@
 //! > Every handler checks the session first.
 //! ```
 
-pub(crate) mod face;
-mod ops;
 mod policy;
 
 #[cfg(test)]
 mod tests;
 
-use substrate_core::Feature;
 use substrate_core::settings::{Key, Kind, ProjectMay};
+use substrate_core::{Db, DbError, Feature, Migration, Timestamp};
+
+use crate::retention::Expiring;
 
 /// The scope under which an effort's directions are noted.
 fn scope(effort: i64) -> String {
@@ -41,7 +41,7 @@ const NAME: &str = "directives";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Tells an agent the directions beside the files it touches, once",
-    migrations: ops::MIGRATIONS,
+    migrations: MIGRATIONS,
     keys: &[Key {
         name: "directives.on",
         kind: Kind::Bool,
@@ -57,3 +57,53 @@ pub(crate) const FEATURE: Feature = Feature {
     tick: Some(policy::tick),
     ..Feature::NOTHING
 };
+
+/// Known directions: told to an actor of an effort (or of a session without one), or loaded by the client.
+const MIGRATIONS: &[Migration] = &[Migration {
+    about: "directions that were told or loaded",
+    sql: "create table directives_told (
+            scope text not null,
+            actor text not null,
+            path text not null,
+            at_ms bigint not null,
+            primary key (scope, actor, path)
+          );
+          create index directives_told_at on directives_told (at_ms);",
+}];
+
+const KNOWN: &str = "select path from directives_told where scope = $1 and actor = $2 limit 2000";
+
+fn known(db: &mut dyn Db, scope: &str, actor: &str) -> Result<Vec<String>, DbError> {
+    db.rows(KNOWN, &[scope.into(), actor.into()], |row| row.text(0))
+}
+
+fn learnt(
+    db: &mut dyn Db,
+    scope: &str,
+    actor: &str,
+    path: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into directives_told (scope, actor, path, at_ms) values ($1, $2, $3, $4)
+         on conflict (scope, actor, path) do nothing",
+        &[scope.into(), actor.into(), path.into(), now.0.into()],
+    )?;
+    Ok(())
+}
+
+/// Directions that were told long ago.
+const TOLD: Expiring =
+    Expiring { table: "directives_told", key: "scope, actor, path", when: "at_ms < $1" };
+
+/// What other features may ask about directions.
+pub(crate) mod face {
+    use substrate_core::{Db, DbError};
+
+    use crate::identity::book::MAIN;
+
+    /// The directions that an effort's main thread was told, in any session.
+    pub(crate) fn told(db: &mut dyn Db, effort: i64) -> Result<Vec<String>, DbError> {
+        super::known(db, &super::scope(effort), MAIN)
+    }
+}

@@ -9,7 +9,7 @@ use substrate_core::{
     ToolClass, Wish,
 };
 
-use super::{NAME, ops};
+use super::NAME;
 use crate::efforts;
 
 /// How many are told at once. The rest come with the next file.
@@ -80,7 +80,7 @@ pub(super) fn record(
     }
     match (event.kind, &event.detail) {
         (EventKind::InstructionsLoaded, Detail::Path { path, .. }) => {
-            ops::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
+            super::learnt(cx.db, session, CLIENT, cut(path, 1_000), cx.now)?;
         }
         (EventKind::PostToolUse | EventKind::SubagentStart, _) => {
             let own = if own(event).is_empty() { Vec::new() } else { news(cx, event)?.1 };
@@ -94,7 +94,7 @@ pub(super) fn record(
             }
             let scope = scope(cx, session)?;
             for path in learnt {
-                ops::learnt(cx.db, &scope, event.actor.key(), path, cx.now)?;
+                super::learnt(cx.db, &scope, event.actor.key(), path, cx.now)?;
             }
         }
         _ => {}
@@ -103,7 +103,7 @@ pub(super) fn record(
 }
 
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    ops::TOLD.tick(cx, KEPT_MS)
+    super::TOLD.tick(cx, KEPT_MS)
 }
 
 /// The files that a call read or edited. Searches name folders, and don't tell what will be touched.
@@ -175,7 +175,7 @@ fn unknown(
 ) -> Result<Vec<String>, DbError> {
     for (scope, actor) in [(scope, event.actor.key()), (session.as_str(), CLIENT)] {
         if !found.is_empty() {
-            let known = ops::known(cx.db, scope, actor)?;
+            let known = super::known(cx.db, scope, actor)?;
             found.retain(|path| !known.contains(path));
         }
     }

@@ -147,7 +147,7 @@ fn a_search_touches_nothing(#[case] tool: &str) {
 fn without_the_setting_nothing_is_looked_up_or_told() {
     let mut off = stage("");
     assert_eq!(touch(&mut off, "s1", None, "Read", "src/a.rs"), "");
-    let known = off.with(|cx| super::ops::known(cx.db, "s1", "main").unwrap());
+    let known = off.with(|cx| super::known(cx.db, "s1", "main").unwrap());
     assert!(known.is_empty());
 }
 

@@ -33,12 +33,10 @@ mod begin;
 mod config;
 pub(crate) mod face;
 mod heartbeat;
-mod needs;
 mod ops;
 mod pending;
 mod policy;
 mod start;
-mod story;
 mod verbs;
 mod words;
 
@@ -103,8 +101,8 @@ pub(crate) const FEATURE: Feature = Feature {
     printed: Some(pending::printed),
     explain: Some(face::explain),
     tick: Some(policy::tick),
-    needs_you: Some(needs::needs_you),
-    story: Some(story::story),
+    needs_you: Some(face::needs_you),
+    story: Some(face::story),
     verbs: &[
         Verb::of::<verbs::life::Start>(),
         Verb::of::<verbs::work::Phase>(),

@@ -21,7 +21,6 @@
 //! `view` and `render` are the list, `paint` the colours, `ops` the SQL.
 
 mod activity;
-pub(crate) mod face;
 mod lanes;
 mod limits;
 mod needs;
@@ -40,6 +39,12 @@ mod tests;
 
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{Db, DbError, Feature, Verb};
+
+/// What other features may ask here: everything that waits for the user.
+pub(crate) mod face {
+    pub(crate) use super::needs::n_waiting;
+    pub(crate) use super::verbs::needs::all as needs;
+}
 
 /// The sockets of the tmux servers that show colours.
 pub fn tmux_servers(db: &mut dyn Db) -> Result<Vec<String>, DbError> {
@@ -91,6 +96,7 @@ pub(crate) const FEATURE: Feature = Feature {
         Verb::of::<verbs::needs::Needs>(),
         Verb::of::<verbs::fleet::List>(),
         Verb::of::<verbs::fleet::Check>(),
+        Verb::of::<verbs::fleet::Go>(),
         Verb::of::<lanes::Lanes>(),
         Verb::of::<story::Story>(),
         Verb::of::<verbs::tmux::On>(),

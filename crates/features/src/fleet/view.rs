@@ -1,6 +1,5 @@
 //! The fleet as it is: what the events said, and what is true now.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use substrate_core::text::shell_word;
@@ -12,6 +11,7 @@ use super::status::{INTERRUPTED, READY, Status, TURN_FAILED};
 use crate::efforts::face::Effort;
 use crate::identity::book;
 use crate::identity::presence::{self, Seat};
+use crate::journal::face::LatestEvents;
 use crate::{efforts, journal, locks, mail};
 
 /// A working agent that is silent this long may hang.
@@ -92,7 +92,7 @@ pub(super) struct View {
 /// All live actors and those that vanished recently; with `all` also those that are long gone.
 pub(super) fn view(cx: &mut Cx<'_>, all: bool) -> Result<View, DbError> {
     let mut lines = Vec::new();
-    let latest = journal::face::latest(cx.db)?;
+    let latest = journal::face::latest(cx)?;
     for seat in presence::roster(cx.db, cx.world, cx.now)? {
         let is_news = !seat.has_ended && cx.now.since(seat.last) <= GONE_MS;
         if seat.is_there || all || is_news {
@@ -114,18 +114,15 @@ pub(super) fn view_once(cx: &mut Cx<'_>) -> Result<Rc<View>, DbError> {
 
 /// The actors of one agent that are there, and its last session otherwise.
 pub(super) fn of_agent(cx: &mut Cx<'_>, agent: i64) -> Result<Vec<FleetRow>, DbError> {
-    let latest = journal::face::latest(cx.db)?;
+    let latest = journal::face::latest(cx)?;
     let seats = presence::seats_of(cx.db, cx.world, cx.now, agent)?;
     seats.into_iter().map(|seat| line(cx, seat, &latest)).collect()
 }
 
-/// The latest entry of each actor, and its tool.
-type Latest = HashMap<(String, String), (i64, Option<String>)>;
-
 /// From this many actors on, one whose latest call is long ago is shown without it.
 const MANY: usize = 50;
 
-fn line(cx: &mut Cx<'_>, seat: Seat, latest: &Latest) -> Result<FleetRow, DbError> {
+fn line(cx: &mut Cx<'_>, seat: Seat, latest: &LatestEvents) -> Result<FleetRow, DbError> {
     let kept = ops::one(cx.db, &seat.session, &seat.actor)?;
     let status = status(&seat, kept.as_ref(), cx.now);
     let is_working = status == Some(Status::Working);

@@ -22,18 +22,19 @@
 //!
 //! Layout: `rule` is one rule as written, `rule_set` the compiled rules in force, `rule_table` which of
 //! them can match, `cel` their conditions, `dangers` what
-//! makes a command dangerous, `policy` the wishes, `prove` the checks behind `substrate guard …` (`verbs`).
+//! makes a command dangerous, `policy` the wishes, `prove` the checks behind `substrate guard …` (`inspect`, `trial`).
 
 mod cel;
 mod dangers;
 pub(crate) mod face;
+mod inspect;
 mod ops;
 mod policy;
 mod prove;
 mod rule;
 mod rule_set;
 mod rule_table;
-mod verbs;
+mod trial;
 
 #[cfg(test)]
 mod tests;
@@ -94,11 +95,11 @@ pub(crate) const FEATURE: Feature = Feature {
     explain: Some(policy::explain),
     tick: Some(ops::tick),
     verbs: &[
-        Verb::of::<verbs::inspect::List>(),
-        Verb::of::<verbs::inspect::Check>(),
-        Verb::of::<verbs::trial::Test>(),
-        Verb::of::<verbs::trial::Explain>(),
-        Verb::of::<verbs::trial::Backtest>(),
+        Verb::of::<inspect::List>(),
+        Verb::of::<inspect::Check>(),
+        Verb::of::<trial::Test>(),
+        Verb::of::<trial::Explain>(),
+        Verb::of::<trial::Backtest>(),
     ],
     ..Feature::NOTHING
 };

@@ -2,7 +2,27 @@
 
 use substrate_core::{Cx, Db, DbError, FeatureError, Migration, Timestamp};
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+use super::face::RuleNote;
+use crate::retention::Expiring;
+
+pub(super) const MIGRATIONS: &[Migration] = &[CALLS, RULES];
+
+/// A project or a skill may change its rules. What its page of refusals says about one is what it was when it spoke.
+const RULES: Migration = Migration {
+    about: "where rules of projects and skills stood when they spoke",
+    sql: "create table guard_rules (
+            name text not null,
+            project text not null,
+            origin text not null,
+            action text not null,
+            safer text not null,
+            at_ms bigint not null,
+            primary key (name, project)
+          );
+          create index guard_rules_at on guard_rules (at_ms);",
+};
+
+const CALLS: Migration = Migration {
     about: "calls that were refused lately, and rules that speak once in a session",
     sql: "create table guard_refused (
             session text not null,
@@ -20,7 +40,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
             primary key (session, rule)
           );
           create index guard_said_at on guard_said (at_ms);",
-}];
+};
 
 /// How long a refusal is remembered. The same call within this time is a second attempt.
 pub(super) const AGAIN_MS: i64 = 600_000;
@@ -28,8 +48,16 @@ pub(super) const AGAIN_MS: i64 = 600_000;
 /// After this long without an event, a session is forgotten.
 const SAID_MS: i64 = 30 * 86_400_000;
 
-/// Rows per step, so that no hook waits.
-const STEP: i64 = 500;
+/// Refusals and remarks that are forgotten.
+const OLD_REFUSALS: Expiring =
+    Expiring { table: "guard_refused", key: "session, actor, rule, digest", when: "at_ms < $1" };
+const OLD_REMARKS: Expiring =
+    Expiring { table: "guard_said", key: "session, rule", when: "at_ms < $1" };
+const OLD_RULES: Expiring =
+    Expiring { table: "guard_rules", key: "name, project", when: "at_ms < $1" };
+
+/// A rule that has not spoken for so long is forgotten.
+const RULES_MS: i64 = 90 * 86_400_000;
 
 /// One call of one actor, as a rule remembers its refusal.
 #[derive(Clone, Copy, Debug)]
@@ -90,18 +118,49 @@ pub(super) fn said(
     Ok(())
 }
 
+/// Keeps where a rule of a project or a skill stands.
+pub(super) fn spoke(
+    db: &mut dyn Db,
+    rule: &RuleNote,
+    project: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "insert into guard_rules (name, project, origin, action, safer, at_ms) values ($1, $2, $3, $4, $5, $6)
+         on conflict (name, project) do update
+         set origin = excluded.origin, action = excluded.action, safer = excluded.safer, at_ms = excluded.at_ms",
+        &[
+            rule.name.as_str().into(),
+            project.into(),
+            rule.origin.as_str().into(),
+            rule.action.as_str().into(),
+            rule.safer.as_str().into(),
+            now.0.into(),
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) const STOOD: &str = "select project, origin, action, safer from guard_rules where name = $1 order by at_ms desc limit 50";
+
+/// The rule of that name that spoke last in the project around a folder, or else anywhere.
+pub(super) fn stood(db: &mut dyn Db, name: &str, cwd: &str) -> Result<Option<RuleNote>, DbError> {
+    let mut found = db.rows(STOOD, &[name.into()], |row| {
+        let (name, action) = (name.to_owned(), row.text(2)?);
+        let (origin, safer) = (row.text(1)?, row.text(3)?);
+        Ok((row.text(0)?, RuleNote { name, origin, action, safer }))
+    })?;
+    let is_around = |project: &str| {
+        let root = project.trim_end_matches("/.git");
+        cwd.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let at = found.iter().position(|(project, _)| is_around(project)).unwrap_or(0);
+    Ok((at < found.len()).then(|| found.swap_remove(at).1))
+}
+
 /// Forgets what is old. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
-    let refused = cx.db.execute(
-        "delete from guard_refused where (session, actor, rule, digest) in
-         (select session, actor, rule, digest from guard_refused where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - AGAIN_MS).into(), STEP.into()],
-    )?;
-    let said = cx.db.execute(
-        "delete from guard_said where (session, rule) in
-         (select session, rule from guard_said where at_ms < $1 order by at_ms limit $2)",
-        &[(cx.now.0 - SAID_MS).into(), STEP.into()],
-    )?;
-    Ok(refused >= full || said >= full)
+    let mut is_more = OLD_REFUSALS.tick(cx, AGAIN_MS)?;
+    is_more |= OLD_REMARKS.tick(cx, SAID_MS)?;
+    Ok(OLD_RULES.tick(cx, RULES_MS)? || is_more)
 }

@@ -139,6 +139,10 @@ fn fires(cx: &mut Cx<'_>, event: &Event, entry: &LoadedRule) -> Option<Wish> {
     let rule = &entry.rule;
     let session = event.session.as_ref().map(substrate_core::SafeId::as_str);
     let key = entry.key();
+    if entry.is_of_others() && matches!(rule.action, Action::Deny | Action::Ask) {
+        let written = ops::spoke(cx.db, &entry.note(), &event.project, cx.now);
+        noted(cx, written);
+    }
     if let Some(session) = session.filter(|_| rule.once) {
         let known = ops::said_at(cx.db, session, &key);
         if noted(cx, known).is_some() {

@@ -14,6 +14,7 @@ use super::cel::condition::Condition;
 use super::cel::scene::SceneParts;
 use super::cel::values::CONTEXT_PERCENT;
 use super::dangers::own_files::OwnFiles;
+use super::face::RuleNote;
 use super::rule::Rule;
 use super::rule_table::{RuleTable, Sight};
 use crate::efforts::face::Effort;
@@ -309,6 +310,24 @@ impl LoadedRule {
             "pack" => 0,
             "user" => 1,
             _ => 2,
+        }
+    }
+
+    /// It came with a project or a skill.
+    pub(super) fn is_of_others(&self) -> bool {
+        self.whose().is_some()
+    }
+
+    /// What a page says about it.
+    pub(super) fn note(&self) -> RuleNote {
+        RuleNote {
+            name: self.name(),
+            origin: match self.pack {
+                Some(pack) => format!("the built-in pack {pack}"),
+                None => self.origin.clone(),
+            },
+            action: self.rule.action.name().to_owned(),
+            safer: self.rule.next.clone(),
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) struct KnownAgent {
 pub(super) fn agents(db: &mut dyn Db) -> Result<Vec<KnownAgent>, DbError> {
     let mut rows = db.rows(
         "select a.id, a.name, a.project, (select max(s.last_ms) from agent_sessions s where s.agent = a.id)
-         from agents a where a.deleted_ms is null and a.id > 2 order by a.id desc limit 1000",
+         from agents a where a.deleted_ms is null and a.machine is null and a.id > 2 order by a.id desc limit 1000",
         &[],
         |row| {
             Ok(KnownAgent {

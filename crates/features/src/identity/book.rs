@@ -17,15 +17,22 @@ pub(crate) const USER: i64 = 1;
 pub(crate) const SUBSTRATE: i64 = 2;
 
 /// Where mail can be sent: an agent, or one of its subagents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) agent: i64,
     pub(crate) name: String,
     /// The subagent's own name; empty for the agent itself.
     pub(crate) sub: String,
+    /// The id of the machine that it is on, if that is not this one. Its name is then `NobleLion@laptop`.
+    pub(crate) machine: Option<String>,
 }
 
 impl Address {
+    /// An agent of this machine.
+    pub(crate) fn of_agent(agent: i64, name: String) -> Self {
+        Self { agent, name, ..Self::default() }
+    }
+
     /// As it is typed: `NobleLion`, `NobleLion/reviewer-1`.
     pub(crate) fn text(&self) -> String {
         if self.sub.is_empty() { self.name.clone() } else { format!("{}/{}", self.name, self.sub) }
@@ -44,14 +51,20 @@ pub(crate) enum Lookup {
     },
 }
 
-/// Looks a name up, ignoring case: `NobleLion`, `noblelion`, `NobleLion/reviewer-1`.
+/// Looks a name up, ignoring case: `NobleLion`, `noblelion`, `NobleLion/reviewer-1`, `NobleLion@laptop`.
 pub(crate) fn find(db: &mut dyn Db, text: &str) -> Result<Lookup, DbError> {
     let (name, sub) = text.trim().split_once('/').unwrap_or((text.trim(), ""));
-    let Some((agent, name)) = agent(db, name)? else {
+    let Some(found) = named(db, name)? else {
         return Ok(Lookup::Unknown { nearest: nearest_agents(db, text)? });
     };
     if sub.is_empty() {
-        return Ok(Lookup::Found(Address { agent, name, sub: String::new() }));
+        return Ok(Lookup::Found(found));
+    }
+    let Address { agent, name, machine, .. } = found;
+    if machine.is_some() {
+        // Only its own machine knows its subagents.
+        let sub = far_sub(sub);
+        return Ok(Lookup::Found(Address { agent, name, sub, machine }));
     }
     let found = db.first(
         "select name, ended_ms from agent_actors where agent = $1 and lower(name) = $2",
@@ -59,19 +72,79 @@ pub(crate) fn find(db: &mut dyn Db, text: &str) -> Result<Lookup, DbError> {
         |row| Ok((row.text(0)?, row.opt_int(1)?)),
     )?;
     Ok(match found {
-        Some((sub, None)) => Lookup::Found(Address { agent, name, sub }),
-        Some((sub, Some(_))) => Lookup::Ended(Address { agent, name, sub }),
+        Some((sub, None)) => Lookup::Found(Address { agent, name, sub, machine }),
+        Some((sub, Some(_))) => Lookup::Ended(Address { agent, name, sub, machine }),
         None => Lookup::Unknown { nearest: nearest_subagents(db, agent, &name)? },
     })
 }
 
-/// The agent of that name, ignoring case, and the name as it is written.
+/// The agent of this machine with that name, ignoring case, and the name as it is written.
 pub(crate) fn agent(db: &mut dyn Db, name: &str) -> Result<Option<(i64, String)>, DbError> {
+    let here = named(db, name)?.filter(|found| found.machine.is_none());
+    Ok(here.map(|found| (found.agent, found.name)))
+}
+
+/// The agent of that name, on this machine or another.
+fn named(db: &mut dyn Db, name: &str) -> Result<Option<Address>, DbError> {
     db.first(
-        "select id, name from agents where name_key = $1 and deleted_ms is null",
+        "select id, name, machine from agents where name_key = $1 and deleted_ms is null",
         &[name.to_lowercase().as_str().into()],
-        |row| Ok((row.int(0)?, row.text(1)?)),
+        |row| {
+            let (name, machine) = (row.text(1)?, row.opt_text(2)?);
+            Ok(Address { agent: row.int(0)?, name, sub: String::new(), machine })
+        },
     )
+}
+
+/// The address of an agent of another machine, which is made if there is none. `None` if no agent can have that name.
+/// The machine's name counts: one that joins again under its name has another id, and is the same address.
+pub(crate) fn far_agent(
+    db: &mut dyn Db,
+    (machine, machine_name): (&str, &str),
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<Address>, DbError> {
+    let name = if name_key(name) == "user" { "User" } else { name };
+    if !is_valid_name(name) && name != "User" {
+        return Ok(None);
+    }
+    let whole = format!("{name}@{machine_name}");
+    let made = db.first(
+        "insert into agents (name, name_key, project, made_ms, machine) values ($1, $2, '', $3, $4)
+         on conflict (name_key) do update set machine = excluded.machine returning id, name",
+        &[whole.as_str().into(), name_key(&whole).as_str().into(), now.0.into(), machine.into()],
+        |row| Ok((row.int(0)?, row.text(1)?)),
+    )?;
+    let machine = Some(machine.to_owned());
+    Ok(made.map(|(agent, name)| Address { agent, name, sub: String::new(), machine }))
+}
+
+/// The name of a subagent of another machine, reduced to what a subagent may be called.
+pub(crate) fn far_sub(text: &str) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+    text.chars().filter(plain).take(MAX_LEN).collect()
+}
+
+/// The id of the machine that an agent is on, if that is not this one.
+pub(crate) fn machine_of(db: &mut dyn Db, agent: i64) -> Result<Option<String>, DbError> {
+    let found = db.first("select machine from agents where id = $1", &[agent.into()], |row| {
+        row.opt_text(0)
+    })?;
+    Ok(found.flatten())
+}
+
+/// The agents of a machine can't be reached any more; without one, those of all others. Their messages keep their names.
+pub(crate) fn forget_far(
+    db: &mut dyn Db,
+    machine: Option<&str>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    db.execute(
+        "update agents set deleted_ms = $2, name_key = name_key || '#' || id
+         where machine is not null and deleted_ms is null and ($1 is null or machine = $1)",
+        &[machine.into(), now.0.into()],
+    )?;
+    Ok(())
 }
 
 /// The name of an agent, even if it was deleted.
@@ -151,7 +224,7 @@ pub(crate) fn reachable_in(
     for one in found {
         let is_new = one.agent != except && out.iter().all(|other| other.agent != one.agent);
         if is_new && one.status != presence::Status::Offline {
-            out.push(Address { agent: one.agent, name: one.name, sub: String::new() });
+            out.push(Address::of_agent(one.agent, one.name));
         }
     }
     Ok(out)

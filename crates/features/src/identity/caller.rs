@@ -198,7 +198,7 @@ fn by_variables(cx: &mut Cx<'_>, caller: &Caller) -> Result<Option<Who>, Feature
         // An unknown name or session is a mistake. It must not make the caller the person.
         (None, None) if !caller.inside_client && session.is_none() && wanted.is_none() => {
             let name = book::name_of(cx.db, book::USER)?;
-            Ok(Some(without_session(Address { agent: book::USER, name, sub: String::new() })))
+            Ok(Some(without_session(Address::of_agent(book::USER, name))))
         }
         (None, None) => Ok(None),
     }
@@ -221,13 +221,14 @@ fn by_name(cx: &mut Cx<'_>, name: &str, inside_client: bool) -> Result<Option<Ad
         Lookup::Found(address) | Lookup::Ended(address) => address,
         Lookup::Unknown { .. } => return Ok(None),
     };
-    let is_refused =
-        address.agent == book::SUBSTRATE || (inside_client && address.agent == book::USER);
+    let is_refused = address.agent == book::SUBSTRATE
+        || address.machine.is_some()
+        || (inside_client && address.agent == book::USER);
     Ok((!is_refused).then_some(address))
 }
 
 fn without_session(address: Address) -> Who {
-    let Address { agent, name, sub } = address;
+    let Address { agent, name, sub, .. } = address;
     Who { agent, name, sub, session: None, has_stopped: false, is_shared: false }
 }
 

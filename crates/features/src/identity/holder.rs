@@ -110,7 +110,7 @@ impl Holder {
     /// Its mail address: `NobleLion/reviewer-1`.
     pub(crate) fn address(&self, cx: &mut Cx<'_>) -> Result<String, DbError> {
         let name = book::name_of(cx.db, self.agent)?;
-        Ok(Address { agent: self.agent, name, sub: self.sub.clone() }.text())
+        Ok(Address { sub: self.sub.clone(), ..Address::of_agent(self.agent, name) }.text())
     }
 }
 

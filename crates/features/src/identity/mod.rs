@@ -79,7 +79,13 @@ pub(crate) const FEATURE: Feature = Feature {
     ..Feature::NOTHING
 };
 
-const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, MARKS, TURNS];
+const MIGRATIONS: &[Migration] = &[SESSIONS, PROCESSES, MARKS, TURNS, MACHINES];
+
+const MACHINES: Migration = Migration {
+    about: "the machine of an agent that is not on this one",
+    sql: "alter table agents add column machine text;
+          create index agents_machine on agents (machine) where machine is not null;",
+};
 
 const TURNS: Migration = Migration {
     about: "when a turn began, and which client processes have left a session",

@@ -258,7 +258,7 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
             n_forgotten += 1;
         }
     }
-    let n_calls = shells::forget_calls(cx.db, cx.now.plus_ms(-DAY_MS), STEP)?;
+    let is_more = shells::CALLS.tick(cx, DAY_MS)?;
     processes::forget(cx, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(n_forgotten == step || n_calls == step)
+    Ok(n_forgotten == step || is_more)
 }

@@ -4,6 +4,8 @@
 use substrate_core::dialect::ShellWrapper;
 use substrate_core::{Cx, Db, DbError, SafeId, Timestamp};
 
+use crate::retention::Expiring;
+
 /// How long a call may run before it counts as lost. The client reports no end when a person presses Esc.
 const OPEN_MS: i64 = 60 * 60_000;
 
@@ -277,18 +279,9 @@ pub(super) fn caller_of(
     )
 }
 
-/// Forgets at most `limit` calls that began before then, and counts them.
-pub(super) fn forget_calls(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from shell_calls where (session, use_id) in
-           (select session, use_id from shell_calls where began_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Old calls.
+pub(super) const CALLS: Expiring =
+    Expiring { table: "shell_calls", key: "session, use_id", when: "began_ms < $1" };
 
 /// Ends the calls of an actor. Commands may keep running in the background.
 pub(super) fn end_calls(

@@ -31,6 +31,7 @@ const PER_STEP: i64 = 100;
 pub(super) const DAYS: i64 = 14;
 
 const DAY_MS: i64 = 86_400_000;
+const HOUR_MS: i64 = 3_600_000;
 
 /// The failures that are read.
 const MAX_FAILURES: i64 = 200;
@@ -223,6 +224,16 @@ fn checks(cx: &mut Cx<'_>) -> Result<(Vec<Check>, Vec<&'static str>), VerbError>
         }
     }
     Ok((out, unheard))
+}
+
+/// How many things fail now, for the header of every page: what features call an error, and features that failed to answer
+/// in the last hour.
+pub(super) fn n_failing(cx: &mut Cx<'_>) -> Result<i64, VerbError> {
+    let (checks, unheard) = checks(cx)?;
+    let n = checks.iter().filter(|check| check.kind == CheckKind::Error).count() + unheard.len();
+    let after = ops::id_before(cx.db, cx.now.plus_ms(-HOUR_MS))?;
+    let n_failed = ops::failed(cx.db, after, 1)?.len();
+    Ok(i64::try_from(n + n_failed).unwrap_or(i64::MAX))
 }
 
 /// The columns that say what an event cost.

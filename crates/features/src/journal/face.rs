@@ -5,7 +5,7 @@ use substrate_core::{Db, DbError, Timestamp};
 use super::verbs::percentile;
 use super::{ops, sessions};
 
-pub(crate) use super::traces::{Trace, at, call_of, latest, time_of, traces};
+pub(crate) use super::traces::{LatestEvents, Trace, at, call_of, latest, time_of, traces};
 
 /// At most this many of the newest rows are read.
 const MAX_ROWS: i64 = 100_000;

@@ -34,7 +34,6 @@ mod render;
 mod schema;
 mod search;
 mod sessions;
-mod story;
 mod traces;
 mod verbs;
 
@@ -84,7 +83,7 @@ pub(crate) const FEATURE: Feature = Feature {
     record: Some(record::record),
     processed: Some(ops::stood_for),
     tick: Some(record::tick),
-    story: Some(story::story),
+    story: Some(traces::story),
     find: Some(search::find),
     verbs: &[
         Verb::of::<verbs::List>(),

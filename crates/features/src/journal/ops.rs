@@ -9,7 +9,7 @@ use substrate_core::{Db, DbError, Param, RequestId, Row, Timestamp};
 
 use super::condition::CostRow;
 use super::sessions;
-use crate::bisect;
+use crate::lookups;
 
 /// A row to be written.
 pub(super) struct NewRow<'a> {
@@ -376,7 +376,7 @@ pub(super) fn id_between(
     since: Timestamp,
     ends: (i64, i64),
 ) -> Result<i64, DbError> {
-    bisect::id_between(db, AT, since, ends)
+    lookups::id_between(db, AT, since, ends)
 }
 
 /// When an entry was made.

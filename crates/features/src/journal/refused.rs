@@ -15,7 +15,7 @@ use substrate_core::{
 use super::ops::{self, JournalRow};
 use super::render;
 use crate::calls;
-use crate::guards::face::{RuleNote, rule_of};
+use crate::guards::face::{RuleNote, rule_behind, rule_of};
 use crate::identity::book;
 use crate::page::folder;
 
@@ -138,7 +138,7 @@ fn refusal(cx: &mut Cx<'_>, row: JournalRow) -> Result<Refusal, DbError> {
     let told = row.answer_words().unwrap_or_default();
     let by = wanted_by(row.wishes.as_ref());
     let is_rule = by.iter().any(|feature| feature == "guards");
-    let rule = if is_rule { rule_of(cx.settings, &told) } else { None };
+    let rule = if is_rule { rule_behind(cx, &told, &row.cwd)? } else { None };
     let call = call(cx, &row);
     let next = followed.iter().map(|later| next(cx, &row, later)).collect();
     Ok(Refusal {

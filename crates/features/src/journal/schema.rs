@@ -3,8 +3,17 @@
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] =
-    &[JOURNAL, PROJECT_LOGS, SUMMED, REFUSED, NOTED, STANDS_FOR, FEATURE_COSTS, SEARCH];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    JOURNAL,
+    PROJECT_LOGS,
+    SUMMED,
+    REFUSED,
+    NOTED,
+    STANDS_FOR,
+    FEATURE_COSTS,
+    SEARCH,
+    NOTED_WHOLE,
+];
 
 /// Up to which row `journal_session` knows them.
 const SUMMED: Migration = Migration {
@@ -26,6 +35,15 @@ const NOTED: Migration = Migration {
     sql:
         "drop index journal_refused;
           create index journal_noted on journal (id)
+            where verdict = 'deny' or verdict = 'ask' or verdict = 'block' or failures is not null;",
+};
+
+/// With the columns that are asked about, so that days full of refusals are counted without reading their rows.
+const NOTED_WHOLE: Migration = Migration {
+    about: "the index of refusals and failures says which it is",
+    sql:
+        "drop index journal_noted;
+          create index journal_noted on journal (id, verdict, failures)
             where verdict = 'deny' or verdict = 'ask' or verdict = 'block' or failures is not null;",
 };
 

@@ -20,8 +20,8 @@ use substrate_core::{
 
 use super::ops::{self, JournalRow};
 use super::sessions;
-use crate::fulltext::Words;
 use crate::identity::book;
+use crate::lookups::Words;
 use crate::page::{Since, body, in_query};
 use crate::{calls, listing};
 
@@ -147,7 +147,7 @@ fn fifty() -> i64 {
 impl VerbArgs for Search {
     const PATH: &'static [&'static str] = &["journal", "search"];
     const ABOUT: &'static str =
-        "Find prompts, commands, refusals, your mail and work with these words, newest first";
+        "Find prompts, commands, refusals, mail and work with these words, newest first";
     const ACCESS: Access = Access::Read;
     const FOR: Audience = Audience::User;
 

@@ -1,8 +1,11 @@
 //! What the journal tells the views of the fleet: which actor did what in a span of time, and how everything was at a moment.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use substrate_core::{Db, DbError, Dialect, Param, Timestamp};
+use substrate_core::text::one_line;
+use substrate_core::view::{Moment, MomentKind, StoryOf};
+use substrate_core::{Cx, Db, DbError, Dialect, EventKind, FeatureError, Param, Timestamp};
 
 use super::ops;
 use crate::calls;
@@ -62,20 +65,57 @@ pub(super) const SPAN: &str = concat!(
 
 /// The latest entries of a span, of these sessions or of all.
 pub(crate) fn traces(
-    db: &mut dyn Db,
+    cx: &mut Cx<'_>,
     sessions: Option<&[String]>,
     (from, until): (Timestamp, Timestamp),
     limit: i64,
 ) -> Result<Traces, DbError> {
-    let after = ops::id_before(db, from)?;
+    let after = ops::id_before(cx.db, from)?;
     // Up to and with the last moment of the span.
-    let up_to = ops::id_before(db, until.plus_ms(1))?;
-    let mut rows = match sessions {
-        None => db.rows(SPAN, &[after.into(), up_to.into(), limit.into()], trace)?,
-        Some([]) => Vec::new(),
-        Some(sessions) => {
-            let from = after.max(up_to - MAX_LOOKED_AT);
-            let mut params: Vec<Param<'_>> = vec![from.into(), up_to.into(), limit.into()];
+    let up_to = ops::id_before(cx.db, until.plus_ms(1))?;
+    let Some(sessions) = sessions else {
+        let mut rows = cx.db.rows(SPAN, &[after.into(), up_to.into(), limit.into()], trace)?;
+        rows.reverse();
+        return Ok(Traces { is_cut: is_full(&rows, limit), rows });
+    };
+    let wanted = Wanted { sessions, after: after.max(up_to - MAX_LOOKED_AT), up_to, limit };
+    // The lanes of an agent and its story are about the same entries, so that one look serves both.
+    let looked = cx.once("entries of an agent", |cx| wanted.look(cx.db))?;
+    let rows = match looked.part(&wanted) {
+        Some(rows) => rows,
+        None => wanted.look(cx.db)?.rows,
+    };
+    let is_cut = is_full(&rows, limit) || up_to - after > MAX_LOOKED_AT;
+    Ok(Traces { rows, is_cut })
+}
+
+fn is_full(rows: &[Trace], limit: i64) -> bool {
+    i64::try_from(rows.len()).unwrap_or(i64::MAX) >= limit
+}
+
+/// Which entries of an agent are wanted.
+struct Wanted<'a> {
+    sessions: &'a [String],
+    after: i64,
+    up_to: i64,
+    limit: i64,
+}
+
+/// Entries of an agent that were found, oldest first.
+struct Looked {
+    sessions: Vec<String>,
+    after: i64,
+    up_to: i64,
+    is_cut: bool,
+    rows: Vec<Trace>,
+}
+
+impl Wanted<'_> {
+    fn look(&self, db: &mut dyn Db) -> Result<Looked, DbError> {
+        let Self { sessions, after, up_to, limit } = *self;
+        let mut rows = Vec::new();
+        if !sessions.is_empty() {
+            let mut params: Vec<Param<'_>> = vec![after.into(), up_to.into(), limit.into()];
             let places = ops::places(params.len(), sessions.len());
             params.extend(sessions.iter().map(|session| Param::from(session.as_str())));
             let sql = format!(
@@ -86,13 +126,27 @@ pub(crate) fn traces(
                 ),
                 places
             );
-            db.rows(&sql, &params, trace)?
+            rows = db.rows(&sql, &params, trace)?;
+            rows.reverse();
         }
-    };
-    let is_full = i64::try_from(rows.len()).unwrap_or(i64::MAX) >= limit;
-    let is_cut = is_full || (sessions.is_some() && up_to - after > MAX_LOOKED_AT);
-    rows.reverse();
-    Ok(Traces { rows, is_cut })
+        let is_cut = is_full(&rows, limit);
+        Ok(Looked { sessions: sessions.to_vec(), after, up_to, is_cut, rows })
+    }
+}
+
+impl Looked {
+    /// What is wanted, if it is all here.
+    fn part(&self, wanted: &Wanted<'_>) -> Option<Vec<Trace>> {
+        let is_same = self.sessions == wanted.sessions && self.up_to == wanted.up_to;
+        let from = self.rows.partition_point(|row| row.id <= wanted.after);
+        let part = &self.rows[from..];
+        let is_whole = self.after <= wanted.after && (!self.is_cut || from > 0);
+        if !is_same || !(is_whole || is_full(part, wanted.limit)) {
+            return None;
+        }
+        let limit = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
+        Some(part[part.len().saturating_sub(limit)..].to_vec())
+    }
 }
 
 /// How the journal stood at a moment.
@@ -123,18 +177,20 @@ pub(crate) fn time_of(db: &mut dyn Db, entry: i64) -> Result<Option<i64>, DbErro
 }
 
 /// By session and actor: an entry, and its tool.
-type LatestEvents = HashMap<(String, String), (i64, Option<String>)>;
+pub(crate) type LatestEvents = HashMap<(String, String), (i64, Option<String>)>;
 
 /// The latest event of each actor, from the newest entries: one pass for a whole fleet. Its entry, and its tool if it was
 /// about a call.
-pub(crate) fn latest(db: &mut dyn Db) -> Result<LatestEvents, DbError> {
-    let mut out = HashMap::new();
-    db.query(LATEST, &[MAX_LATEST.into()], &mut |row| {
-        let (id, tool) = (row.int(0)?, row.opt_text(3)?);
-        out.entry((row.text(1)?, row.text(2)?)).or_insert((id, tool));
-        Ok(())
-    })?;
-    Ok(out)
+pub(crate) fn latest(cx: &mut Cx<'_>) -> Result<Rc<LatestEvents>, DbError> {
+    cx.once("latest entries", |cx| {
+        let mut out = LatestEvents::new();
+        cx.db.query(LATEST, &[MAX_LATEST.into()], &mut |row| {
+            let (id, tool) = (row.int(0)?, row.opt_text(3)?);
+            out.entry((row.text(1)?, row.text(2)?)).or_insert((id, tool));
+            Ok(())
+        })?;
+        Ok(out)
+    })
 }
 
 /// Entries that are read for that.
@@ -172,5 +228,58 @@ fn trace(row: &dyn substrate_core::Row) -> Result<Trace, DbError> {
         verdict: row.text(9)?,
         input: row.opt_text(10)?.unwrap_or_default(),
         output: row.opt_text(11)?.unwrap_or_default(),
+    })
+}
+
+/// Entries that a story looks through.
+const MAX_ENTRIES: i64 = 2_000;
+
+/// The longest text of a moment, in characters.
+const MAX_TEXT: usize = 600;
+
+/// Prompts, turns, refusals, errors, notices, subagents and compactions, for an agent's story.
+pub(super) fn story(cx: &mut Cx<'_>, of: &StoryOf) -> Result<Vec<Moment>, FeatureError> {
+    let found = traces(cx, Some(&of.sessions), (of.from, of.until), MAX_ENTRIES)?;
+    let mut out: Vec<Moment> = found.rows.iter().filter_map(moment).collect();
+    let n_over = out.len().saturating_sub(usize::try_from(of.limit).unwrap_or(usize::MAX));
+    Ok(out.split_off(n_over))
+}
+
+fn moment(row: &Trace) -> Option<Moment> {
+    use EventKind as K;
+    let (input, output) = (|| one_line(&row.input, MAX_TEXT), || one_line(&row.output, MAX_TEXT));
+    let is_refused = row.is_refused() || row.verdict == "ask";
+    let mut link = None;
+    let (kind, title, text) = match EventKind::named(&row.event) {
+        _ if is_refused => {
+            let word = match row.verdict.as_str() {
+                "deny" => "Was refused",
+                "ask" => "Was put to you",
+                _ => "Was held",
+            };
+            link = Some(format!("/why?before={}#why-{}", row.id + 1, row.id));
+            let what = row.tool.as_deref().unwrap_or(&row.event);
+            (MomentKind::Refusal, format!("{word}: {what}"), input())
+        }
+        K::SessionStart => (MomentKind::Began, "Began".to_owned(), output()),
+        K::SessionEnd => (MomentKind::Ended, "Ended".to_owned(), input()),
+        K::UserPromptSubmit => (MomentKind::Prompt, "You asked".to_owned(), input()),
+        K::Stop => (MomentKind::Turn, "Finished its turn".to_owned(), output()),
+        K::SubagentStop => (MomentKind::Subagent, "A subagent ended".to_owned(), output()),
+        K::SubagentStart => (MomentKind::Subagent, "A subagent began".to_owned(), input()),
+        K::StopFailure => (MomentKind::Error, "Its turn failed".to_owned(), input()),
+        K::PreCompact => (MomentKind::Compaction, "Compaction".to_owned(), input()),
+        K::Notification => (MomentKind::Notice, "Told you".to_owned(), output()),
+        _ => return None,
+    };
+    Some(Moment {
+        at_ms: row.at_ms,
+        kind,
+        actor: row.actor.clone(),
+        title,
+        text,
+        entry: Some(row.id),
+        link,
+        ..Moment::default()
     })
 }

@@ -13,9 +13,9 @@ use super::leases::{self, Lease};
 use super::reservations::{self, MAX_OF_HOLDER, Reservation};
 use super::status::{self, FileStatus, Hold};
 use super::{policy, words};
-use crate::durations::typed_ms;
 use crate::globs;
 use crate::identity::holder::{Holder, Pulses};
+use crate::spellings::typed_ms;
 
 /// The shortest and the longest time that may be asked for.
 const MIN_TTL_MS: i64 = 1_000;

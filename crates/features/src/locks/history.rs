@@ -1,4 +1,4 @@
-//! What is noted about leases: the history of each file, and two mirror files for people and other tools.
+//! What is noted about leases: the history of each file, what views tell of it, and two mirror files for people and other tools.
 //!
 //! The mirrors are the list of leases, and a log of tool calls and decisions. They are written only with `locks.mirror`. A
 //! person's own files are never edited to mark a lease.
@@ -6,13 +6,16 @@
 use serde_json::{Map, Value, json};
 use substrate_core::redact::{names_dotenv, redacted};
 use substrate_core::text::one_line;
+use substrate_core::view::{Moment, MomentKind, StoryOf};
 use substrate_core::{
-    Cx, Db, DbError, Detail, Effect, Event, EventKind, Outcome, Timestamp, Who, seed,
+    Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Outcome, Timestamp, Who, seed,
 };
 
 use super::leases::{self, Lease};
 use super::{files, words};
 use crate::identity::holder::Pulses;
+use crate::page::in_query;
+use crate::retention::Expiring;
 
 /// What happened to a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +105,8 @@ pub(super) fn has(db: &mut dyn Db, name: &str) -> Result<bool, DbError> {
     Ok(found.is_some())
 }
 
-/// Forgets at most `limit` entries from before that time, and counts them.
-pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
-    db.execute(
-        "delete from lease_history where id in (select id from lease_history where at_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Old entries.
+pub(super) const OLD: Expiring = Expiring { table: "lease_history", key: "id", when: "at_ms < $1" };
 
 /// Below `seed::COORDINATION`.
 const LOCKS: &str = "file-locks.json";
@@ -272,4 +270,82 @@ fn line(cx: &mut Cx<'_>, root: &str, who: &str, text: &str) {
 
 fn actor(cx: &Cx<'_>) -> String {
     cx.who.as_ref().map_or_else(|| "unknown".to_owned(), Who::address)
+}
+
+/// Entries of the history that are read for a story. They are those of all agents.
+const MAX_READ: i64 = 4_000;
+
+/// A lease that was taken longer ago than this is not found again.
+const HELD_MS: i64 = 12 * 3_600_000;
+
+const BETWEEN: &str = "select at_ms, who, what, path, detail from lease_history
+     where at_ms >= $1 and at_ms <= $2 order by at_ms desc limit $3";
+
+/// An entry of any file.
+struct PastEntry {
+    at_ms: i64,
+    who: String,
+    what: String,
+    path: String,
+    detail: String,
+}
+
+/// Newest first.
+fn between(db: &mut dyn Db, from: i64, until: i64) -> Result<Vec<PastEntry>, DbError> {
+    db.rows(BETWEEN, &[from.into(), until.into(), MAX_READ.into()], |row| {
+        Ok(PastEntry {
+            at_ms: row.int(0)?,
+            who: row.text(1)?,
+            what: row.text(2)?,
+            path: row.text(3)?,
+            detail: row.text(4)?,
+        })
+    })
+}
+
+/// The files that an agent or its subagents were refused, until they got them.
+pub(super) fn story(cx: &mut Cx<'_>, of: &StoryOf) -> Result<Vec<Moment>, FeatureError> {
+    let below = format!("{}/", of.name);
+    let is_its = |who: &str| who == of.name || who.starts_with(&below);
+    let (mut out, mut got): (Vec<Moment>, Vec<(String, String, i64)>) = (Vec::new(), Vec::new());
+    for entry in between(cx.db, of.from.0, of.until.0)? {
+        if !is_its(&entry.who) {
+            continue;
+        }
+        if entry.what != "denied" {
+            got.push((entry.who, entry.path, entry.at_ms));
+            continue;
+        }
+        let gets = got.iter().rfind(|(who, path, _)| *who == entry.who && *path == entry.path);
+        out.push(Moment {
+            at_ms: entry.at_ms,
+            until_ms: gets.map(|(.., at_ms)| *at_ms),
+            kind: MomentKind::Wait,
+            actor: entry.who.strip_prefix(&below).unwrap_or_default().to_owned(),
+            title: "Was refused a file".to_owned(),
+            text: format!("{}, {}", entry.path, entry.detail),
+            link: Some(format!("/locks?file={}", in_query(&entry.path))),
+            ..Moment::default()
+        });
+        if i64::try_from(out.len()).unwrap_or(i64::MAX) >= of.limit {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+/// Who held which files at a moment, as the history tells it.
+pub(crate) fn held_at(db: &mut dyn Db, at: Timestamp) -> Result<Vec<(String, String)>, DbError> {
+    let mut held: Vec<(String, String)> = Vec::new();
+    for entry in between(db, at.0 - HELD_MS, at.0)?.into_iter().rev() {
+        match entry.what.as_str() {
+            "acquired" | "taken over" => {
+                held.retain(|(_, path)| *path != entry.path);
+                held.push((entry.who, entry.path));
+            }
+            "released" | "expired" | "forced" => held.retain(|(_, path)| *path != entry.path),
+            _ => {}
+        }
+    }
+    Ok(held)
 }

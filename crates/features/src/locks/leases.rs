@@ -35,19 +35,20 @@ macro_rules! columns {
     };
 }
 
-pub(super) const ONE: &str = concat!("select ", columns!(), " from leases where path = $1");
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("select ", columns!(), $rest)
+    };
+}
+
+pub(super) const ONE: &str = select!(" from leases where path = $1");
 /// By path, or as the same file under another name: two seeks.
-pub(super) const SAME: &str =
-    concat!("select ", columns!(), " from leases where path = $1 or file = $2");
-pub(super) const OTHERS_BELOW: &str = concat!(
-    "select ",
-    columns!(),
+pub(super) const SAME: &str = select!(" from leases where path = $1 or file = $2");
+pub(super) const OTHERS_BELOW: &str = select!(
     " from leases where path >= $1 and path < $2 and not (session = $3 and actor = $4)
       order by path limit $5"
 );
-pub(super) const OTHERS_IN_ROOT: &str = concat!(
-    "select ",
-    columns!(),
+pub(super) const OTHERS_IN_ROOT: &str = select!(
     ", seen_ms from leases where root = $1 and not (session = $2 and actor = $3)
       order by acquired_ms desc limit $4"
 );
@@ -55,26 +56,14 @@ pub(super) const OTHERS_HOLD: &str = of_others!("leases");
 /// Whether an actor holds anything.
 pub(super) const HOLDS: &str = "select 1 from leases where session = $1 and actor = $2
    union all select 1 from lease_globs where session = $1 and actor = $2 limit 1";
-pub(super) const IN_ROOT: &str = concat!(
-    "select ",
-    columns!(),
-    " from leases where root = $1 order by acquired_ms desc limit $2"
-);
-pub(super) const IN_PROJECT: &str = concat!(
-    "select ",
-    columns!(),
-    " from leases where project = $1 order by acquired_ms desc limit $2"
-);
-pub(super) const OF_HOLDER: &str = concat!(
-    "select ",
-    columns!(),
-    " from leases where session = $1 and actor = $2 order by acquired_ms desc limit $3"
-);
-pub(super) const EXPIRED: &str = concat!(
-    "select ",
-    columns!(),
-    " from leases where expires_ms <= $1 order by expires_ms limit $2"
-);
+pub(super) const IN_ROOT: &str =
+    select!(" from leases where root = $1 order by acquired_ms desc limit $2");
+pub(super) const IN_PROJECT: &str =
+    select!(" from leases where project = $1 order by acquired_ms desc limit $2");
+pub(super) const OF_HOLDER: &str =
+    select!(" from leases where session = $1 and actor = $2 order by acquired_ms desc limit $3");
+pub(super) const EXPIRED: &str =
+    select!(" from leases where expires_ms <= $1 order by expires_ms limit $2");
 
 pub(super) fn one(db: &mut dyn Db, path: &str) -> Result<Option<Lease>, DbError> {
     db.first(ONE, &[path.into()], lease)
@@ -154,8 +143,7 @@ pub(super) fn in_project(db: &mut dyn Db, name: &str, limit: i64) -> Result<Vec<
 
 /// All leases, the newest first in each working tree.
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Lease>, DbError> {
-    let sql =
-        concat!("select ", columns!(), " from leases order by root, acquired_ms desc limit $1");
+    let sql = select!(" from leases order by root, acquired_ms desc limit $1");
     db.rows(sql, &[limit.into()], lease)
 }
 

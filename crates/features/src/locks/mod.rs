@@ -25,7 +25,7 @@ mod acquire;
 mod after;
 mod before;
 mod files;
-mod history;
+pub(crate) mod history;
 pub(crate) mod leases;
 mod look;
 mod page;
@@ -33,7 +33,6 @@ mod policy;
 mod release;
 mod reservations;
 mod status;
-pub(crate) mod views;
 mod waiting;
 mod words;
 
@@ -98,7 +97,7 @@ pub(crate) const FEATURE: Feature = Feature {
     if_unrecorded: Some(policy::if_unrecorded),
     tick: Some(release::tick),
     checks: Some(waiting::checks),
-    story: Some(views::story),
+    story: Some(history::story),
     verbs: &[
         Verb::of::<look::List>(),
         Verb::of::<look::Show>(),

@@ -17,6 +17,7 @@ use super::status::{self, Hold};
 use super::{waiting, words};
 use crate::identity::book;
 use crate::identity::holder::{self, Holder, Pulses};
+use crate::retention::Expiring;
 
 /// What was released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,12 +99,19 @@ fn note(cx: &mut Cx<'_>, holder: &Holder, path: &str, what: LeaseChange) -> Resu
 const DAY_MS: i64 = 86_400_000;
 const HISTORY_MS: i64 = 30 * DAY_MS;
 
-/// Rows handled per round, so that no hook has to wait.
+/// Leases handled per round, so that no hook has to wait.
 const STEP: i64 = 200;
+
+/// What is forgotten, and how long it is kept.
+const FORGOTTEN: [(Expiring, i64); 4] = [
+    (history::OLD, HISTORY_MS),
+    (status::CALLS_LEFT, DAY_MS),
+    (waiting::NOTES, DAY_MS),
+    (waiting::WAITERS, DAY_MS),
+];
 
 /// Releases what has expired and forgets old rows. `true`: there is more to do.
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
-    let full = usize::try_from(STEP).unwrap_or(usize::MAX);
     release_of_gone(cx)?;
     let late = leases::expired(cx.db, cx.now, STEP)?;
     let mut pulses = Pulses::default();
@@ -123,11 +131,11 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
             these(cx, held, LeaseChange::Expired)?;
         }
     }
-    let (old, older) = (cx.now.plus_ms(-DAY_MS), cx.now.plus_ms(-HISTORY_MS));
-    let n_entries = history::forget(cx.db, older, STEP)?;
-    let n_calls = status::forget_calls(cx.db, old, STEP)?;
-    let n_notes = waiting::forget_older(cx.db, old, STEP)?;
-    Ok(late.len() >= full || n_entries.max(n_calls).max(n_notes) >= full)
+    let mut is_more = i64::try_from(late.len()).is_ok_and(|n| n >= STEP);
+    for (rows, kept_ms) in FORGOTTEN {
+        is_more |= rows.tick(cx, kept_ms)?;
+    }
+    Ok(is_more)
 }
 
 /// Releases what is held by actors that have ended or whose process is gone.

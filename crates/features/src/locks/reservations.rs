@@ -33,8 +33,13 @@ macro_rules! columns {
     };
 }
 
-pub(super) const IN_ROOT: &str =
-    concat!("select ", columns!(), " from lease_globs where root = $1");
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("select ", columns!(), $rest)
+    };
+}
+
+pub(super) const IN_ROOT: &str = select!(" from lease_globs where root = $1");
 
 pub(super) const OTHERS_RESERVE: &str = of_others!("lease_globs");
 
@@ -61,7 +66,7 @@ pub(super) fn is_of(db: &mut dyn Db, id: i64, session: &str, actor: &str) -> Res
 }
 
 pub(super) fn all(db: &mut dyn Db, limit: i64) -> Result<Vec<Reservation>, DbError> {
-    let sql = concat!("select ", columns!(), " from lease_globs order by root, id limit $1");
+    let sql = select!(" from lease_globs order by root, id limit $1");
     db.rows(sql, &[limit.into()], reservation)
 }
 

@@ -19,6 +19,7 @@ use super::words;
 use crate::globs;
 use crate::identity::book::MAIN;
 use crate::identity::holder::{self, Holder, Pulses, Term};
+use crate::retention::Expiring;
 
 /// How long a lease lives that no edit has confirmed.
 pub(super) const PROVISIONAL_MS: i64 = 60_000;
@@ -290,18 +291,9 @@ pub(super) fn open_calls(
     db.remembered(CALLS, [session, actor], read)
 }
 
-/// Forgets at most `limit` calls that never ended, and counts them.
-pub(super) fn forget_calls(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    db.execute(
-        "delete from lease_agent_calls where (session, use_id) in
-           (select session, use_id from lease_agent_calls where began_ms < $1 limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Calls that never ended.
+pub(super) const CALLS_LEFT: Expiring =
+    Expiring { table: "lease_agent_calls", key: "session, use_id", when: "began_ms < $1" };
 
 fn begin_call(
     db: &mut dyn Db,

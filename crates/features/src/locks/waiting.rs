@@ -19,11 +19,12 @@ use super::files::{Target, here, known};
 use super::history::{self, LeaseChange};
 use super::status::{self, Blocker, FileStatus};
 use super::{leases, reservations, words};
-use crate::durations::typed_ms;
 use crate::identity::book;
 use crate::identity::holder::Holder;
 use crate::mail::face;
 use crate::page::in_query;
+use crate::retention::Expiring;
+use crate::spellings::typed_ms;
 
 /// Notes that are delivered at once.
 const MAX_TOLD: i64 = 3;
@@ -236,25 +237,11 @@ pub(super) fn forget_glob(db: &mut dyn Db, holder: &Holder, id: i64) -> Result<(
     Ok(())
 }
 
-/// Forgets notes and waiters from before that time, at most `limit` of each. Returns the larger count.
-pub(super) fn forget_older(
-    db: &mut dyn Db,
-    before: Timestamp,
-    limit: i64,
-) -> Result<usize, DbError> {
-    let params = [before.0.into(), limit.into()];
-    let n_notes = db.execute(
-        "delete from lease_notes where (session, actor, path) in
-           (select session, actor, path from lease_notes where at_ms < $1 limit $2)",
-        &params,
-    )?;
-    let n_waiters = db.execute(
-        "delete from lease_waiters where (path, session, actor) in
-           (select path, session, actor from lease_waiters where at_ms < $1 limit $2)",
-        &params,
-    )?;
-    Ok(n_notes.max(n_waiters))
-}
+/// Notes that were never told, and waiters that went away.
+pub(super) const NOTES: Expiring =
+    Expiring { table: "lease_notes", key: "session, actor, path", when: "at_ms < $1" };
+pub(super) const WAITERS: Expiring =
+    Expiring { table: "lease_waiters", key: "path, session, actor", when: "at_ms < $1" };
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(crate) struct Wait {

@@ -17,11 +17,14 @@
 //! * A sender's text can't leave its quotes, its line or its marks (`words`).
 //! * A mailbox of 100,000 messages costs what one of 100 costs (`tests/plans.rs`).
 //!
+//! * Mail of other machines comes once and in order (`far`).
+//!
 //! Layout: `policy` decides what is shown when, `settle` is the pure table of what an event proves, `words` the texts
 //! for models, `post` sends, `ops` the SQL, `verbs` the commands.
 
 mod checks;
 pub(crate) mod face;
+pub(crate) mod far;
 mod introduce;
 mod message;
 mod needs;
@@ -48,7 +51,7 @@ const NAME: &str = "mail";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Carries messages between agents and people, and tracks which of them arrived.",
-    migrations: &[schema::TABLES, search::TABLE, schema::WHOLE, schema::KEYS],
+    migrations: &[schema::TABLES, search::TABLE, schema::WHOLE, far::TABLES, schema::KEYS],
     consider: Some(policy::consider),
     record: Some(policy::record),
     printed: Some(policy::printed),

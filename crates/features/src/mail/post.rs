@@ -6,8 +6,9 @@ use substrate_core::time::parse_span;
 use substrate_core::{Caller, Cx, DbError, Timestamp, VerbError};
 
 use super::ops::{self, Letter, Mailbox};
-use super::{search, words};
+use super::{far, search, words};
 use crate::identity::book::{self, Address, Lookup};
+use crate::team::face::{self as team, FarLookup};
 
 pub(super) const MAX_SUBJECT: usize = 200;
 const MAX_BODY: usize = 1 << 20;
@@ -23,7 +24,7 @@ pub(super) struct Recipient {
 
 impl Recipient {
     pub(super) fn of_agent(agent: i64, name: String) -> Self {
-        Self { to: Address { agent, name, sub: String::new() }, was_for: None }
+        Self { to: Address::of_agent(agent, name), was_for: None }
     }
 }
 
@@ -50,10 +51,13 @@ pub(super) fn post(cx: &mut Cx<'_>, letter: &Letter, to: &[Recipient]) -> Result
         if let Some(key) = &letter.replace_key {
             ops::replace_earlier(cx.db, id, letter.sender, key, mailbox)?;
         }
+        if let Some(machine) = &to.machine {
+            far::queue(cx, id, to, machine, letter)?;
+        }
         agents.push(to.agent);
     }
     search::add(cx.db, id, &agents, &letter.subject, &letter.body)?;
-    for one in to {
+    for one in to.iter().filter(|one| one.to.machine.is_none()) {
         cx.wake(one.to.agent);
     }
     Ok(Posted { id, repeated: false })
@@ -95,14 +99,25 @@ fn find(cx: &mut Cx<'_>, text: &str) -> Result<Address, VerbError> {
             format!("the subagent `{said}` has ended"),
             format!("write to its agent: `--to {}`", gone.name),
         )),
-        Lookup::Unknown { nearest } if nearest.is_empty() => Err(VerbError::user(
-            format!("no agent is called `{said}`"),
-            "`substrate agent list --all` shows who is there",
-        )),
-        Lookup::Unknown { nearest } => Err(VerbError::user(
-            format!("no agent is called `{said}`"),
-            format!("did you mean `{}`?", nearest.join("` or `")),
-        )),
+        Lookup::Unknown { nearest } => match team::address(cx, text)? {
+            FarLookup::Found(to) => Ok(to),
+            FarLookup::Several(names) => Err(VerbError::user(
+                format!("several machines have an agent `{said}`"),
+                format!("write `{}`", names.join("` or `")),
+            )),
+            FarLookup::NoMachine(machine) => Err(VerbError::user(
+                format!("no machine of the team is called `{}`", words::name(&machine)),
+                "`substrate team members` shows them",
+            )),
+            FarLookup::Unknown if nearest.is_empty() => Err(VerbError::user(
+                format!("no agent is called `{said}`"),
+                "`substrate agent list --all` shows who is there",
+            )),
+            FarLookup::Unknown => Err(VerbError::user(
+                format!("no agent is called `{said}`"),
+                format!("did you mean `{}`?", nearest.join("` or `")),
+            )),
+        },
     }
 }
 

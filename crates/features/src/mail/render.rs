@@ -135,18 +135,31 @@ pub(super) fn message_json(
 /// How far a delivery has got.
 pub(super) fn state(one: &Delivery) -> &'static str {
     match one {
+        Delivery { failed_ms: Some(_), .. } => "failed",
         Delivery { acked_ms: Some(_), .. } => "acked",
         Delivery { read_ms: Some(_), .. } => "read",
         Delivery { replaced_by: Some(_), .. } => "replaced",
         Delivery { seen_ms: Some(_), .. } => "seen",
         Delivery { injected_ms: Some(_), .. } => "injected",
+        Delivery { at_machine_ms: Some(_), .. } => "at the machine",
+        Delivery { at_hub_ms: Some(_), .. } => "at the hub",
         Delivery { .. } => "queued",
     }
 }
 
 /// The least that is true of all of them.
 pub(super) fn worst(to: &[Delivery]) -> &'static str {
-    const ORDER: [&str; 6] = ["queued", "injected", "seen", "read", "acked", "replaced"];
+    const ORDER: [&str; 9] = [
+        "failed",
+        "queued",
+        "at the hub",
+        "at the machine",
+        "injected",
+        "seen",
+        "read",
+        "acked",
+        "replaced",
+    ];
     ORDER.into_iter().find(|word| to.iter().any(|one| state(one) == *word)).unwrap_or("gone")
 }
 
@@ -154,7 +167,11 @@ pub(super) fn worst(to: &[Delivery]) -> &'static str {
 pub(super) fn way(one: &Delivery, tz_offset_s: i32) -> String {
     let mut out = format!("queued {}", moment(one.queued_ms, tz_offset_s));
     let how = one.channel.as_ref().map_or_else(String::new, |how| format!(" ({})", name(how)));
+    let why = one.failed_why.as_ref().map_or_else(String::new, |why| format!(" ({})", name(why)));
     let steps = [
+        ("at the hub", one.at_hub_ms, ""),
+        ("at the machine", one.at_machine_ms, ""),
+        ("failed", one.failed_ms, why.as_str()),
         ("injected", one.injected_ms, how.as_str()),
         ("seen", one.seen_ms, ""),
         ("read", one.read_ms, ""),

@@ -4,7 +4,7 @@
 use substrate_core::text::cut;
 use substrate_core::{Db, DbError, Migration};
 
-pub(super) use crate::fulltext::Words;
+pub(super) use crate::lookups::Words;
 
 /// This many bytes of a body are searchable.
 const MAX_INDEXED: usize = 64 * 1024;
@@ -19,6 +19,14 @@ pub(super) const FIND: &str = "select s.rowid from mail_search s join messages m
            and ($3 = 1 or m.sender = $2 or exists (
              select 1 from deliveries d where d.message = m.id and d.agent = $2 and d.box <> 'trash'))
          order by s.rowid desc limit $4";
+
+/// What all recipients threw away is left out, unless the user wrote it.
+pub(super) const FIND_ALL: &str =
+    "select s.rowid, m.sender from mail_search s join messages m on m.id = s.rowid
+         where mail_search match $1
+           and (m.sender = $2 or exists (
+             select 1 from deliveries d where d.message = m.id and d.box <> 'trash'))
+         order by s.rowid desc limit $3";
 
 /// Makes a message findable by these agents.
 pub(super) fn add(
@@ -62,6 +70,18 @@ pub(super) fn find(
         &[query.as_str().into(), agent.into(), i64::from(with_trash).into(), limit.into()],
         |row| row.int(0),
     )
+}
+
+/// The newest messages of all agents with all these words, each with its sender. Only for the user.
+pub(super) fn find_all(
+    db: &mut dyn Db,
+    user: i64,
+    words: &Words,
+    limit: i64,
+) -> Result<Vec<(i64, i64)>, DbError> {
+    let query = format!("{{subject body}} : ({})", words.terms());
+    let params = [query.as_str().into(), user.into(), limit.into()];
+    db.rows(FIND_ALL, &params, |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
 fn token(agent: i64) -> String {

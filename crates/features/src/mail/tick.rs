@@ -8,7 +8,7 @@ use super::ops::mailbox;
 use super::ops::{self, Letter};
 use super::policy::address;
 use super::post::{self, Recipient};
-use super::{render, search, words};
+use super::{far, render, search, words};
 use crate::identity::book;
 
 /// Rows per step, so that no hook waits.
@@ -23,6 +23,8 @@ pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
         ledger::end_snoozes(cx.db, agent, cx.now)?;
         cx.wake(agent);
     }
+    far::release_late(cx)?;
+    far::close_old(cx)?;
     let late = ledger::overdue(cx.db, cx.now, STEP)?;
     for one in &late {
         ledger::overdue_told(cx.db, one, cx.now)?;
@@ -45,6 +47,10 @@ fn tell_sender(cx: &mut Cx<'_>, late: &Overdue) -> Result<(), FeatureError> {
     let (Some(delivery), true) = (delivery, message.sender != book::SUBSTRATE) else {
         return Ok(());
     };
+    // The machine of the sender has the same deadline, and tells it there.
+    if book::machine_of(cx.db, message.sender)?.is_some() {
+        return Ok(());
+    }
     let deadline = words::moment(message.deadline_ms.unwrap_or(cx.now.0), 0);
     let body = format!(
         "#{} \"{}\" had to be acknowledged by {recipient} until {deadline} UTC, and was not.\n\

@@ -7,8 +7,8 @@ use substrate_core::{Cx, Db, DbError, FeatureError, Timestamp};
 use super::ops::{self, Mailbox, mailbox};
 use super::policy::address;
 use super::search;
-use crate::bisect;
 use crate::identity::book;
+use crate::lookups;
 use crate::page::in_query;
 
 /// A message on its way to one mailbox.
@@ -28,7 +28,8 @@ pub(super) const BETWEEN: &str =
      from messages m join deliveries d on d.message = m.id
      where m.id > $1 and m.sent_ms <= $2 order by m.id limit $3";
 
-const ENDS: &str = "select min(id), max(id) from messages";
+/// Two questions: SQLite reads every row to answer both at once.
+const ENDS: &str = "select (select min(id) from messages), (select max(id) from messages)";
 const AT: &str = "select sent_ms from messages where id >= $1 order by id limit 1";
 
 /// The first messages that were sent in that time.
@@ -40,7 +41,7 @@ pub(crate) fn between(
 ) -> Result<Vec<Passed>, DbError> {
     let ends = db.first(ENDS, &[], |row| Ok(row.opt_int(0)?.zip(row.opt_int(1)?)))?;
     let Some((first, last)) = ends.flatten() else { return Ok(Vec::new()) };
-    let after = bisect::id_between(db, AT, from, (first - 1, last))?;
+    let after = lookups::id_between(db, AT, from, (first - 1, last))?;
     db.rows(BETWEEN, &[after.into(), until.0.into(), limit.into()], |row| {
         Ok(Passed {
             id: row.int(0)?,
@@ -93,19 +94,27 @@ pub(super) fn story(cx: &mut Cx<'_>, of: &StoryOf) -> Result<Vec<Moment>, Featur
     Ok(out)
 }
 
-/// The user's own mail with all the words.
+/// Mail with all the words: the user's own, and what agents wrote to each other. Only the user searches here.
 pub(super) fn find(cx: &mut Cx<'_>, wanted: &Wanted) -> Result<Vec<Hit>, FeatureError> {
     let Some(words) = search::Words::read(&wanted.words) else { return Ok(Vec::new()) };
     let mut out = Vec::new();
-    for id in search::find(cx.db, book::USER, &words, false, wanted.limit)? {
-        let Some(message) = ops::visible(cx.db, id, book::USER)? else { continue };
-        out.push(Hit {
-            at_ms: message.sent_ms,
-            kind: HitKind::Mail,
-            who: address(cx, message.sender, &message.sender_sub)?,
-            text: format!("#{id} {}", one_line(&message.subject, 200)),
-            link: format!("/mail/{id}"),
-        });
+    for (id, sender) in search::find_all(cx.db, book::USER, &words, wanted.limit)? {
+        let Some(message) = ops::visible(cx.db, id, sender)? else { continue };
+        let who = address(cx, message.sender, &message.sender_sub)?;
+        let subject = one_line(&message.subject, 200);
+        let is_own = ops::visible(cx.db, id, book::USER)?.is_some();
+        let (text, link) = if is_own {
+            (format!("#{id} {subject}"), format!("/mail/{id}"))
+        } else {
+            let deliveries = mailbox::deliveries(cx.db, id)?;
+            let to = super::render::addresses(cx, &deliveries)?;
+            // It is shown as one of those whose it is: what Substrate wrote, as the one who got it.
+            let holder = if sender == book::SUBSTRATE { to.first() } else { Some(&who) };
+            let holder = holder.and_then(|it| it.split('/').next()).unwrap_or_default().to_owned();
+            let text = format!("#{id} to {}: {subject}", super::render::shortened(&to));
+            (text, format!("/mail/{id}?as={}", in_query(&holder)))
+        };
+        out.push(Hit { at_ms: message.sent_ms, kind: HitKind::Mail, who, text, link });
     }
     Ok(out)
 }

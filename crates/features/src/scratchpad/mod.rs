@@ -27,7 +27,6 @@ mod judge;
 mod ops;
 mod policy;
 mod sections;
-mod story;
 mod verbs;
 mod whereabouts;
 mod words;
@@ -70,7 +69,7 @@ pub(crate) const FEATURE: Feature = Feature {
     consider: Some(policy::consider),
     record: Some(policy::record),
     tick: Some(policy::tick),
-    story: Some(story::story),
+    story: Some(verbs::story),
     verbs: &[Verb::of::<verbs::Path>()],
     ..Feature::NOTHING
 };

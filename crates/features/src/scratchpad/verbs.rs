@@ -1,15 +1,17 @@
-//! `substrate scratchpad path`. The commands that read or write scratchpads ask it where they are.
+//! `substrate scratchpad path`, which the commands that read or write scratchpads ask where they are, and what an agent's
+//! story says about them.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
+use substrate_core::view::{Moment, MomentKind, StoryOf};
+use substrate_core::{Access, Audience, Caller, Cx, FeatureError, Local, Output, VerbError};
 
 use super::day;
 use super::ops::{self, Worker};
 use super::whereabouts::{BASE, COORDINATOR, folder_of};
-use crate::identity::book;
+use crate::identity::book::{self, MAIN};
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
@@ -86,4 +88,38 @@ fn root(tree: &str, of_session: &str, caller: &Caller) -> String {
 
 fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The sessions that a story looks at.
+const MAX_SESSIONS: usize = 20;
+
+/// Which subagents and coordinators had to write a scratchpad, and whether they did: for an agent's story.
+pub(super) fn story(cx: &mut Cx<'_>, of: &StoryOf) -> Result<Vec<Moment>, FeatureError> {
+    let mut out = Vec::new();
+    for session in of.sessions.iter().take(MAX_SESSIONS) {
+        for one in ops::of_session(cx.db, session, of.limit)? {
+            let (wrote, unheard) = (one.wrote, one.unheard.as_str());
+            // The main thread only writes one if it delegated.
+            if !of.covers(one.started.0, one.started.0) || (one.actor == MAIN && !wrote) {
+                continue;
+            }
+            let title = match (wrote, unheard.is_empty()) {
+                (true, _) => "Scratchpad written",
+                (false, false) => "Ended without a look at its scratchpad",
+                (false, true) => "Has a scratchpad to write",
+            };
+            out.push(Moment {
+                at_ms: one.started.0,
+                kind: MomentKind::Scratchpad,
+                actor: one.actor,
+                title: title.to_owned(),
+                text: match unheard {
+                    "" => format!("{BASE}/{}", one.folder),
+                    why => format!("{BASE}/{}: {why}", one.folder),
+                },
+                ..Moment::default()
+            });
+        }
+    }
+    Ok(out)
 }

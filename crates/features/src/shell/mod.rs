@@ -138,12 +138,20 @@ thread_local! {
     static LAST: RefCell<(String, Arc<Line>)> = RefCell::default();
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many lines this thread has read, without those that were kept.
+    pub(crate) static N_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The simple commands of a line, in the order in which they begin to run. All features look at the same line of an event, so
 /// the last one is kept.
 pub(crate) fn read(line: &str) -> Arc<Line> {
     if let Some(kept) = LAST.with_borrow(|(text, kept)| (text == line).then(|| Arc::clone(kept))) {
         return kept;
     }
+    #[cfg(test)]
+    N_READ.set(N_READ.get() + 1);
     let read = Arc::new(read_counted(line).0);
     if line.len() <= MAX_KEPT {
         LAST.set((line.to_owned(), Arc::clone(&read)));

@@ -34,20 +34,12 @@ const DAY_MS: i64 = 86_400_000;
 /// How long finished items are kept.
 const KEPT_MS: i64 = 30 * DAY_MS;
 
-/// Rows deleted per round, so that no hook has to wait.
-const STEP: i64 = 200;
-
 /// Claims checked per query.
 const CLAIMS: i64 = 500;
 
 pub(super) fn tick(cx: &mut Cx<'_>) -> Result<bool, FeatureError> {
     take_back(cx, None)?;
-    let n = items::forget(cx.db, cx.now.plus_ms(-KEPT_MS), STEP)?;
-    Ok(is_full(n, STEP))
-}
-
-fn is_full(n: usize, step: i64) -> bool {
-    usize::try_from(step).is_ok_and(|step| n >= step)
+    items::FINISHED.tick(cx, KEPT_MS)
 }
 
 /// Returns items to the queue whose claims no longer hold, in one project or in all, and counts them.
@@ -61,10 +53,11 @@ pub(super) fn take_back(cx: &mut Cx<'_>, project: Option<&str>) -> Result<usize,
                 n += usize::from(take_back_one(cx, &mut pulses, item)?);
             }
         }
+        let is_full = i64::try_from(items.len()).is_ok_and(|n| n >= CLAIMS);
         let next = items.last().and_then(|item| item.claim.as_ref()).map(|claim| claim.at);
         match next {
             // Claims beyond the limit that share one timestamp wait for the next round.
-            Some(next) if is_full(items.len(), CLAIMS) && next > from => from = next,
+            Some(next) if is_full && next > from => from = next,
             _ => return Ok(n),
         }
     }

@@ -4,6 +4,7 @@ use substrate_core::{Db, DbError, Row, Timestamp};
 
 use super::claims::WorkClaim;
 use crate::identity::holder::Holder;
+use crate::retention::Expiring;
 
 /// One item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,39 +52,31 @@ macro_rules! columns {
     };
 }
 
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("select ", columns!(), $rest)
+    };
+}
+
 pub(super) const NEXT: &str =
     "select id from work where project = $1 and state = 'queued' order by id limit 1";
-pub(super) const CLAIMED: &str = concat!(
-    "select ",
-    columns!(),
+pub(super) const CLAIMED: &str = select!(
     " from work where state = 'claimed' and claimed_ms >= $1 order by claimed_ms, id limit $2"
 );
 pub(super) const CLAIMED_BY_REQUEST: &str =
-    concat!("select ", columns!(), " from work where claim_request = $1 and state = 'claimed'");
-const ONE: &str = concat!("select ", columns!(), " from work where id = $1");
-const LIST: &str = concat!(
-    "select ",
-    columns!(),
+    select!(" from work where claim_request = $1 and state = 'claimed'");
+const ONE: &str = select!(" from work where id = $1");
+const LIST: &str = select!(
     " from work where ($1 = '' or project = $1) and ($2 = '' or state = $2) order by id desc limit $3"
 );
-pub(super) const QUEUED: &str = concat!(
-    "select ",
-    columns!(),
-    " from work where state = 'queued' and ($1 = '' or project = $1) order by id limit $2"
-);
-pub(super) const CAME_BACK: &str = concat!(
-    "select ",
-    columns!(),
-    " from work where state = 'queued' and note <> '' order by id desc limit $1"
-);
-pub(super) const DONE: &str = concat!(
-    "select ",
-    columns!(),
+pub(super) const QUEUED: &str =
+    select!(" from work where state = 'queued' and ($1 = '' or project = $1) order by id limit $2");
+pub(super) const CAME_BACK: &str =
+    select!(" from work where state = 'queued' and note <> '' order by id desc limit $1");
+pub(super) const DONE: &str = select!(
     " from work where state = 'done' and ($1 = '' or project = $1) order by done_ms desc limit $2"
 );
-pub(super) const OF_AGENT: &str = concat!(
-    "select ",
-    columns!(),
+pub(super) const OF_AGENT: &str = select!(
     " from (select id as newest from work order by id desc limit 2000) n join work on id = newest
       where agent = $1 order by id desc limit $2"
 );
@@ -271,14 +264,9 @@ pub(super) fn finish(
     Ok(n > 0)
 }
 
-/// Forgets items that were done before then, at most `limit`.
-pub(super) fn forget(db: &mut dyn Db, before: Timestamp, limit: i64) -> Result<usize, DbError> {
-    db.execute(
-        "delete from work where id in
-           (select id from work where state = 'done' and done_ms < $1 order by done_ms limit $2)",
-        &[before.0.into(), limit.into()],
-    )
-}
+/// Finished items.
+pub(super) const FINISHED: Expiring =
+    Expiring { table: "work", key: "id", when: "state = 'done' and done_ms < $1" };
 
 fn item(row: &dyn Row) -> Result<Item, DbError> {
     let state = row.text(2)?;

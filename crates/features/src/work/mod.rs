@@ -20,7 +20,6 @@
 
 mod claims;
 mod items;
-mod needs;
 mod page;
 mod schema;
 mod verbs;
@@ -45,7 +44,7 @@ pub(crate) const FEATURE: Feature = Feature {
         profiles: &[],
     }],
     tick: Some(claims::tick),
-    needs_you: Some(needs::needs_you),
+    needs_you: Some(views::needs_you),
     story: Some(views::story),
     find: Some(views::find),
     verbs: &[

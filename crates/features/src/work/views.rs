@@ -1,8 +1,10 @@
-//! What the queue tells the views of all features: an agent's work in its story, and items that were searched for.
+//! What the queue tells the views of all features: an agent's work in its story, items that were searched for, and items
+//! that need the user.
 
+use substrate_core::need::UserNeed;
 use substrate_core::text::one_line;
 use substrate_core::view::{Hit, HitKind, Moment, MomentKind, StoryOf, Wanted};
-use substrate_core::{Cx, FeatureError};
+use substrate_core::{Cx, FeatureError, NeedKind};
 
 use super::items;
 
@@ -55,4 +57,20 @@ pub(super) fn find(cx: &mut Cx<'_>, wanted: &Wanted) -> Result<Vec<Hit>, Feature
 
 fn link(id: i64) -> String {
     format!("/work#work-{id}")
+}
+
+/// The most needs that are shown.
+const MAX_SHOWN: i64 = 20;
+
+/// Work that was left behind: it came back from an agent, and no other agent has taken it since.
+pub(super) fn needs_you(cx: &mut Cx<'_>) -> Result<Vec<UserNeed>, FeatureError> {
+    let found = items::came_back(cx.db, MAX_SHOWN)?;
+    let need = |item: items::Item| UserNeed {
+        reason: format!("work #{} {}", item.id, item.note),
+        text: item.title,
+        since_ms: item.added.0,
+        project: item.project,
+        ..UserNeed::new(format!("work:{}", item.id), NeedKind::Dead)
+    };
+    Ok(found.into_iter().map(need).collect())
 }

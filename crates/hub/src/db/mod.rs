@@ -7,6 +7,7 @@ mod pool;
 mod postgres;
 mod schema;
 mod sqlite;
+mod tls;
 
 #[cfg(test)]
 mod contract;

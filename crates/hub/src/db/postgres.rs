@@ -10,11 +10,12 @@ use std::time::Duration;
 use bytes::BytesMut;
 use substrate_core::{Db, DbError, Param, Row};
 use tokio::runtime::Runtime;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
+use super::tls::Authorities;
 use super::{Backend, Connection, refuse_zero_bytes};
 use crate::keys::is_loopback;
 
@@ -26,10 +27,11 @@ const STATEMENT: Duration = Duration::from_secs(10);
 pub struct Postgres {
     config: Config,
     n_connections: usize,
+    authorities: Option<Authorities>,
 }
 
 impl Postgres {
-    /// `postgres://user:password@host/database`, on this machine: a server elsewhere would need TLS.
+    /// `postgres://user:password@host/database`. A server on another machine needs TLS, and so [`Postgres::trusting`].
     pub fn new(url: &str, n_connections: usize) -> Result<Self, DbError> {
         let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
             // The text of the error may quote the address, which has a password.
@@ -39,7 +41,38 @@ impl Postgres {
             }
         })?;
         config.connect_timeout(STATEMENT).application_name("substrate-hub");
-        Ok(Self { config, n_connections })
+        Ok(Self { config, n_connections, authorities: None })
+    }
+
+    /// With the certificates, as PEM, of the authorities that its server may be signed by.
+    pub fn trusting(mut self, pem: &str) -> Result<Self, DbError> {
+        self.authorities = Some(Authorities::read(pem)?);
+        Ok(self)
+    }
+
+    /// Whether the server is on this machine, where others can't listen to the connection.
+    fn is_near(&self) -> bool {
+        self.config.get_hosts().iter().all(|host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => is_loopback(name),
+        })
+    }
+
+    async fn client(&self) -> Result<Client, DbError> {
+        if self.is_near() && self.config.get_ssl_mode() != SslMode::Require {
+            let (client, connection) = self.config.connect(NoTls).await.map_err(db_error)?;
+            drop(tokio::spawn(connection));
+            return Ok(client);
+        }
+        let authorities = self.authorities.clone().ok_or_else(|| DbError::Other {
+            detail: "a database on another machine needs TLS, and no authority to trust is known"
+                .to_owned(),
+        })?;
+        let mut config = self.config.clone();
+        config.ssl_mode(SslMode::Require);
+        let (client, connection) = config.connect(authorities).await.map_err(db_error)?;
+        drop(tokio::spawn(connection));
+        Ok(client)
     }
 }
 
@@ -53,20 +86,7 @@ impl Backend for Postgres {
             .enable_all()
             .build()
             .map_err(|error| DbError::Io { detail: error.to_string() })?;
-        let is_near = self.config.get_hosts().iter().all(|host| match host {
-            Host::Unix(_) => true,
-            Host::Tcp(name) => is_loopback(name),
-        });
-        if !is_near {
-            let detail =
-                "a database on another machine needs TLS, which this hub does not have yet";
-            return Err(DbError::Other { detail: detail.to_owned() });
-        }
-        let client = runtime.block_on(async {
-            let (client, connection) = self.config.connect(NoTls).await.map_err(db_error)?;
-            drop(tokio::spawn(connection));
-            Ok::<_, DbError>(client)
-        })?;
+        let client = runtime.block_on(self.client())?;
         let mut server = Server { runtime, client, statements: HashMap::new(), broken: false };
         let limit = STATEMENT.as_millis();
         server.batch(&format!("set statement_timeout = {limit}; set lock_timeout = {limit}"))?;

@@ -7,7 +7,6 @@
 mod asks;
 mod backoff;
 mod greeting;
-mod order;
 mod outbox;
 mod state;
 mod status;
@@ -17,7 +16,6 @@ mod tests;
 
 pub use backoff::Jitter;
 pub use greeting::{Credentials, JoinAs};
-pub use order::{Arrival, arrival};
 pub use outbox::PUT_BYTES;
 pub use state::{Away, Link, Output};
 

@@ -201,6 +201,13 @@ pub fn marks(db: &mut dyn Db) -> Result<BTreeMap<Uid, (i64, i64)>, DbError> {
     Ok(rows.into_iter().collect())
 }
 
+/// How many messages no machine has confirmed yet.
+pub fn n_waiting(db: &mut dyn Db) -> Result<i64, DbError> {
+    let found =
+        db.first("select count(*) from mail where got_ms is null", &[], |row| row.int(0))?;
+    Ok(found.unwrap_or(0))
+}
+
 /// Forgets mail that arrived before then. Its machines remember the ids.
 pub fn sweep(db: &mut dyn Db, older_ms: i64) -> Result<usize, DbError> {
     db.execute(

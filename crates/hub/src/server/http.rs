@@ -28,7 +28,7 @@ pub(super) async fn wanted(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<
 }
 
 /// Reads up to an empty line, and not a byte more.
-async fn head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
+async fn head(stream: &mut (impl AsyncRead + Unpin + ?Sized)) -> io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == MAX_HEAD {
@@ -97,6 +97,22 @@ pub(crate) async fn ask(
     let head = timeout(PATIENCE, head(stream)).await??;
     match head.split(' ').nth(1) {
         Some("101") => Ok(()),
+        _ => Err(io::Error::other("the address answers, but not as a hub")),
+    }
+}
+
+/// Asks for a page. `true`: it was answered well.
+pub(crate) async fn get(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin + ?Sized),
+    path: &str,
+    host: &str,
+) -> io::Result<bool> {
+    let text = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(text.as_bytes()).await?;
+    stream.flush().await?;
+    match head(stream).await?.split(' ').nth(1) {
+        Some("200") => Ok(true),
+        Some("503") => Ok(false),
         _ => Err(io::Error::other("the address answers, but not as a hub")),
     }
 }

@@ -13,5 +13,5 @@ mod seat;
 mod tests;
 
 pub use certificate::{Certificate, CertificateError};
-pub(crate) use http::ask;
+pub(crate) use http::{ask, get};
 pub use listen::{Hub, HubError, Options, prepare, serve};

@@ -35,6 +35,9 @@ const MAX_LINGER: u64 = 16 << 20;
 /// A machine that says nothing for this long is gone. Its link says something every 15 seconds.
 const SILENT: Ms = 60_000;
 
+/// How often all machines are told although none came or went: how long each has been silent changes.
+const MACHINES: Ms = 30_000;
+
 /// How often the roster is passed on.
 const ROSTER: Ms = 2_000;
 
@@ -90,9 +93,11 @@ pub(super) async fn serve(
     wire.reader.set_max(MAX_FRAME);
     wire.chunk.resize(16 << 10, 0);
     wire.say(&ToMachine::Welcome(welcome)).await?;
+    tracing::info!(%machine, "a machine connected");
     hub.metrics.connected.fetch_add(1, Ordering::Relaxed);
     let done = stay(hub, &mut wire, &machine, serial).await;
     hub.metrics.connected.fetch_sub(1, Ordering::Relaxed);
+    tracing::info!(%machine, "a machine is gone");
     hub.stand_up(&machine, serial);
     done
 }
@@ -132,6 +137,7 @@ async fn meet<S: AsyncRead + AsyncWrite + Unpin>(
 #[derive(Default)]
 struct Told {
     n_machines: u64,
+    machines_at: Ms,
     rosters: BTreeMap<Uid, i64>,
     roster_at: Ms,
 }
@@ -264,11 +270,11 @@ async fn tell<S: AsyncRead + AsyncWrite + Unpin>(
     told: &mut Told,
 ) -> io::Result<()> {
     let (machines, n_machines) = hub.machines();
-    if told.n_machines != n_machines {
-        told.n_machines = n_machines;
+    let now = hub.now();
+    if told.n_machines != n_machines || told.machines_at + MACHINES <= now {
+        (told.n_machines, told.machines_at) = (n_machines, now);
         wire.say(&ToMachine::Machines { machines: machines.to_vec() }).await?;
     }
-    let now = hub.now();
     if told.roster_at + ROSTER > now {
         return Ok(());
     }

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::db::{Sqlite, migrate, transact};
 use crate::keys::MachineKeys;
-use crate::link::{Arrival, Credentials, Jitter, Link, Ms, Output, arrival};
+use crate::link::{Credentials, Jitter, Link, Ms, Output};
 use crate::ops::{machines, mail};
 use crate::service::{Doorway, Session, answer, greet};
 use crate::wire::*;
+use substrate_core::{Arrival, arrival};
 
 /// How often what happens, per thousand.
 #[derive(Clone, Copy, Debug)]

@@ -178,6 +178,7 @@ mod tests {
             "tmux on",
             "tmux off",
             "fleet check",
+            "fleet go",
             "supervise note",
             "supervise done",
         ] {

@@ -1,7 +1,6 @@
 //! Asks the daemon. Starts it if none runs, and replaces it if it is frozen.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipc::{Conn, ConnError, Kind as Frame, Reply, frame};
@@ -11,7 +10,7 @@ use substrate_core::time::Took;
 use substrate_core::{Caller, Output, Settings, Verb};
 
 use super::Context;
-use crate::config::{Home, SettingsFiles};
+use crate::config::{Home, settings_at};
 use crate::daemon::{Answer, Ask, Call, Reach, Status, Stay, UiAsk};
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
@@ -117,8 +116,8 @@ impl<'a> Line<'a> {
     }
 }
 
-fn settings(context: &Context) -> Arc<Settings> {
-    SettingsFiles::new(context.home.config()).at(dir(context))
+fn settings(context: &Context) -> Settings {
+    settings_at(&context.home.config(), dir(context))
 }
 
 fn stay(settings: &Settings) -> Stay {

@@ -160,7 +160,7 @@ fn wait_until_gone(home: &Home, status: &Status) -> Result<()> {
     Err(AppError::new(Kind::Daemon, format!("the daemon (pid {}) has not ended", status.pid)))
 }
 
-fn restart(context: &Context) -> Result<Value> {
+pub(super) fn restart(context: &Context) -> Result<Value> {
     let program = daemon::this_program()?;
     let ask = Ask::TakeOver { program: program.display().to_string() };
     match call::control(&context.home, &ask, Duration::from_secs(40)) {

@@ -42,6 +42,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
             "substrate send NobleLion \"The tests pass now.\"",
             "substrate send --to NobleLion,EpicQuail --subject \"Review?\" --body-file notes.md",
             "substrate send User \"Which port?\" --priority urgent",
+            "substrate send NobleLion@laptop \"The tests pass here.\"",
         ],
     ),
     (&["inbox"], &["substrate inbox", "substrate inbox --all -n 20", "substrate inbox --peek"]),
@@ -85,6 +86,33 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["top"], &["substrate top", "substrate top --inline --bell"]),
     (&["notify", "status"], &["substrate notify status"]),
     (&["notify", "test"], &["substrate notify test"]),
+    (
+        &["hub", "serve"],
+        &[
+            "substrate hub serve --listen 0.0.0.0:4433",
+            "substrate hub serve --database postgres://hub@localhost/hub",
+        ],
+    ),
+    (
+        &["hub", "invite"],
+        &["substrate hub invite", "substrate hub invite --name laptop --address hub.example:4433"],
+    ),
+    (&["hub", "machines"], &["substrate hub machines"]),
+    (&["hub", "revoke"], &["substrate hub revoke laptop"]),
+    (&["hub", "rotate"], &["substrate hub rotate laptop"]),
+    (&["hub", "status"], &["substrate hub status"]),
+    (&["team", "join"], &["substrate team join https://hub.example:4433#TOKEN --name laptop"]),
+    (&["team", "leave"], &["substrate team leave"]),
+    (&["team", "status"], &["substrate team status"]),
+    (&["team", "members"], &["substrate team members"]),
+    (
+        &["claim"],
+        &[
+            "substrate claim staging-db --ttl 20m -- ./migrate.sh",
+            "substrate claim list",
+            "substrate claim release staging-db",
+        ],
+    ),
     (&["ui", "open"], &["substrate ui", "substrate ui open --no-open --port 4747"]),
     (&["ui", "stop"], &["substrate ui stop"]),
     (&["ui", "keys"], &["substrate ui keys"]),
@@ -93,6 +121,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["fleet", "lanes"], &["substrate fleet lanes --span 1h", "substrate fleet lanes NobleLion"]),
     (&["fleet", "story"], &["substrate fleet story NobleLion"]),
     (&["fleet", "check"], &["substrate fleet check NobleLion"]),
+    (&["fleet", "go"], &["substrate fleet go NobleLion"]),
     (
         &["answer"],
         &[

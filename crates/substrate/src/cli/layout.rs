@@ -39,6 +39,8 @@ const GROUPS: &[(&[&str], &str)] = &[
     (&["reminders"], "Show the reminders that agents get, and their wording"),
     (&["journal"], "Query the record of every event"),
     (&["daemon"], "Control the local daemon, which starts by itself when needed"),
+    (&["hub"], "Serve a team of machines, and decide which may join"),
+    (&["team"], "Join a team of machines, and see what their agents do"),
     (&["db"], "Check, back up and restore the database"),
     (&["identity"], "Show and change which agent a session is"),
     (&["topic"], "Create and list topics"),
@@ -54,6 +56,17 @@ const PLUMBING: &[&[&str]] = &[
     &["notify", "due"],
     &["notify", "told"],
     &["notify", "noted"],
+    &["team", "seen"],
+    &["team", "due"],
+    &["team", "receipts"],
+    &["team", "arrived"],
+    &["team", "fates"],
+    &["team", "left"],
+    &["team", "claim"],
+    &["team", "renew"],
+    &["team", "release"],
+    &["team", "claims"],
+    &["team", "answered"],
 ];
 
 /// One way to type a command.

@@ -2,9 +2,9 @@
 
 mod audience;
 mod call;
+mod claim;
 pub(crate) mod commit_hook;
 pub(crate) mod complete;
-mod completions;
 mod config;
 mod daemon;
 mod dashboard;
@@ -16,6 +16,7 @@ mod examples;
 mod help;
 mod hook;
 mod hooks;
+mod hub;
 mod import;
 mod layout;
 mod let_go;
@@ -34,8 +35,8 @@ mod scratchpad;
 mod seeds;
 mod setup;
 mod table;
+mod team;
 mod tmux;
-mod top;
 mod verbs;
 
 use substrate_core::{Caller, Format};

@@ -1,11 +1,15 @@
-//! `substrate` alone: the overview, or how to begin where nothing is installed.
+//! `substrate` alone (the overview, or how to begin where nothing is installed), and `substrate top`.
 
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
+use substrate_core::Audience;
 
 use super::call::{Line, dir};
-use super::{Context, print, table};
+use super::table::{self, Definition};
+use super::{Context, print};
 use crate::error::{AppError, Kind, Result};
-use crate::{hooks, ui};
+use crate::top::Options;
+use crate::{hooks, top as screen, ui};
 
 /// What a person reads who has installed nothing yet.
 const BEGIN: &str = "Substrate is not set up yet: no client's hooks are registered.
@@ -42,4 +46,30 @@ fn is_registered(context: &Context) -> bool {
         let found = hooks::status(client, &context.env, &context.home, dir(context));
         found.map_or(true, |states| states.iter().any(|state| !state.events.is_empty()))
     })
+}
+
+pub(super) const COMMANDS: &[Definition] = &[Definition::new(
+    &["top"],
+    Audience::User,
+    "See the fleet in this terminal, live, and answer it",
+    top,
+)
+.taking(flags)];
+
+fn flags(command: Command) -> Command {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    command
+        .arg(flag("inline", "Draw below the prompt, and leave what is on the screen"))
+        .arg(flag("bell", "Ring the terminal's bell when something new waits for you"))
+}
+
+fn top(context: &Context, flags: &ArgMatches) -> Result<()> {
+    let options = Options {
+        is_inline: flags.get_flag("inline"),
+        rings: flags.get_flag("bell"),
+        has_colour: ui::wants_colour(&context.env),
+    };
+    screen::run(context, options)
 }

@@ -11,8 +11,8 @@ use substrate_core::{Audience, Verb};
 
 use super::layout::{self, Place};
 use super::{
-    Context, commit_hook, completions, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    import, manual, mcp, notify, plugin, reference, run, scratchpad, setup, tmux, top,
+    Context, claim, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks, hub,
+    import, manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
 };
 use crate::error::Result;
 
@@ -90,18 +90,20 @@ const OWN: &[&[Definition]] = &[
     run::COMMANDS,
     tmux::COMMANDS,
     dashboard::COMMANDS,
-    top::COMMANDS,
+    overview::COMMANDS,
     notify::COMMANDS,
     scratchpad::COMMANDS,
     doctor::COMMANDS,
     daemon::COMMANDS,
     db::COMMANDS,
+    hub::COMMANDS,
+    team::COMMANDS,
+    claim::COMMANDS,
     hook::COMMANDS,
     mcp::COMMANDS,
     plugin::COMMANDS,
     import::COMMANDS,
     manual::COMMANDS,
-    completions::COMMANDS,
     reference::COMMANDS,
 ];
 

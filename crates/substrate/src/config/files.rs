@@ -77,6 +77,11 @@ struct ProjectSettings {
 /// Changes when the file does. `None`: the file does not exist.
 type Stamp = Option<(u64, i64, i64, u64)>;
 
+/// The settings in force in that folder, for a process that asks once: nothing is kept to notice changes by.
+pub(crate) fn settings_at(user: &Path, dir: &Path) -> Settings {
+    read(user, &root_of(dir), &LastGood::default())
+}
+
 /// The settings in force in a folder, and its project.
 pub(crate) type Around = (Arc<Settings>, Arc<str>);
 

@@ -13,8 +13,8 @@ use serde_json::Value;
 use substrate_core::{
     Access, Caller, Lineage, Output, RequestId, Standing, Timestamp, Verb, WaitFor,
 };
-use tokio::net::UnixStream;
 use tokio::sync::oneshot;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::control::Ask;
@@ -22,6 +22,7 @@ use super::dashboard;
 use super::group::{Job, VerbCall};
 use super::large::Turn;
 use super::state::{Counted, EndReason, State, count, working};
+use super::stream::Stream;
 use super::surround::{self, surround};
 use super::{notify, options, take_over, threads, waiting};
 use crate::clock;
@@ -61,16 +62,17 @@ impl Call {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) {
-    let mut peer = match stream.peer_cred() {
-        Ok(peer) if peer.uid() == state.uid => Peer::Process(peer.pid()),
-        Ok(peer) => return tracing::warn!(uid = peer.uid(), "a stranger was turned away"),
+pub(super) async fn serve(state: Rc<State>, stream: Stream, _open: Counted) {
+    let mut peer = match stream.peer() {
+        Ok(peer) if peer.uid == state.uid => Peer::Process(peer.pid),
+        Ok(peer) => return tracing::warn!(uid = peer.uid, "a stranger was turned away"),
         Err(error) => {
             return tracing::warn!(%error, "a connection without credentials was turned away");
         }
     };
     let mut stream = stream;
-    while let Ok(Some((header, body, _turn))) = timeout(PATIENCE, read_frame(&state, &stream)).await
+    while let Ok(Some((header, body, _turn))) =
+        timeout(PATIENCE, read_frame(&state, &mut stream)).await
     {
         let in_flight = Counted::begin(&state, |counts| &counts.in_flight);
         // Boxed, so that an idle connection stays small.
@@ -86,11 +88,11 @@ pub(super) async fn serve(state: Rc<State>, stream: UnixStream, _open: Counted) 
 /// Answers one request. Returns the connection if another request may follow.
 async fn answer(
     state: &Rc<State>,
-    stream: UnixStream,
+    mut stream: Stream,
     peer: &mut Peer,
     header: Header,
     body: Body,
-) -> Option<UnixStream> {
+) -> Option<Stream> {
     let begun_us = clock::micros();
     let reply = match header.kind {
         _ if header.version != VERSION => None,
@@ -126,38 +128,38 @@ async fn answer(
         Kind::Leaving | Kind::Reply | Kind::Wait | Kind::Refused | Kind::Confirm => None,
     };
     match reply {
-        Some(reply) => send(&stream, Kind::Reply, &reply).await,
+        Some(reply) => send(&mut stream, Kind::Reply, &reply).await,
         // Not a request that we understand.
-        None => send(&stream, Kind::Refused, &[]).await,
+        None => send(&mut stream, Kind::Refused, &[]).await,
     };
     None
 }
 
 /// Whether the caller was still there to read it.
-async fn send(stream: &UnixStream, kind: Kind, body: &[u8]) -> bool {
+async fn send(stream: &mut Stream, kind: Kind, body: &[u8]) -> bool {
     write_frame(stream, kind, body).await.is_ok()
 }
 
 /// Commits a hook's event, then answers or parks it. If nothing could be committed, the connection ends and the hook
 /// asks again.
-async fn settle_hook(state: &Rc<State>, stream: UnixStream, prepared: Prepared) {
+async fn settle_hook(state: &Rc<State>, stream: Stream, prepared: Prepared) {
     let request = prepared.decoded.request();
     let n_wakes = state.waiters.borrow().n_wakes();
     let caller = Rc::new(stream);
     let (reply, settled) = oneshot::channel();
     let job = Job::Hook { prepared: Box::new(prepared), caller: Rc::clone(&caller), reply };
     let Some((prepared, considered)) = committed(state, job, settled).await else { return };
-    let Some(stream) = Rc::into_inner(caller) else { return };
+    let Some(mut stream) = Rc::into_inner(caller) else { return };
     match considered.wait {
         Some(wait) => waiting::park_hook(state, stream, prepared.decoded, wait, n_wakes).await,
-        None => answer_hook(state, &stream, request, considered).await,
+        None => answer_hook(state, &mut stream, request, considered).await,
     }
 }
 
 /// Sends a hook its answer. Where a feature wants to know, waits for the confirmation that it was printed.
 pub(super) async fn answer_hook(
     state: &State,
-    stream: &UnixStream,
+    stream: &mut Stream,
     request: RequestId,
     considered: Considered,
 ) {
@@ -169,20 +171,22 @@ pub(super) async fn answer_hook(
         send(stream, Kind::Reply, &reply).await;
         return;
     }
-    let next = async || timeout(PRINTED, read_frame(state, stream)).await;
-    let is = |frame: &Option<(Header, Body, Turn)>, kind| {
-        frame.as_ref().is_some_and(|(header, ..)| header.kind == kind)
-    };
     let reached = send(stream, Kind::Confirm, &reply).await
-        && next().await.is_ok_and(|frame| is(&frame, Kind::Printed));
+        && confirmation(state, stream).await == Ok(Some(Kind::Printed));
     if !printed(state, request, reached).await || !reached {
         return;
     }
     send(stream, Kind::Reply, &Reply::default().bytes()).await;
     // A hook that is killed after printing ends silently, and its client ignores what it printed.
-    if next().await.is_ok_and(|frame| !is(&frame, Kind::Leaving)) {
+    if confirmation(state, stream).await.is_ok_and(|kind| kind != Some(Kind::Leaving)) {
         printed(state, request, false).await;
     }
+}
+
+/// What a hook sends after its answer. `None`: it has gone.
+async fn confirmation(state: &State, stream: &mut Stream) -> Result<Option<Kind>, Elapsed> {
+    let frame = timeout(PRINTED, read_frame(state, stream)).await?;
+    Ok(frame.map(|(header, ..)| header.kind))
 }
 
 /// Records whether an answer reached its client.
@@ -192,7 +196,7 @@ pub(super) async fn printed(state: &State, request: RequestId, reached: bool) ->
 }
 
 /// A parked hook is considered once more.
-pub(super) async fn hook_again(state: &Rc<State>, stream: UnixStream, decoded: Decoded) {
+pub(super) async fn hook_again(state: &Rc<State>, stream: Stream, decoded: Decoded) {
     let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
     let prepared = surround(state, decoded).await;
     settle_hook(state, stream, prepared).await;
@@ -257,21 +261,23 @@ fn unknown_caller(why: &str) -> AppError {
 /// Finds out which processes a command comes from, and runs it.
 async fn identified(
     state: &Rc<State>,
-    stream: UnixStream,
+    mut stream: Stream,
     peer: &mut Peer,
     mut call: Call,
-) -> Option<UnixStream> {
+) -> Option<Stream> {
     match peer.lineage(state).await {
         Ok(lineage) => {
             call.caller.lineage = lineage;
             settle_call(state, stream, call).await
         }
-        Err(error) => send(&stream, Kind::Reply, &verb_reply(&Err(error))).await.then_some(stream),
+        Err(error) => {
+            send(&mut stream, Kind::Reply, &verb_reply(&Err(error))).await.then_some(stream)
+        }
     }
 }
 
 /// Runs a command, then answers or parks it.
-async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Option<UnixStream> {
+async fn settle_call(state: &Rc<State>, mut stream: Stream, call: Call) -> Option<Stream> {
     let n_wakes = state.waiters.borrow().n_wakes();
     let result = command(state, &call).await?;
     let Call { path, caller, .. } = call;
@@ -282,7 +288,7 @@ async fn settle_call(state: &Rc<State>, stream: UnixStream, call: Call) -> Optio
         waiting::park_call(state, stream, again, until, n_wakes).await;
         return None;
     }
-    send(&stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
+    send(&mut stream, Kind::Reply, &verb_reply(&result)).await.then_some(stream)
 }
 
 /// A verb's output, or its error, as JSON. The command renders it.
@@ -295,7 +301,7 @@ pub(super) fn verb_reply(result: &Result<Output, AppError>) -> Vec<u8> {
 }
 
 /// A parked command is run once more.
-pub(super) async fn call_again(state: &Rc<State>, stream: UnixStream, call: Call) {
+pub(super) async fn call_again(state: &Rc<State>, stream: Stream, call: Call) {
     let _in_flight = Counted::begin(state, |counts| &counts.in_flight);
     let _one_is_enough = settle_call(state, stream, call).await;
 }
@@ -441,7 +447,7 @@ async fn watched(state: &Rc<State>, n_commits: Option<u64>) {
 }
 
 /// `None`: the peer went away, or does not speak our protocol.
-async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Body, Turn)> {
+async fn read_frame(state: &State, stream: &mut Stream) -> Option<(Header, Body, Turn)> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut begun = None;
     loop {
@@ -470,12 +476,12 @@ async fn read_frame(state: &State, stream: &UnixStream) -> Option<(Header, Body,
 /// Reads what is there. An idle connection has no buffer, so the beginning of a frame comes through one that all share.
 fn read_more(
     state: &State,
-    stream: &UnixStream,
+    stream: &Stream,
     bytes: &mut Vec<u8>,
     has_room: bool,
 ) -> std::io::Result<usize> {
     if has_room {
-        return stream.try_read_buf(bytes);
+        return stream.try_read_into(bytes);
     }
     let mut scratch = state.scratch.borrow_mut();
     let n = stream.try_read(&mut scratch)?;
@@ -485,7 +491,7 @@ fn read_more(
 
 /// Writes one frame. An error means that the reader is gone.
 pub(super) async fn write_frame(
-    stream: &UnixStream,
+    stream: &mut Stream,
     kind: Kind,
     body: &[u8],
 ) -> std::io::Result<()> {

@@ -13,12 +13,12 @@ use substrate_core::{
     Caller, Db, DbError, Effect, FeatureError, Need, Output, RequestId, Settings, Verb,
 };
 use substrate_store::Durability;
-use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 use super::state::{EndReason, State, count};
 use super::storage::{Place, Storage};
+use super::stream::Stream;
 use super::waiting::{self, Woken};
 use super::{carry, surround, waiters};
 use crate::clock;
@@ -33,7 +33,7 @@ pub(super) enum Job {
     Hook {
         prepared: Box<Prepared>,
         /// To notice that the caller has gone.
-        caller: Rc<UnixStream>,
+        caller: Rc<Stream>,
         reply: oneshot::Sender<(Box<Prepared>, Considered)>,
     },
     /// A state that a client showed. No caller waits for an answer.
@@ -163,14 +163,17 @@ fn heard(group: &[Job]) -> Vec<bool> {
     let callers: Vec<_> = group
         .iter()
         .filter_map(|job| match job {
-            Job::Hook { caller, .. } => Some(caller.as_ref()),
+            Job::Hook { caller, .. } => caller.fd(),
             Job::Shown { .. } | Job::Verb { .. } | Job::Printed { .. } => None,
         })
         .collect();
     let mut gone = waiters::have_hung_up(&callers).into_iter();
     group
         .iter()
-        .map(|job| !matches!(job, Job::Hook { .. }) || !gone.next().unwrap_or(false))
+        .map(|job| match job {
+            Job::Hook { caller, .. } => caller.fd().is_some() && !gone.next().unwrap_or(false),
+            Job::Shown { .. } | Job::Verb { .. } | Job::Printed { .. } => true,
+        })
         .collect()
 }
 

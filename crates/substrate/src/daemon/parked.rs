@@ -29,8 +29,17 @@ pub(super) struct ParkedEvent {
     is_planning: bool,
     lens: [u32; N_TEXTS],
     texts: Box<str>,
-    detail: Detail,
+    detail: PackedDetail,
 }
+
+/// Nearly all that wait are waiters beside a session. The others' details are large.
+enum PackedDetail {
+    Waiter(EventKind),
+    Other(Box<Detail>),
+}
+
+// Ten thousand of them: a field that is large belongs behind a box.
+const _: () = assert!(size_of::<ParkedEvent>() <= 240);
 
 impl ParkedEvent {
     pub(super) fn of(decoded: Decoded) -> Self {
@@ -110,7 +119,10 @@ impl ParkedEvent {
             is_planning,
             lens,
             texts,
-            detail,
+            detail: match detail {
+                Detail::Waiter { beside } => PackedDetail::Waiter(beside),
+                detail => PackedDetail::Other(Box::new(detail)),
+            },
         }
     }
 
@@ -130,8 +142,8 @@ impl ParkedEvent {
     /// The event that a waiter was started beside.
     pub(super) const fn beside(&self) -> Option<EventKind> {
         match self.detail {
-            Detail::Waiter { beside } => Some(beside),
-            _ => None,
+            PackedDetail::Waiter(beside) => Some(beside),
+            PackedDetail::Other(_) => None,
         }
     }
 
@@ -177,7 +189,10 @@ impl ParkedEvent {
             waiting_since: Some(self.since),
             n_bytes: self.n_bytes,
             n_unknown_fields: self.n_unknown_fields,
-            detail: self.detail,
+            detail: match self.detail {
+                PackedDetail::Waiter(beside) => Detail::Waiter { beside },
+                PackedDetail::Other(detail) => *detail,
+            },
         };
         Decoded::join(event, self.route, clock::micros())
     }

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use super::storage::Storage;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
-use super::{conn, group, log, notify, start, take_over, upkeep, waiting};
+use super::{conn, group, log, notify, start, take_over, team, upkeep, waiting};
 use substrate_core::redact::clean;
 
 use crate::clock;
@@ -31,6 +32,7 @@ use crate::config::{Env, Home, SettingsFiles};
 use crate::error::{AppError, Kind, Result};
 use crate::machine::Machine;
 use crate::tmux::Painter;
+use crate::ui;
 
 /// How the daemon was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,18 @@ const BRIEF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 
 /// The same if it goes on in memory: leases, and what guards remember, would end with it.
 const BRIEF_IN_MEMORY: (Duration, Duration) = (Duration::from_secs(600), Duration::from_secs(1));
+
+/// The same as `substrate daemon run` with one of these flags.
+pub(crate) fn run_detached(options: RunOptions) -> ExitCode {
+    let env = Env::of_this_process();
+    match Home::find(&env).and_then(|home| run(env, &home, options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            ui::talk(&error.render());
+            error.exit_code()
+        }
+    }
+}
 
 /// Runs the daemon to its end.
 pub(crate) fn run(env: Env, home: &Home, options: RunOptions) -> Result<()> {
@@ -195,6 +209,7 @@ fn serve_all(
             spawn_local(tell_all(Rc::clone(&state), seen)),
             spawn_local(dashboard::tend(Rc::clone(&state), of_pages)),
             spawn_local(notify::tell(Rc::clone(&state))),
+            spawn_local(team::tend(Rc::clone(&state))),
             spawn_local(stay_awake(Rc::clone(&state))),
             spawn_local(obey_signals(Rc::clone(&state))),
         ];
@@ -305,7 +320,7 @@ async fn accept_all(state: &Rc<State>) {
         }
         tokio::select! {
             accepted = listener.accepting.accept() => match accepted {
-                Ok((stream, _)) => {
+                Ok(stream) => {
                     // Count it before it first runs, so that a shutdown waits for it.
                     let open = Counted::begin(state, |counts| &counts.open);
                     drop(spawn_local(conn::serve(Rc::clone(state), stream, open)));

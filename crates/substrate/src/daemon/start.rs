@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lock::{Lock, sign_for};
+use super::run::RunOptions;
 use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::proc;
@@ -78,8 +79,22 @@ pub(super) fn bind(home: &Home) -> std::io::Result<UnixListener> {
 pub(super) fn program(path: &Path, env: &Env, home: &Home) -> Command {
     let mut command = proc::command(path, env);
     command.env("SUBSTRATE_HOME", home.root()).envs(GIVE_MEMORY_BACK);
-    command.args(["daemon", "run", "--detached"]).current_dir("/");
+    command.args(DETACHED).current_dir("/");
     command
+}
+
+/// How a daemon begins that has no terminal.
+const DETACHED: [&str; 3] = ["daemon", "run", "--detached"];
+
+/// How a daemon with that command line runs, if it is one of those that we start.
+pub(crate) fn detached_options(args: &[String]) -> Option<RunOptions> {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.strip_prefix(&DETACHED)? {
+        [] => Some(RunOptions::Detached),
+        ["--brief"] => Some(RunOptions::Brief),
+        ["--take-over"] => Some(RunOptions::TakeOver),
+        _ => None,
+    }
 }
 
 /// Whether a daemon runs, or is just starting.
@@ -93,4 +108,25 @@ pub(crate) fn this_program() -> Result<PathBuf> {
         std::env::current_exe().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
     let text = path.to_string_lossy();
     Ok(text.strip_suffix(" (deleted)").map_or_else(|| path.clone(), PathBuf::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_command_lines_skip_the_parser() {
+        let of = |line: &str| {
+            let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            detached_options(&args)
+        };
+        assert_eq!(of("daemon run --detached"), Some(RunOptions::Detached));
+        assert_eq!(of("daemon run --detached --brief"), Some(RunOptions::Brief));
+        assert_eq!(of("daemon run --detached --take-over"), Some(RunOptions::TakeOver));
+        for line in
+            ["", "daemon", "daemon run", "daemon run --brief", "daemon run --detached --help"]
+        {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
 }

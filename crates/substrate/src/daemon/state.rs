@@ -24,6 +24,7 @@ use super::lock::{self, Lock};
 use super::notices::Notices;
 use super::start;
 use super::storage::Storage;
+use super::stream::Listener;
 use super::threads::Threads;
 use super::twins::Twins;
 use super::waiters::Waiters;
@@ -91,9 +92,7 @@ pub(super) struct State {
 
 /// The socket that we listen on.
 pub(super) struct Listening {
-    pub(super) accepting: tokio::net::UnixListener,
-    /// The same socket, to hand to a newer program.
-    raw: UnixListener,
+    pub(super) accepting: Listener,
     /// Its device and inode.
     ours: Option<(u64, u64)>,
 }
@@ -135,10 +134,9 @@ pub(super) enum EndReason {
 impl State {
     /// Listens on this socket from now on.
     pub(super) fn listen_on(&self, listener: UnixListener) -> std::io::Result<()> {
-        let raw = listener.try_clone()?;
         let ours = lock::identity(&self.home.socket());
-        let accepting = tokio::net::UnixListener::from_std(listener)?;
-        self.listening.replace(Some(Rc::new(Listening { accepting, raw, ours })));
+        let accepting = Listener::new(listener)?;
+        self.listening.replace(Some(Rc::new(Listening { accepting, ours })));
         self.new_listener.notify_one();
         Ok(())
     }
@@ -147,7 +145,7 @@ impl State {
     pub(super) fn listener(&self) -> std::io::Result<OwnedFd> {
         let listening = self.listening.borrow();
         let listening = listening.as_ref().ok_or(std::io::ErrorKind::NotConnected)?;
-        Ok(listening.raw.try_clone()?.into())
+        listening.accepting.handle()
     }
 
     /// Makes sure that callers can reach us.

@@ -1,17 +1,17 @@
 //! Parking callers that wait, and asking their request again when something may have come for them.
 
-use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ipc::{Kind, Reply};
 use substrate_core::{Effect, EventKind, RequestId, Timestamp, World as _};
-use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
 use super::conn::{self, Call};
 use super::parked::ParkedEvent;
 use super::state::{Counted, State};
+use super::stream::Stream;
 use super::waiters::{self, Parked, Waiting};
 use super::{carry, surround};
 use crate::clock;
@@ -27,7 +27,7 @@ const GRACE_MS: i64 = 5_000;
 /// Parks a hook until that time, or until the key is woken.
 pub(super) async fn park_hook(
     state: &Rc<State>,
-    stream: UnixStream,
+    stream: Stream,
     decoded: Decoded,
     wait: substrate_core::verdict::Wait,
     n_wakes: u64,
@@ -40,7 +40,7 @@ pub(super) async fn park_hook(
 /// Parks a command until that time, or until the key is woken.
 pub(super) async fn park_call(
     state: &Rc<State>,
-    stream: UnixStream,
+    stream: Stream,
     call: Call,
     until: (&str, &str, Timestamp),
     n_wakes: u64,
@@ -52,17 +52,17 @@ pub(super) async fn park_call(
 /// to wait.
 async fn park(
     state: &Rc<State>,
-    stream: UnixStream,
+    mut stream: Stream,
     what: Waiting,
     (key, by, until): (&str, &str, Timestamp),
     n_wakes: u64,
 ) {
     let left = until.since(clock::now()).max(0) + GRACE_MS;
     let patience = u32::try_from(left).unwrap_or(u32::MAX).to_le_bytes();
-    if conn::write_frame(&stream, Kind::Wait, &patience).await.is_err() {
+    if conn::write_frame(&mut stream, Kind::Wait, &patience).await.is_err() {
         return;
     }
-    let Ok(stream) = stream.into_std() else { return };
+    let Ok(stream) = stream.into_socket() else { return };
     let dialog = dialog_of(&what, &stream);
     let parked = Parked { stream, what, key: key.into(), by: by.into(), until };
     let (replaced, id) = {
@@ -83,17 +83,17 @@ async fn park(
 }
 
 /// The request of a hook that waits beside a dialog, and a second handle of its connection.
-fn dialog_of(what: &Waiting, stream: &StdStream) -> Option<(RequestId, UnixStream)> {
+fn dialog_of(what: &Waiting, stream: &UnixStream) -> Option<(RequestId, Stream)> {
     let Waiting::Hook { event, .. } = what else { return None };
     if event.kind() != EventKind::PermissionRequest {
         return None;
     }
-    Some((event.request(), UnixStream::from_std(stream.try_clone().ok()?).ok()?))
+    Some((event.request(), Stream::new(stream.try_clone().ok()?)))
 }
 
 /// The client ends the hook of a dialog that the user declined. That is noticed at once: the dialog must not be shown
 /// as open until the next sweep.
-async fn attend(state: Rc<State>, id: u64, request: RequestId, probe: UnixStream) {
+async fn attend(state: Rc<State>, id: u64, request: RequestId, mut probe: Stream) {
     let _closed = probe.readable().await;
     let left = state.waiters.borrow_mut().hung_up_at(id);
     if left.is_some() {
@@ -103,12 +103,12 @@ async fn attend(state: Rc<State>, id: u64, request: RequestId, probe: UnixStream
 
 /// Releases a waiter: a hook ends silently, a command says why.
 async fn let_go(parked: Parked, why: &str) {
-    let Ok(stream) = UnixStream::from_std(parked.stream) else { return };
+    let mut stream = Stream::new(parked.stream);
     let reply = match parked.what {
         Waiting::Hook { .. } => Reply::default().bytes(),
         Waiting::Verb(_) => conn::verb_reply(&Err(AppError::new(ErrorKind::Daemon, why))),
     };
-    let _gone = conn::write_frame(&stream, Kind::Reply, &reply).await;
+    let _gone = conn::write_frame(&mut stream, Kind::Reply, &reply).await;
 }
 
 /// The daemon is stopped on purpose: release the waiters, or they would start it again.
@@ -133,7 +133,7 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
         if waiters::has_hung_up(&parked.stream) {
             continue;
         }
-        let Ok(stream) = UnixStream::from_std(parked.stream) else { continue };
+        let stream = Stream::new(parked.stream);
         let open = Counted::begin(state, |counts| &counts.open);
         let state = Rc::clone(state);
         drop(spawn_local(async move {
@@ -150,7 +150,7 @@ fn ask_again(state: &Rc<State>, woken: Vec<Parked>) {
 
 /// A waiter that is answered by the commit that wakes it.
 pub(super) struct Woken {
-    stream: StdStream,
+    stream: UnixStream,
     pub(super) prepared: Box<Prepared>,
     pub(super) considered: Considered,
 }
@@ -188,14 +188,14 @@ pub(super) fn tell(state: &Rc<State>, woken: Woken) -> Vec<String> {
     match considered.wait.take() {
         Some(wait) => back(state, stream, prepared.decoded, &wait.key, wait.until),
         None => {
-            let Ok(stream) = UnixStream::from_std(stream) else { return keys };
+            let mut stream = Stream::new(stream);
             let request = prepared.decoded.request();
             let open = Counted::begin(state, |counts| &counts.open);
             let state = Rc::clone(state);
             drop(spawn_local(async move {
                 let _open = open;
                 carrying.done().await;
-                conn::answer_hook(&state, &stream, request, considered).await;
+                conn::answer_hook(&state, &mut stream, request, considered).await;
             }));
         }
     }
@@ -208,7 +208,7 @@ pub(super) fn put_back(state: &State, woken: Woken) {
     back(state, woken.stream, woken.prepared.decoded, "a commit that works", soon);
 }
 
-fn back(state: &State, stream: StdStream, decoded: Decoded, key: &str, until: Timestamp) {
+fn back(state: &State, stream: UnixStream, decoded: Decoded, key: &str, until: Timestamp) {
     let what = waits(state, decoded);
     let parked = Parked { stream, by: what.by(), what, key: key.into(), until };
     drop(state.waiters.borrow_mut().park(parked));

@@ -6,27 +6,25 @@ use ipc::ConnError;
 use substrate_clients::DEFAULT;
 use substrate_core::Timestamp;
 use substrate_core::settings::Problem;
-use substrate_core::size::Bytes;
 
 use super::access::{self, Access};
 use super::client::{self, Client};
 use super::daemon::{self, Daemon};
 use super::database::{self, Database};
-use super::finding::{Area, Finding};
+use super::finding::Finding;
 use super::hooks::{self, Journal};
 use super::notify::{self, Notifications};
 use super::plugin::{self, Carrier};
 use super::programs::{self, Programs};
 use super::project::{self, Unwritten};
 use super::registered;
-use super::remnants;
 use super::sessions::{self, Session};
 use super::settings::{self, Scopes};
+use super::team::{self, Team};
 use super::trace::{self, Trace};
 use super::try_out::spawn_us;
-use crate::config::{Env, Home, SettingsFiles, common_dir, root_of};
+use crate::config::{Env, Home, settings_at};
 use crate::daemon::Status;
-use crate::gather::ignored;
 use crate::remnants::Remnants;
 
 /// What the doctor examines.
@@ -66,11 +64,13 @@ pub(crate) struct Facts {
     pub(super) trace: Option<Trace>,
     /// `None`: notifications are off.
     pub(super) notifications: Option<Notifications>,
+    /// `None`: this machine is in no team.
+    pub(super) team: Option<Team>,
 }
 
 /// Gathers all facts, and changes nothing.
 pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
-    let settings = SettingsFiles::new(patient.home.config()).at(patient.dir);
+    let settings = settings_at(&patient.home.config(), patient.dir);
     let programs = programs::look(patient.env);
     let daemon = daemon::look(patient, settings.on("daemon.autostart"));
     let database = database::look(patient);
@@ -85,10 +85,11 @@ pub(crate) fn gather(patient: &Patient<'_>) -> Facts {
         trace: trace::look(patient.home),
         spawn_us: spawn_us(patient.env),
         problems: settings.problems.clone(),
-        unread_rules: unread_rules(patient.dir),
-        remnants: remnants::look(patient, &scopes),
+        unread_rules: project::unread_rules(patient.dir),
+        remnants: registered::left_over(patient, &scopes),
         unwritten: project::look(&settings, patient.dir),
         notifications: notify::look(&settings, &database),
+        team: team::look(patient.home, &database),
         programs,
         daemon,
         database,
@@ -105,48 +106,17 @@ pub(crate) fn judge(facts: &Facts) -> Vec<Finding> {
     daemon::judge(&facts.daemon, facts.now, &mut out);
     access::judge(&facts.access, &mut out);
     database::judge(&facts.database, &mut out);
-    judge_problems(&facts.problems, &mut out);
-    judge_rules(&facts.unread_rules, &mut out);
+    project::judge_problems(&facts.problems, &mut out);
+    project::judge_rules(&facts.unread_rules, &mut out);
     project::judge(facts.unwritten.as_ref(), &mut out);
     client::judge(&facts.client, &mut out);
     registered::judge(&facts.scopes, facts.client.is_here, &mut out);
     plugin::judge(facts.plugin.as_ref(), facts.scopes.has_hooks(), &mut out);
-    remnants::judge(facts.remnants.as_ref(), &mut out);
+    registered::judge_left_over(facts.remnants.as_ref(), &mut out);
     sessions::judge(&facts.sessions, facts.now, &mut out);
     hooks::judge(&facts.journal, facts.spawn_us, facts.now, &mut out);
     trace::judge(facts.trace.as_ref(), facts.now, &mut out);
     notify::judge(facts.notifications.as_ref(), facts.now, &mut out);
+    team::judge(facts.team.as_ref(), facts.now, &mut out);
     out
-}
-
-fn unread_rules(dir: &Path) -> Vec<PathBuf> {
-    let root = root_of(dir);
-    let own = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
-    let files = [root.join(".gitignore")].into_iter().chain(own);
-    files.filter(|file| ignored::is_too_long(file)).collect()
-}
-
-fn judge_rules(unread: &[PathBuf], out: &mut Vec<Finding>) {
-    for file in unread {
-        let message = format!(
-            "`{}` is too long to be used, so files that it names are leased like any other",
-            file.display()
-        );
-        let next = format!(
-            "at most {} and {} rules of a list are read",
-            Bytes(ignored::MAX_BYTES),
-            ignored::MAX_RULES
-        );
-        out.push(Area::Settings.warning("ignore-rules", message).next(&next));
-    }
-}
-
-fn judge_problems(problems: &[Problem], out: &mut Vec<Finding>) {
-    for problem in problems {
-        let message = problem.to_string();
-        out.push(Area::Settings.warning("settings-problem", message).next(&problem.hint));
-    }
-    if problems.is_empty() {
-        out.push(Area::Settings.ok("settings-fine", "Substrate's own settings files are fine"));
-    }
 }

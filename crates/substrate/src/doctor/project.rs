@@ -1,11 +1,14 @@
-//! Files that settings ask for in a project, and why a folder does not get them.
+//! Our own settings files, the ignore files of a project, and files that settings ask for in it.
 
 use std::path::{Path, PathBuf};
 
 use substrate_core::Settings;
+use substrate_core::settings::Problem;
+use substrate_core::size::Bytes;
 
 use super::finding::{Area, Finding};
-use crate::config::{is_worked_in, root_of};
+use crate::config::{common_dir, is_worked_in, root_of};
+use crate::gather::ignored;
 
 /// Settings that write into projects, and the profile that turns each on.
 const WRITTEN: [(&str, &str); 2] =
@@ -40,4 +43,36 @@ pub(super) fn judge(unwritten: Option<&Unwritten>, out: &mut Vec<Finding>) {
     let next =
         format!("if it is a project: `substrate hooks install --project --profile {profile}`");
     out.push(Area::Settings.info("nothing-written-here", message).next(next));
+}
+
+pub(super) fn unread_rules(dir: &Path) -> Vec<PathBuf> {
+    let root = root_of(dir);
+    let own = common_dir(&root.join(".git")).map(|git| git.join("info/exclude"));
+    let files = [root.join(".gitignore")].into_iter().chain(own);
+    files.filter(|file| ignored::is_too_long(file)).collect()
+}
+
+pub(super) fn judge_rules(unread: &[PathBuf], out: &mut Vec<Finding>) {
+    for file in unread {
+        let message = format!(
+            "`{}` is too long to be used, so files that it names are leased like any other",
+            file.display()
+        );
+        let next = format!(
+            "at most {} and {} rules of a list are read",
+            Bytes(ignored::MAX_BYTES),
+            ignored::MAX_RULES
+        );
+        out.push(Area::Settings.warning("ignore-rules", message).next(&next));
+    }
+}
+
+pub(super) fn judge_problems(problems: &[Problem], out: &mut Vec<Finding>) {
+    for problem in problems {
+        let message = problem.to_string();
+        out.push(Area::Settings.warning("settings-problem", message).next(&problem.hint));
+    }
+    if problems.is_empty() {
+        out.push(Area::Settings.ok("settings-fine", "Substrate's own settings files are fine"));
+    }
 }

@@ -23,6 +23,7 @@ pub(crate) fn split(painter: &Painter, effects: Vec<Effect>) -> (Vec<String>, Ve
         match effect {
             Effect::Wake { key } => woken.push(key),
             Effect::Paint { pane, look } => painter.want(pane, look),
+            Effect::Show { pane } => painter.show(pane),
             effect => files.push(effect),
         }
     }
@@ -41,7 +42,8 @@ pub(crate) fn folder<'a>(home: &'a Home, effect: &'a Effect) -> &'a Path {
         | Effect::Forget { .. }
         | Effect::Wake { .. }
         | Effect::Soon { .. }
-        | Effect::Paint { .. } => home.root(),
+        | Effect::Paint { .. }
+        | Effect::Show { .. } => home.root(),
     }
 }
 
@@ -82,7 +84,7 @@ pub(crate) fn write(home: &Home, effect: Effect) {
                 tracing::warn!(root, dir, name, %error, "could not write an artifact");
             }
         }
-        Effect::Wake { .. } | Effect::Soon { .. } | Effect::Paint { .. } => {}
+        Effect::Wake { .. } | Effect::Soon { .. } | Effect::Paint { .. } | Effect::Show { .. } => {}
     }
 }
 

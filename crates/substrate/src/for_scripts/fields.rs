@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use substrate_core::{Actor, Detail, Event, EventKind, StartSource};
 use substrate_features::journal::project_logs::entry;
-use substrate_features::journal::project_logs::words;
 
 use super::{ScriptInput, read_input, type_of};
 use crate::effects::logs::LOGS;
@@ -63,19 +62,19 @@ pub(super) fn print(group: &str) -> bool {
 fn value(input: &ScriptInput, name: &str) -> String {
     let ScriptInput { event, root, .. } = input;
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-    let word = |text: Option<&str>| words::plain(text.unwrap_or_default());
+    let word = |text: Option<&str>| entry::plain(text.unwrap_or_default());
     let folder = |kind| {
         entry::folder(event, kind).map_or_else(String::new, |folder| {
             format!("{}/{LOGS}/{folder}", root.trim_end_matches('/'))
         })
     };
     match name {
-        "HOOK_EVENT" => words::plain(&event.name),
+        "HOOK_EVENT" => entry::plain(&event.name),
         "SESSION_ID" => event.session.as_ref().map(ToString::to_string).unwrap_or_default(),
         "TRANSCRIPT_PATH" => text(event.transcript.as_deref()),
         "CWD" => event.cwd.clone(),
         "PERMISSION_MODE" => word(event.permission_mode.as_deref()),
-        "PROJECT_NAME" => words::project(root),
+        "PROJECT_NAME" => entry::project(root),
         "SESSION_LOG_DIR" => folder(EventKind::SessionStart),
         "AGENT_LOG_DIR" => folder(EventKind::SubagentStart),
         "AGENT_ID" => match &event.actor {
@@ -95,19 +94,19 @@ fn particular(input: &ScriptInput, name: &str) -> String {
     let Event { kind, detail, .. } = &input.event;
     match (name, detail) {
         ("SOURCE", Detail::SessionStart { source: StartSource::Other, .. }) => {
-            words::plain(&new_source(&input.raw))
+            entry::plain(&new_source(&input.raw))
         }
         ("SOURCE", Detail::SessionStart { source, .. }) => source.name().to_owned(),
         ("MODEL", Detail::SessionStart { model, .. }) => {
-            words::plain(model.as_deref().unwrap_or_default())
+            entry::plain(model.as_deref().unwrap_or_default())
         }
         ("STOP_HOOK_ACTIVE", Detail::Stop { again, .. }) => again.to_string(),
         ("AGENT_TRANSCRIPT_PATH", Detail::Stop { transcript, .. }) => {
             transcript.clone().unwrap_or_default()
         }
-        ("TRIGGER", Detail::Because { word }) if *kind == EventKind::Setup => words::plain(word),
+        ("TRIGGER", Detail::Because { word }) if *kind == EventKind::Setup => entry::plain(word),
         ("REASON", Detail::Because { word }) if *kind == EventKind::SessionEnd => {
-            words::plain(word)
+            entry::plain(word)
         }
         _ => String::new(),
     }

@@ -5,7 +5,7 @@ use substrate_features::journal::project_logs::entry::{self, Entry, Scene};
 use substrate_features::journal::project_logs::max_age_ms;
 
 use super::{ScriptInput, read_input};
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Env, Home, settings_at};
 use crate::effects::logs;
 use crate::ui;
 
@@ -70,7 +70,7 @@ fn set_up(input: &ScriptInput, _kind: EventKind, _words: &[String]) -> std::io::
 /// From the settings, or the default if there is no home to have settings in.
 fn max_age(input: &ScriptInput) -> i64 {
     let user = Home::find(&Env::of_this_process()).map(|home| home.config()).unwrap_or_default();
-    max_age_ms(&SettingsFiles::new(user).at(input.root.as_ref()))
+    max_age_ms(&settings_at(&user, input.root.as_ref()))
 }
 
 fn append(input: &ScriptInput, entry: Option<Entry>) -> std::io::Result<()> {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use substrate_clients::{DEFAULT, Input};
 use substrate_core::{Actor, Event, EventKind};
-use substrate_features::journal::project_logs::{ANY, entry, words};
+use substrate_features::journal::project_logs::{ANY, entry};
 
 use crate::config::Env;
 use crate::effects::logs;
@@ -92,5 +92,5 @@ fn started(event: &Event, root: &str) -> Option<serde_json::Value> {
 
 /// A subagent's type, or empty if unknown.
 fn type_of(event: &Event) -> String {
-    words::plain(event.actor.kind().filter(|kind| *kind != NO_TYPE).unwrap_or_default())
+    entry::plain(event.actor.kind().filter(|kind| *kind != NO_TYPE).unwrap_or_default())
 }

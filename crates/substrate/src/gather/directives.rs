@@ -84,15 +84,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::fsx;
-
-    fn put(root: &Path, names: &[&str]) {
-        for name in names {
-            let file = root.join(name);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fsx::replace(&file, b"x", 0o600).unwrap();
-        }
-    }
+    use crate::gather::put;
 
     fn look(root: &Path, file: &str, project: Option<&Path>) -> Vec<String> {
         let root = root.canonicalize().unwrap();

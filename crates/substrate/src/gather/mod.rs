@@ -18,3 +18,13 @@ pub(crate) use cache::PathCache;
 pub(crate) use files::{beginning, open, part};
 pub(crate) use look_up::{gather, gather_step_by_step};
 pub(crate) use places::place;
+
+/// Files for tests, with their folders.
+#[cfg(test)]
+fn put(root: &std::path::Path, names: &[&str]) {
+    for name in names {
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        crate::fsx::replace(&file, b"x", 0o600).unwrap();
+    }
+}

@@ -89,14 +89,7 @@ mod tests {
 
     use super::*;
     use crate::fsx;
-
-    fn put(root: &Path, names: &[&str]) {
-        for name in names {
-            let file = root.join(name);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fsx::replace(&file, b"", 0o600).unwrap();
-        }
-    }
+    use crate::gather::put;
 
     fn look(root: &Path, max: usize) -> Tree {
         let deadline = Instant::now() + Duration::from_secs(20);

@@ -21,7 +21,7 @@ use substrate_core::EventKind;
 use substrate_core::redact::clean;
 
 use crate::clock;
-use crate::config::{Env, Home, SettingsFiles};
+use crate::config::{Env, Home, settings_at};
 use crate::daemon::{Answer, Reach, Stay};
 use crate::error::{AppError, Kind, Result};
 use crate::hooks::Scope;
@@ -113,7 +113,7 @@ fn was_uninstalled(env: &Env, request: &HookRequest<'_>) -> bool {
 
 /// Whether a daemon that we start stays. The user's own settings decide, so no project is read.
 fn stay(home: &Home) -> Stay {
-    let settings = SettingsFiles::new(home.config()).at(home.root());
+    let settings = settings_at(&home.config(), home.root());
     if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief }
 }
 

@@ -63,6 +63,16 @@ impl Painter {
         self.shared.changed.notify_all();
     }
 
+    /// Brings a pane to the front, beside the caller. A user asks for one at a time.
+    pub(crate) fn show(&self, pane: Pane) {
+        let server = Server::new(&pane.socket, &self.env);
+        std::thread::spawn(move || {
+            if let Err(error) = server.show(&pane.id) {
+                tracing::warn!(pane = pane.id, %error, "a pane could not be shown");
+            }
+        });
+    }
+
     /// Restores everything that was painted, and waits a moment for that.
     pub(crate) fn end(&self) {
         let mut desk = self.shared.desk();

@@ -50,6 +50,11 @@ impl Server {
         &self.socket
     }
 
+    /// Brings a pane to the front in every terminal that shows its session.
+    pub(crate) fn show(&self, pane: &str) -> Result<String, TmuxError> {
+        self.run(&["select-window", "-t", pane, ";", "select-pane", "-t", pane])
+    }
+
     /// Runs one tmux command, or several separated by `;`. Returns its output.
     pub(crate) fn run(&self, args: &[&str]) -> Result<String, TmuxError> {
         let mut command = proc::command("tmux", &self.env);

@@ -321,7 +321,7 @@ const HELP: &[(&str, &str)] = &[
     ("a", "what else can be done: answer a question, release, …"),
     ("Enter", "go to the agent's tmux pane"),
     ("r", "reply to the message, or write to the agent"),
-    ("/", "search the view; Esc shows all again"),
+    ("/", "narrow the view; Enter searches all of it, Esc shows all again"),
     ("Ctrl+L", "draw again"),
     ("q, Ctrl+C", "quit"),
 ];

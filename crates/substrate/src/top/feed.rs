@@ -8,7 +8,7 @@ use super::model::Event;
 use super::run::Outbox;
 use super::views::View;
 use crate::cli::{Context, Line, control};
-use crate::config::SettingsFiles;
+use crate::config::settings_at;
 use crate::daemon::{self, Ask, Reach, STILL_THERE, Status, Stay};
 use crate::error::{AppError, Kind, Result};
 
@@ -46,7 +46,7 @@ pub(super) fn follow(context: &Context, outbox: &Outbox) {
 /// Starts a daemon where none runs, as any command does. Later none is started: the user may have stopped it.
 fn begin(context: &Context) {
     let dir = context.caller.project_dir.as_deref().unwrap_or(&context.caller.cwd);
-    let settings = SettingsFiles::new(context.home.config()).at(std::path::Path::new(dir));
+    let settings = settings_at(&context.home.config(), std::path::Path::new(dir));
     let stay = if settings.on("daemon.autostart") { Stay::Long } else { Stay::Brief };
     let until = Instant::now() + PATIENCE;
     let _told_when_it_is_asked =

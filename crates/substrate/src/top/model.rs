@@ -32,6 +32,12 @@ pub(super) enum Event {
     Away(String),
     /// What came of a command.
     Done(Result<String, String>),
+    /// What was found for a view, or why not.
+    Found {
+        view: View,
+        words: String,
+        answer: Result<Value, String>,
+    },
 }
 
 /// Something that the host has to do.
@@ -42,6 +48,11 @@ pub(super) enum Todo {
     Act {
         verb: Vec<String>,
         body: Value,
+    },
+    /// Ask for what has these words in all that a view could show.
+    Find {
+        view: View,
+        words: String,
     },
     /// Show a pane of tmux.
     Jump {
@@ -108,6 +119,8 @@ pub(super) struct Listed {
     /// How many lines of the detail were on the screen.
     seen: usize,
     pub(super) search: String,
+    /// What the daemon found for the search, beyond the rows that are here.
+    pub(super) found: Option<Vec<Row>>,
     /// Why there are no newer rows.
     pub(super) trouble: Option<String>,
 }
@@ -129,6 +142,9 @@ pub(super) struct Model {
 impl Listed {
     /// The rows that fit the search, with their places.
     pub(super) fn shown(&self) -> Vec<&Row> {
+        if let Some(found) = &self.found {
+            return found.iter().collect();
+        }
         let wanted = self.search.to_lowercase();
         self.rows.iter().filter(|row| wanted.is_empty() || row.words().contains(&wanted)).collect()
     }
@@ -137,6 +153,12 @@ impl Listed {
     pub(super) fn selected(&self) -> Option<(usize, &Row)> {
         let id = self.selected.as_ref()?;
         self.shown().into_iter().enumerate().find(|(_, row)| row.id == *id)
+    }
+
+    /// Shows all rows again.
+    fn end_search(&mut self) {
+        self.search.clear();
+        self.found = None;
     }
 
     /// Goes to the row at that place, because the user wants it.
@@ -253,9 +275,31 @@ impl Model {
                 self.notice = Some(Notice { text: visible_line(&text), is_error });
                 None
             }
+            Event::Found { view, words, answer } => {
+                self.found(view, &words, answer);
+                None
+            }
         };
         self.fit();
         todo
+    }
+
+    /// Shows what was found, if the user still wants it.
+    fn found(&mut self, view: View, words: &str, answer: Result<Value, String>) {
+        let list = &mut self.lists[view.at()];
+        if list.search != words {
+            return;
+        }
+        match answer {
+            Ok(json) => {
+                let found = rows::found(view, &json);
+                let text = format!("{} found. Esc shows all again.", found.len());
+                list.found = Some(found);
+                list.go(0);
+                self.notice = Some(Notice { text, is_error: false });
+            }
+            Err(why) => self.say(visible_line(&why)),
+        }
     }
 
     fn feed(&mut self, view: View, json: &Value) {
@@ -313,10 +357,7 @@ impl Model {
                 self.mode = Mode::Look;
                 None
             }
-            Mode::Search => {
-                self.search(key);
-                None
-            }
+            Mode::Search => self.search(key),
             Mode::Choose { .. } => self.choose(&key),
             Mode::Write { .. } => self.write(key),
         }
@@ -344,11 +385,11 @@ impl Model {
             }
             Key::Char('?') => self.mode = Mode::Help,
             Key::Char('/') => {
-                list.search.clear();
+                list.end_search();
                 self.mode = Mode::Search;
             }
             Key::Escape => {
-                list.search.clear();
+                list.end_search();
                 list.settle(Timestamp(0));
             }
             Key::Char('y') => return self.decide("allow"),
@@ -451,17 +492,26 @@ impl Model {
         }
     }
 
-    fn search(&mut self, key: Key) {
+    /// Rows that don't have what is typed go at once. With Enter, the daemon is asked where there may be more.
+    fn search(&mut self, key: Key) -> Option<Todo> {
+        let view = self.view;
+        let mut todo = None;
         match key {
-            Key::Enter => self.mode = Mode::Look,
+            Key::Enter => {
+                self.mode = Mode::Look;
+                let words = self.list().search.trim().to_owned();
+                self.list_mut().search.clone_from(&words);
+                let asks = !words.is_empty() && view.finds(&words).is_some();
+                todo = asks.then_some(Todo::Find { view, words });
+            }
             Key::Escape => {
-                self.list_mut().search.clear();
+                self.list_mut().end_search();
                 self.mode = Mode::Look;
             }
             key => edit(&mut self.list_mut().search, key),
         }
-        let list = self.list_mut();
-        list.settle(Timestamp(0));
+        self.list_mut().settle(Timestamp(0));
+        todo
     }
 
     fn choose(&mut self, key: &Key) -> Option<Todo> {

@@ -98,6 +98,12 @@ pub(super) fn of(view: View, json: &Value) -> Vec<Row> {
     }
 }
 
+/// The rows of what was found for a view, in its columns.
+pub(super) fn found(view: View, json: &Value) -> Vec<Row> {
+    let hits = json["hits"].as_array().into_iter().flatten().enumerate();
+    hits.map(|(n, value)| hit(view, n, value)).collect()
+}
+
 fn text(value: &Value) -> String {
     visible_line(value.as_str().unwrap_or_default())
 }
@@ -322,6 +328,35 @@ fn item(value: &Value) -> Row {
         ],
         text: whole(&value["body"]),
         to: address(&value["claimant"]),
+        ..Row::default()
+    }
+}
+
+fn hit(view: View, n: usize, value: &Value) -> Row {
+    let kind = text(&value["kind"]);
+    let tone = if kind == "refusal" { Tone::Wrong } else { Tone::Quiet };
+    let all = value["text"].as_str().unwrap_or_default();
+    // Messages and items begin with their number.
+    let number = all.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+    let number = number.and_then(|(id, rest)| Some((id.parse::<i64>().ok()?, rest)));
+    let number = number.filter(|_| matches!(kind.as_str(), "mail" | "work"));
+    let (id, words) = number.map_or((String::new(), all), |(id, rest)| (format!("#{id}"), rest));
+    let (id, words) = (Cell::Text(id), Cell::Text(visible_line(words)));
+    let (state, who, since) =
+        (Cell::State(tone, kind.clone()), cell(&value["who"]), Cell::Since(ms(&value["at_ms"])));
+    let none = || Cell::Text(String::new());
+    let facts = vec![("found", state.clone()), ("agent", who.clone()), ("when", since.clone())];
+    Row {
+        id: format!("found {n}"),
+        cells: match view {
+            View::Mail => vec![id, state, who, none(), since, words],
+            View::Work => vec![id, state, who, since, none(), words],
+            _ => vec![id, since, who, state, none(), words],
+        },
+        facts,
+        text: visible(all),
+        to: address(&value["who"]),
+        message: number.map(|(id, _)| id).filter(|_| kind == "mail"),
         ..Row::default()
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
+use substrate_core::Output;
 use substrate_core::need::PaneView;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -17,6 +18,7 @@ use super::feed;
 use super::keys::{Key, KeyReader};
 use super::model::{Event, Model, Todo};
 use super::screen::Screen;
+use super::views::View;
 use crate::cli::{Context, Line, request};
 use crate::error::{AppError, Kind, Result};
 use crate::tmux::Server;
@@ -168,6 +170,13 @@ impl Host {
             Some(Todo::Act { verb, body }) => {
                 self.beside(move |context| act(context, &verb, body));
             }
+            Some(Todo::Find { view, words }) => {
+                let (context, outbox) = (self.context.clone(), self.outbox.clone());
+                std::thread::spawn(move || {
+                    let answer = find(&context, view, &words);
+                    outbox.send(Event::Found { view, words, answer })
+                });
+            }
             Some(Todo::Jump { pane, who }) => {
                 self.beside(move |context| jump(context, &pane, &who));
             }
@@ -186,12 +195,19 @@ impl Host {
 }
 
 fn act(context: &Context, verb: &[String], body: Value) -> std::result::Result<String, String> {
+    call(context, verb, body).map(|output| output.text)
+}
+
+fn find(context: &Context, view: View, words: &str) -> std::result::Result<Value, String> {
+    let Some((path, body)) = view.finds(words) else { return Ok(Value::Null) };
+    let verb: Vec<String> = path.iter().map(|word| (*word).to_owned()).collect();
+    call(context, &verb, body).map(|output| output.json)
+}
+
+fn call(context: &Context, verb: &[String], body: Value) -> std::result::Result<Output, String> {
     let known =
         daemon::find(verb).ok_or_else(|| format!("there is no command `{}`", verb.join(" ")))?;
-    match Line::silent(context, known).call(body, &request()) {
-        Ok(output) => Ok(output.text),
-        Err(error) => Err(error.in_one_line()),
-    }
+    Line::silent(context, known).call(body, &request()).map_err(|error| error.in_one_line())
 }
 
 /// Shows a pane: in this terminal if it is in the same tmux, otherwise wherever that tmux is shown.
@@ -202,7 +218,7 @@ fn jump(context: &Context, pane: &PaneView, who: &str) -> std::result::Result<St
     let id = pane.id.as_str();
     let said = match is_here {
         true => server.run(&["switch-client", "-t", id]),
-        false => server.run(&["select-window", "-t", id, ";", "select-pane", "-t", id]),
+        false => server.show(id),
     };
     match said {
         Err(error) => Err(error.to_string()),

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// How much of each kind is found at the most.
+const MAX_FOUND: i64 = 200;
+
 /// A view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
@@ -42,6 +45,19 @@ impl View {
             Self::Work => (&["work", "list"], json!({"all": true, "limit": 200})),
             Self::Journal => (&["journal", "tail"], json!({"which": {}, "limit": 200})),
         }
+    }
+
+    /// What finds words in all that the view could show. The other views show all there is anyway.
+    pub(super) fn finds(self, words: &str) -> Option<(&'static [&'static str], Value)> {
+        let mut body =
+            json!({"words": words.split_whitespace().collect::<Vec<_>>(), "limit": MAX_FOUND});
+        match self {
+            Self::Needs | Self::Fleet | Self::Locks => return None,
+            Self::Mail => body["kind"] = json!("mail"),
+            Self::Work => body["kind"] = json!("work"),
+            Self::Journal => {}
+        }
+        Some((&["journal", "search"], body))
     }
 
     pub(super) const fn columns(self) -> &'static [Column] {

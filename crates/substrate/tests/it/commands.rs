@@ -1,8 +1,9 @@
-//! Commands as people type them.
+//! Commands as people type them: what a person at a terminal sees, and what a pipe gets.
 
 use substrate_testkit::TestEnv;
 
 use crate::house::{answered, bash, bytes, journal, plain, told};
+use crate::pane::Pane;
 
 #[test]
 fn the_journal_shows_what_happened() {
@@ -212,4 +213,46 @@ fn one_setting_is_changed_and_the_rest_of_the_file_stays() {
         assert!(said.contains(message), "{said}");
     }
     assert_eq!(bytes(&file), b"# mine\nlocks.mirror = true # not yet\n");
+}
+
+/// Runs a line on an empty screen and waits for its end.
+fn typed(pane: &Pane<'_>, line: &str, end: &str) {
+    pane.line(&format!("clear; {line}; echo {end}"));
+    pane.wait(end);
+}
+
+#[test]
+fn long_lists_go_through_a_pager_on_a_terminal_only() {
+    let env = TestEnv::new();
+    let pane = Pane::start(&env);
+    pane.line("export PAGER='sed s/^/paged:/'");
+    typed(&pane, "substrate config list", "end-1");
+    assert!(pane.screen().contains("paged:"), "{}", pane.screen());
+    typed(&pane, "substrate config list | tail -1", "end-2");
+    assert!(!pane.screen().contains("paged:"), "{}", pane.screen());
+    typed(&pane, "substrate db path", "end-3");
+    assert!(!pane.screen().contains("paged:"), "it fits: {}", pane.screen());
+    typed(&pane, "PAGER=no-such-pager substrate config list 2>/dev/null", "end-4");
+    assert!(pane.screen().contains("# default"), "it is printed then: {}", pane.screen());
+}
+
+#[test]
+fn colours_are_for_terminals_and_not_with_no_color() {
+    let env = TestEnv::new();
+    let pane = Pane::start(&env);
+    for (n, (line, coloured)) in [
+        ("substrate read x", true),
+        ("NO_COLOR=1 substrate read x", false),
+        ("TERM=dumb substrate read x", false),
+        ("substrate read x 2>&1 | cat", false),
+        ("substrate --help", true),
+        ("NO_COLOR=1 substrate --help", false),
+        ("substrate --help | cat", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        typed(&pane, line, &format!("end-{n}"));
+        assert_eq!(pane.colours().contains("\u{1b}["), coloured, "{line}: {}", pane.colours());
+    }
 }

@@ -37,6 +37,27 @@ const COMMANDS: &[(&str, i32)] = &[
     ("notify due", 0),
     ("notify told", 0),
     ("notify noted", 0),
+    ("hub machines", 0),
+    ("hub revoke nothing", 1),
+    ("hub rotate nothing", 1),
+    ("hub status", 1),
+    ("team status", 1),
+    ("team members", 1),
+    ("team seen", 0),
+    ("team due", 0),
+    ("team receipts", 0),
+    ("team arrived", 0),
+    ("team fates", 0),
+    ("team left", 0),
+    ("team leave", 1),
+    ("team claim db", 0),
+    ("team claims", 0),
+    ("team renew db", 1),
+    ("team release db", 0),
+    ("team answered", 0),
+    ("claim db", 0),
+    ("claim list", 0),
+    ("claim release db", 0),
     ("mail list --agent Lead", 0),
     ("fleet lanes", 0),
     ("fleet story Lead", 0),
@@ -164,6 +185,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("ui pair", "its address is another one each time"),
     ("top", "it draws on a terminal"),
     ("notify test", "it needs a place to notify"),
+    ("hub serve", "it stays in the foreground, and prints nothing"),
+    ("hub invite", "it needs a hub"),
+    ("team join", "it needs a hub"),
     ("mcp", "it speaks a protocol of its own"),
     ("man", "a manual page is text"),
     ("daemon run", "it stays in the foreground, and prints nothing"),
@@ -176,8 +200,19 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Commands that fail before they have anything to print.
-const SILENT: &[&str] =
-    &["up", "task set tasks/t --title Doors", "task show tasks/t", "locks check a.txt"];
+const SILENT: &[&str] = &[
+    "up",
+    "hub revoke nothing",
+    "hub rotate nothing",
+    "hub status",
+    "team status",
+    "team members",
+    "team leave",
+    "team renew db",
+    "task set tasks/t --title Doors",
+    "task show tasks/t",
+    "locks check a.txt",
+];
 
 fn house() -> TestEnv {
     let env = TestEnv::new();

@@ -83,15 +83,9 @@ mod real_client_cost;
 #[cfg(test)]
 mod real_client_efforts;
 #[cfg(test)]
-mod real_client_fleet;
-#[cfg(test)]
-mod real_client_guards;
-#[cfg(test)]
 mod real_client_install;
 #[cfg(test)]
 mod real_client_locks;
-#[cfg(test)]
-mod real_client_logs;
 #[cfg(test)]
 mod real_client_mail;
 #[cfg(test)]
@@ -129,7 +123,7 @@ mod snapshots;
 #[cfg(test)]
 mod start;
 #[cfg(test)]
-mod terminal;
+mod team;
 #[cfg(test)]
 mod tmux;
 #[cfg(test)]

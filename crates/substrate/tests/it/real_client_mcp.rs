@@ -95,7 +95,7 @@ fn plugin(env: &TestEnv, args: &[&str]) -> String {
     ] {
         command.env(name, value);
     }
-    substrate_testkit::Running::start(command, Vec::new()).finish(crate::house::SOON).success()
+    substrate_testkit::Running::start(command, Vec::new()).finish(SOON).success()
 }
 
 #[test]

@@ -101,6 +101,26 @@ fn soon(mut holds: impl FnMut() -> bool) -> bool {
 const OWN: [&str; 3] = ["fg=colour99", "", "fg=colour200"];
 
 #[test]
+fn going_to_an_agent_brings_its_pane_to_the_front() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let tmux = Tmux::start(&env, "goes", "sleep 600");
+    tmux.run(&["split-window", "-t", "%0", "sleep 600"]);
+    tmux.run(&["new-window", "sleep 600"]);
+    let var = tmux.var();
+    let lion = Agent::begin(&env, "s1", "NobleLion", &[("TMUX", &var), ("TMUX_PANE", "%0")]);
+    lion.event("UserPromptSubmit", json!({"prompt": "go"}));
+    let front = || tmux.run(&["display-message", "-p", "#{pane_id}"]);
+    assert_eq!(front(), "%2");
+    let said = env.substrate(["fleet", "go", "NobleLion"]).success();
+    assert!(said.starts_with("NobleLion is in pane %0."), "{said}");
+    assert!(soon(|| front() == "%0"), "{}", front());
+    Agent::begin(&env, "s2", "CalmOtter", &[]);
+    let nowhere = env.substrate(["fleet", "go", "CalmOtter"]).code(1);
+    assert!(nowhere.stderr.contains("in which tmux pane CalmOtter runs"), "{nowhere}");
+}
+
+#[test]
 fn each_status_has_its_colours_and_everything_is_given_back() {
     let env = TestEnv::new();
     env.substrate(["daemon", "start"]).success();

@@ -87,6 +87,50 @@ fn a_signal_and_control_c_give_the_terminal_back() {
     is_back(&pane, 9);
 }
 
+/// Its memory is used up, so that the thread which would send a reply can't begin.
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_readable() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    env.substrate(["send", "User", "Which port?"]).success();
+    let pane = Pane::start(&env);
+    let pid = start(&env, &pane, "");
+    pane.wait(" 1 Needs you 1");
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
+    let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
+    // Room for small things, and not for the stack of a thread.
+    let most = pages * 4_096 + (1 << 20);
+    let limit = Rlimit { current: Some(most), maximum: Some(most) };
+    prlimit(Pid::from_raw(pid.cast_signed()), Resource::As, limit).unwrap();
+    pane.keys("r");
+    pane.line("443, please");
+    wait_until(SOON, "the panic", || pane.screen().contains("panicked at"));
+    is_back(&pane, 1);
+}
+
+/// What the view has not loaded is found all the same.
+#[test]
+fn a_search_asks_the_daemon() {
+    let env = TestEnv::new();
+    env.substrate(["daemon", "start"]).success();
+    let send = ["send", "--to", "User", "--subject", "Which port?", "--body", "a needle"];
+    env.substrate(send).success();
+    let pane = Pane::start(&env);
+    start(&env, &pane, "");
+    pane.wait(" 1 Needs you 1");
+    pane.keys("6");
+    wait_until(SOON, "the journal", || pane.screen().contains("No events yet."));
+    pane.keys("/");
+    pane.line("port needle");
+    let is_found = |screen: &str| screen.contains("1 found") && screen.contains("Which port?");
+    wait_until(SOON, "the hit", || is_found(&pane.screen()));
+    pane.keys("Escape");
+    wait_until(SOON, "the journal", || pane.screen().contains("No events yet."));
+    pane.keys("q");
+    is_back(&pane, 1);
+}
+
 #[test]
 fn inline_it_leaves_what_is_on_the_screen() {
     let env = TestEnv::new();

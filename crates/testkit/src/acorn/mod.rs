@@ -2,8 +2,7 @@
 //! real clients: other event names, no call ids, settings in TOML, timeouts in milliseconds, and a tool call is refused when
 //! its hook is missing. It passes the same [`contract`](crate::contract), which proves that adding a client takes one folder.
 
-mod decode;
-mod encode;
+mod protocol;
 mod settings;
 
 use substrate_clients::install::{IfMissing, Installer, Places};
@@ -22,9 +21,9 @@ pub const ACORN: Client = Client {
     program: "acorn",
     variables: VARIABLES,
     dialect: &DIALECT,
-    decode: decode::decode,
-    encode: encode::encode,
-    delivers: encode::delivers,
+    decode: protocol::decode,
+    encode: protocol::encode,
+    delivers: protocol::delivers,
     session_files: None,
     was_interrupted: |tail| tail.ends_with(b"\ninterrupted\n"),
     status: |text| {

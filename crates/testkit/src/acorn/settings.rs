@@ -7,7 +7,7 @@ use substrate_clients::install::{
 };
 
 use super::NAME;
-use super::decode::EVENTS;
+use super::protocol::EVENTS;
 
 pub(super) const FORMAT: SettingsFormat = SettingsFormat {
     add,

@@ -70,22 +70,29 @@ impl<'a> Tui<'a> {
     }
 
     /// Presses a key until the dialog with these words is gone: a new dialog ignores keys for a moment. One press too
-    /// many is harmless if the key alone sends nothing.
+    /// many is harmless if the key alone sends nothing, and if no other dialog follows.
     ///
     /// # Panics
     /// With the screen, if the dialog stays.
     #[track_caller]
     pub fn answer(&self, key: &str, question: &str, deadline: Duration) {
-        let mut screen = String::new();
-        let gone = poll(deadline, PRESS, || {
-            screen = self.screen();
-            let is_gone = !screen.contains(question);
-            if !is_gone {
+        self.press_until(key, deadline, || !self.screen().contains(question));
+    }
+
+    /// Presses a key until what it is for has happened. What can't happen before a second dialog comes answers that one too.
+    ///
+    /// # Panics
+    /// With the screen, if it does not happen.
+    #[track_caller]
+    pub fn press_until(&self, key: &str, deadline: Duration, mut is_done: impl FnMut() -> bool) {
+        let done = poll(deadline, PRESS, || {
+            let is_done = is_done();
+            if !is_done {
                 self.keys(&[key]);
             }
-            is_gone
+            is_done
         });
-        assert!(gone, "the dialog takes no {key:?}; the screen:\n{screen}");
+        assert!(done, "the dialog takes no {key:?}; the screen:\n{}", self.screen());
     }
 
     /// What the terminal shows.

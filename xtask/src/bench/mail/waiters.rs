@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use ipc::{Conn, Kind};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
@@ -35,6 +35,11 @@ pub(super) fn measure(dist: &Dist, n: usize, table: &mut Table) -> Result<()> {
     env.push(("CLAUDE_CODE_SESSION_ATTENDED".to_owned(), "1".to_owned()));
     let caller = Caller::new(&env);
     let before = hooks(&caller, &state)?;
+    for at in 0..n {
+        stop(&caller, &state, at)?;
+    }
+    let known = procfs::rss_kb(pid).context("the daemon is gone")?;
+    table.figure(format!("daemon's memory with {n} agents that don't wait"), format!("{known} KB"));
     let mut parked: Vec<Conn> =
         (0..n).map(|at| park(&caller, &state, at)).collect::<Result<_>>()?;
     std::thread::sleep(Duration::from_secs(1));
@@ -50,13 +55,20 @@ pub(super) fn measure(dist: &Dist, n: usize, table: &mut Table) -> Result<()> {
     wakes(&sandbox, &caller, &mut parked, table)
 }
 
+/// A session stops.
+fn stop(caller: &Caller, state: &Path, at: usize) -> Result<()> {
+    let answered = caller.ask_as(state, b"claude-code\0Stop\0", &payload::stop(&session(at)));
+    answered.map(drop).map_err(|error| anyhow!("Stop {at} was not answered: {error:?}"))
+}
+
 /// A session that has stopped, and its waiter.
 fn park(caller: &Caller, state: &Path, at: usize) -> Result<Conn> {
-    let stop = payload::stop(&session(at));
-    caller.ask_as(state, b"claude-code\0Stop\0", &stop).ok().context("a Stop was not answered")?;
+    stop(caller, state, at)?;
     let mut conn = Conn::open(state, PATIENCE).ok().context("not connected")?;
     let head = caller.head_of(b"claude-code\0Stop\0--wake\0");
-    conn.send(Kind::Hook, [&head, &stop], PATIENCE).ok().context("not sent")?;
+    conn.send(Kind::Hook, [&head, &payload::stop(&session(at))], PATIENCE)
+        .ok()
+        .context("not sent")?;
     let (kind, _) = conn.receive(PATIENCE).ok().context("no answer")?;
     ensure!(kind == Kind::Wait, "the waiter was not parked but got {kind:?}");
     Ok(conn)
@@ -98,10 +110,11 @@ fn wakes(sandbox: &Sandbox, caller: &Caller, parked: &mut [Conn], table: &mut Ta
         let waiting = std::thread::spawn(move || {
             let woken = conn.receive(PATIENCE).ok().map(|(kind, _)| (kind, Instant::now()));
             let _main_gone = tell.send(woken);
-            // Like the hook: it has printed, and confirms that.
+            // Like the hook: it has printed, confirms that, and says that it goes. Without that it counts as killed, and
+            // the mail is told again.
             let heard =
                 conn.send(Kind::Printed, [], PATIENCE).and_then(|()| conn.receive(PATIENCE));
-            heard.is_ok()
+            heard.and_then(|_| conn.send(Kind::Leaving, [], PATIENCE)).is_ok()
         });
         std::thread::sleep(Duration::from_micros(200));
         let begun = Instant::now();

@@ -97,6 +97,11 @@ fn in_a_dotenv_file_every_value_is_taken_out(#[case] text: &str, #[case] expecte
 #[case("os.env_var", false)]
 fn a_dotenv_file_is_recognised(#[case] text: &str, #[case] expected: bool) {
     assert_eq!(names_dotenv(text), expected);
+    // Wherever it stands in a long text.
+    for n in 0..40 {
+        let text = format!("{}{text}{}", ".e".repeat(n), " ".repeat(40 - n));
+        assert_eq!(names_dotenv(&text), expected, "{text}");
+    }
 }
 
 #[test]

@@ -7,17 +7,18 @@ mod heartbeat;
 mod hooks;
 mod offer;
 mod pending;
-mod plans;
 mod skills;
 mod start;
 
+use rstest::rstest;
 use serde_json::{Value, json};
 use substrate_core::verdict::Permission;
 use substrate_core::{
-    Actor, Caller, Detail, Effect, Event, EventKind, Outcome, Output, SafeId, StartSource,
+    Actor, Caller, Detail, Effect, Event, EventKind, Outcome, Output, Param, SafeId, StartSource,
     ToolCall, ToolClass, VerbError,
 };
 
+use crate::efforts::ops::{self, messages, windows};
 use crate::stage::Stage;
 
 const ON: &str = "[efforts]\non = true\n";
@@ -191,4 +192,22 @@ fn written(stage: &Stage) -> Vec<String> {
         _ => None,
     };
     stage.effects.iter().filter_map(file).collect()
+}
+
+#[rstest]
+#[case::open_window(windows::OPEN, &["w USING INDEX windows_open (session=? AND actor=?)", "m USING INDEX windows_open (session=? AND actor=?)", "e USING INTEGER PRIMARY KEY (rowid=?)"])]
+#[case::active(ops::ACTIVE, &["efforts USING INDEX efforts_active (agent=? AND project=?)"])]
+#[case::unfinished(ops::UNFINISHED, &["efforts USING INDEX efforts_unfinished (project=?)"])]
+#[case::open(messages::OPEN, &["effort_pending USING INDEX effort_pending_open (effort=?)"])]
+fn a_statement_uses_its_index_and_sorts_nothing(#[case] sql: &str, #[case] indexes: &[&str]) {
+    let mut stage = two();
+    let n = (1..=9).rev().find(|n| sql.contains(&format!("${n}"))).unwrap_or(0);
+    let explain = format!("explain query plan {sql}");
+    let params = vec![Param::Int(1); n];
+    let plan =
+        stage.with(|cx| cx.db.rows(&explain, &params, |row| row.text(3)).unwrap().join("\n"));
+    for index in indexes {
+        assert!(plan.contains(index), "{plan}");
+    }
+    assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{plan}");
 }

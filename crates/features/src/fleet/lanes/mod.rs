@@ -91,7 +91,7 @@ pub(in crate::fleet) fn picture(cx: &mut Cx<'_>, wanted: &Wanted) -> Result<Pict
         Some(agent) => Some(book::sessions_of(cx.db, agent)?),
         None => None,
     };
-    let found = face::traces(cx.db, sessions.as_deref(), (asked_from, until), wanted.limit)?;
+    let found = face::traces(cx, sessions.as_deref(), (asked_from, until), wanted.limit)?;
     // Where entries are left out, the picture begins with the first one that is not.
     let first = found.rows.first().map(|row| Timestamp(row.at_ms));
     let from = first.filter(|_| found.is_cut).unwrap_or(asked_from);

@@ -97,7 +97,7 @@ pub(in crate::fleet) fn then(
             actors.push(ActorThen { status: "silent", ..blank(&name, &row) });
         }
     }
-    let held = locks::views::held_at(cx.db, at)?;
+    let held = locks::history::held_at(cx.db, at)?;
     for one in &mut actors {
         if let Some(sub) = book::sub_in(cx.db, &one.session, &one.actor)? {
             one.address = format!("{}/{sub}", one.agent);

@@ -6,6 +6,7 @@ use substrate_core::view::{Moment, MomentKind};
 use substrate_core::{Cx, PageBody, PageRequest, Timestamp, VerbError, html};
 
 use super::lanes::{Asked, LanesView, ThenView};
+use super::needs::go_fields;
 use crate::charts::{short, tenths};
 use crate::fleet::status::Status;
 use crate::fleet::story::{self, StoryView};
@@ -32,6 +33,8 @@ struct AgentPage {
     meta: String,
     needs_you: bool,
     pane: String,
+    /// The form that goes there. Empty: this browser only looks.
+    go: String,
     resume: String,
     to: String,
     lanes: LanesView,
@@ -75,13 +78,14 @@ pub(super) fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody,
     let agent = agent_named(cx, request.field("who").unwrap_or_default())?;
     let agent = book::Address { sub: String::new(), ..agent };
     let asked = Asked::of(cx, request)?;
+    let until = asked.at.map_or(cx.now, |at| Timestamp(at + 1_000));
+    // First, because it looks further back than the lanes, and what it finds serves them as well.
+    let found = story::story(cx, &agent, (until.plus_ms(-STORY_MS), until), PER_FEATURE)?;
     let lanes = LanesView::of(cx, request, asked, Some(&agent))?;
     let then = match asked.at {
         Some(at) => Some(ThenView::of(cx, request, Timestamp(at), Some(&agent.name))?),
         None => None,
     };
-    let until = asked.at.map_or(cx.now, |at| Timestamp(at + 1_000));
-    let found = story::story(cx, &agent, (until.plus_ms(-STORY_MS), until), PER_FEATURE)?;
     let kind = request.field("kind");
     let here = format!("/agent?who={}", in_query(&agent.name));
     let lines = view::of_agent(cx, agent.agent)?;
@@ -107,6 +111,10 @@ pub(super) fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody,
         pane: main
             .and_then(|line| line.pane.as_ref())
             .map_or_else(String::new, |pane| pane.id.clone()),
+        go: match main.and_then(|line| line.pane.as_ref()).filter(|_| request.may_act) {
+            Some(_) => go_fields(request, &agent.name, "agent"),
+            None => String::new(),
+        },
         resume: main.and_then(|line| line.resume.clone()).unwrap_or_default(),
         to: in_query(&agent.name),
         who: agent.name.clone(),

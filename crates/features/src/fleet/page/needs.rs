@@ -102,7 +102,10 @@ impl NeedLine {
             since: since.html(),
             text: html::shown(&text),
             is_said: matches!(row.kind, NeedKind::Mail | NeedKind::Deadline | NeedKind::Question),
-            forms: forms.filter_map(|(at, action)| form(request, row, at, action)).collect(),
+            forms: forms
+                .filter_map(|(at, action)| form(request, row, at, action))
+                .chain(go(request, row))
+                .collect(),
             choice,
         }
     }
@@ -159,6 +162,22 @@ fn form(request: &PageRequest, row: &UserNeed, at: usize, action: &Action) -> Op
         label: action.label.clone(),
         is_main: action.recommended,
     })
+}
+
+/// Goes to its terminal.
+fn go(request: &PageRequest, row: &UserNeed) -> Option<ActionForm> {
+    row.pane.as_ref().filter(|_| request.may_act && !row.agent.is_empty())?;
+    let name = row.agent.split('/').next().unwrap_or_default();
+    let fields = go_fields(request, name, &row.id);
+    let label = "Go to its pane".to_owned();
+    Some(ActionForm { verb: "fleet/go".to_owned(), fields, label, is_main: false })
+}
+
+/// The hidden fields of a form that goes to an agent's terminal. One may go there again and again.
+pub(super) fn go_fields(request: &PageRequest, name: &str, row: &str) -> String {
+    let mut fields = request.hidden("fleet go", &format!("go {row} {}", request.caller.request));
+    hidden_field(&mut fields, "name", &Value::String(name.to_owned()));
+    fields
 }
 
 #[cfg(test)]

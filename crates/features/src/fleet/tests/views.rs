@@ -105,6 +105,12 @@ fn what_is_searched_for_is_found_before_and_after_it_is_indexed() {
         assert_eq!(hits(&mut stage, "nowhere"), [""; 0]);
         stage.with(index);
     }
+    // Mail between agents is for the user to find, and is shown as its sender's.
+    let body = json!({"words": ["three"], "kind": "mail"});
+    let json = call(&mut stage, &["journal", "search"], body).unwrap().json;
+    assert_eq!(json["hits"][0]["who"], "NobleLion", "{json}");
+    assert_eq!(json["hits"][0]["text"], "#1 to CalmOtter: 0042 is mine");
+    assert_eq!(json["hits"][0]["link"], "/mail/1?as=NobleLion");
     let body = json!({"words": ["split"], "kind": "work"});
     let json = call(&mut stage, &["journal", "search"], body).unwrap().json;
     assert_eq!(json["hits"].as_array().unwrap().len(), 1);
@@ -129,6 +135,25 @@ fn a_refusal_has_its_rule_and_what_came_next() {
     let held = json!({"limit": 5, "verdict": "block"});
     let json = call(&mut stage, &["journal", "refused"], held).unwrap().json;
     assert_eq!(json["refused"], json!([]));
+}
+
+/// The dashboard sees the user's settings only. What a project's rule was is kept when it speaks.
+#[test]
+fn a_rule_of_a_project_is_named_with_its_place_even_when_the_project_has_changed() {
+    let rule = "[[guards.rules]]\nname = \"no-deploys\"\naction = \"deny\"\nwhen = 'command.contains(\"deploy\")'\nreason = \"Not here.\"\nnext = \"Ask the user.\"\n";
+    let mut stage = two();
+    let off = "[persist]\nmode = \"off\"\n";
+    stage.set_layers(off, rule);
+    happens(&mut stage, "lion", EventKind::PreToolUse, before("./deploy"));
+    stage.set(off);
+    let json = call(&mut stage, &["journal", "refused"], json!({"limit": 5})).unwrap().json;
+    let rule = &json["refused"][0]["rule"];
+    assert_eq!(
+        (&rule["name"], &rule["origin"]),
+        (&json!("no-deploys"), &json!("test:1")),
+        "{json}"
+    );
+    assert_eq!((&rule["action"], &rule["safer"]), (&json!("deny"), &json!("Ask the user.")));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `substrate fleet`, `substrate fleet check`
+//! `substrate fleet`, `fleet check` and `fleet go`
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use substrate_core::ids::checksum;
 use substrate_core::verb::VerbArgs;
-use substrate_core::{Access, Audience, Caller, Cx, Local, Output, Pane, VerbError};
+use substrate_core::{Access, Audience, Caller, Cx, Effect, Local, Output, Pane, VerbError};
 
 use crate::fleet::lanes::{then, when};
 use crate::fleet::{ops, paint, render, view};
 use crate::identity::book::{self, Address, Lookup};
+use crate::team::face as team;
 
 /// Clears the screen and begins at its top.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
@@ -57,7 +58,14 @@ impl VerbArgs for List {
             return Ok(Output::new(then::text(&then), json!(then)));
         }
         let view = view::view(cx, self.all)?;
-        let (text, json) = (render::text(&view, cx.now), render::json(&view));
+        let (mut text, mut json) = (render::text(&view, cx.now), render::json(&view));
+        if let Some(roster) = team::roster(cx)? {
+            let far = roster.text(cx);
+            if !far.is_empty() {
+                text = format!("{text}\n{far}");
+            }
+            json["team"] = json!(roster.json());
+        }
         if !self.watch {
             return Ok(Output::new(text, json));
         }
@@ -126,6 +134,39 @@ impl VerbArgs for Check {
     }
 }
 
+#[derive(Args, Serialize, Deserialize, Debug)]
+pub(in crate::fleet) struct Go {
+    /// The agent, e.g. `NobleLion`
+    name: String,
+}
+
+impl VerbArgs for Go {
+    const PATH: &'static [&'static str] = &["fleet", "go"];
+    const ABOUT: &'static str = "Bring an agent's tmux pane to the front, where that tmux is shown";
+    const ACCESS: Access = Access::Write;
+    const FOR: Audience = Audience::User;
+
+    fn run(self, cx: &mut Cx<'_>, _caller: &Caller) -> Result<Output, VerbError> {
+        let address = agent_named(cx, &self.name)?;
+        let lines = view::of_agent(cx, address.agent)?;
+        // Subagents run where their agent does.
+        let Some(pane) = lines.into_iter().find_map(|line| line.pane) else {
+            return Err(VerbError::user(
+                format!("it is not known in which tmux pane {} runs", address.name),
+                "only clients that run inside tmux have one",
+            ));
+        };
+        let Pane { socket, id } = &pane;
+        let text = format!(
+            "{} is in pane {id}. `tmux -S {socket} attach` shows it, if no terminal does.\n",
+            address.name
+        );
+        let json = json!({"agent": address.name, "pane": id, "pane_socket": socket});
+        cx.effects.push(Effect::Show { pane });
+        Ok(Output::new(text, json))
+    }
+}
+
 fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, String)>, VerbError> {
     let pane = Pane::of(socket, id).ok_or_else(|| {
         VerbError::user(
@@ -141,15 +182,15 @@ fn in_pane(cx: &mut Cx<'_>, socket: &str, id: &str) -> Result<Vec<(String, Strin
 fn named(cx: &mut Cx<'_>, names: &[String]) -> Result<Vec<(String, String)>, VerbError> {
     let mut out = Vec::new();
     for name in names {
-        let Address { agent, name, sub } = agent_named(cx, name)?;
-        let is_it = |line: &view::FleetRow| line.seat.agent == agent && line.seat.sub == sub;
+        let found = agent_named(cx, name)?;
+        let is_it =
+            |line: &view::FleetRow| line.seat.agent == found.agent && line.seat.sub == found.sub;
         let seats = view::view(cx, false)?.lines.into_iter().filter(is_it);
         let before = out.len();
         out.extend(seats.map(|line| (line.seat.session, line.seat.actor)));
         if out.len() == before {
-            let address = Address { agent, name, sub }.text();
             return Err(VerbError::user(
-                format!("{address} is not there"),
+                format!("{} is not there", found.text()),
                 "`substrate fleet` shows who is",
             ));
         }

@@ -61,6 +61,12 @@ pub(in crate::guards) struct Scene {
     pub(in crate::guards) around: ActorWork,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many scenes this thread has made for conditions.
+    pub(in crate::guards) static N_MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 impl Scene {
     pub(in crate::guards) fn of(
         cx: &Cx<'_>,
@@ -69,6 +75,8 @@ impl Scene {
         wanted: SceneParts,
         line: Option<Arc<Line>>,
     ) -> Arc<Self> {
+        #[cfg(test)]
+        N_MADE.set(N_MADE.get() + 1);
         let agent = cx.who.as_ref().map(substrate_core::Who::address).unwrap_or_default();
         let own = OwnFiles::of(event, cx.world.state_home());
         let own = if wanted.own { own.all() } else { Vec::new() };

@@ -3,6 +3,7 @@
 mod own;
 mod own_files;
 mod pack;
+mod thrift;
 mod verbs;
 mod work;
 

@@ -1,20 +1,23 @@
 //! Sessions, agents and subagents on a real database.
 
 mod callers;
-mod migrations;
 mod presence;
 mod sessions;
 mod shells;
 mod subagents;
 mod verbs;
 
-use serde_json::{Value, json};
-use substrate_core::engine;
-use substrate_core::{
-    Actor, Caller, Detail, Effect, Event, EventKind, FeatureError, SafeId, StartSource, ToolCall,
-    ToolClass, VerbError, Who,
-};
+use std::path::Path;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use substrate_core::{
+    Actor, Caller, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Migration, Param,
+    Row, SafeId, StartSource, Timestamp, ToolCall, ToolClass, VerbError, Who, engine,
+};
+use substrate_store::{Database, Durability, Prepared, Setup, Writer};
+
+use super::MIGRATIONS;
 use crate::stage::{Stage, in_shell, lineage};
 
 const MINUTE: i64 = 60_000;
@@ -132,4 +135,46 @@ fn kept(stage: &Stage) -> Option<(String, Value)> {
         Effect::Keep { path, text } => Some((path.clone(), serde_json::from_str(text).unwrap())),
         _ => None,
     })
+}
+
+fn opened(folder: &Path, migrations: &'static [Migration]) -> Writer {
+    let setup = Setup {
+        schema: &[("identity", migrations)],
+        now: Timestamp(0),
+        backups: folder,
+        patience: Duration::from_secs(5),
+    };
+    let Prepared { writer, .. } = Database::at(&folder.join("db")).prepare(&setup).unwrap();
+    writer
+}
+
+#[test]
+fn processes_of_sessions_that_have_ended_have_left_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut before = opened(folder.path(), &MIGRATIONS[..1]);
+    let mut tx = before.begin(Durability::Full).unwrap();
+    for (session, pid, ended) in
+        [("ended", 10, Param::Int(7)), ("open", 11, Param::Null), ("moved", 10, Param::Null)]
+    {
+        tx.execute(
+            "insert into agent_sessions
+               (session, agent, client, project, cwd, client_pid, client_began, started_ms, last_ms, ended_ms)
+             values ($1, 3, 'c', '/p', '/p', $2, 1, 1, 5, $3)",
+            &[Param::Text(session), Param::Int(pid), ended],
+        )
+        .unwrap();
+    }
+    tx.commit().unwrap();
+    drop(before);
+
+    let mut now = opened(folder.path(), MIGRATIONS);
+    let mut tx = now.begin_reading().unwrap();
+    let read =
+        |row: &dyn Row| -> Result<_, DbError> { Ok((row.text(0)?, row.int(1)?, row.opt_int(2)?)) };
+    let db: &mut dyn Db = &mut tx;
+    let rows = db
+        .rows("select session, pid, left_ms from client_processes order by session", &[], read)
+        .unwrap();
+    let row = |session: &str, pid, left| (session.to_owned(), pid, left);
+    assert_eq!(rows, [row("ended", 10, Some(5)), row("moved", 10, None), row("open", 11, None)]);
 }

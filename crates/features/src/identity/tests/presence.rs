@@ -23,7 +23,7 @@ fn a_session_is(
     #[case] gone: bool,
     #[case] expected: Status,
 ) {
-    let now = substrate_core::Timestamp(DAY * 100);
+    let now = Timestamp(DAY * 100);
     assert_eq!(status(now, now.plus_ms(-silent_ms), ended, waiting, gone), expected);
 }
 

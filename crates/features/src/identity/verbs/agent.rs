@@ -15,6 +15,7 @@ use crate::identity::holder::{self, no_such_agent};
 use crate::identity::presence::{self, Status};
 use crate::identity::{actors, identify, ops, record};
 use crate::mail;
+use crate::team::face as team;
 
 #[derive(Args, Serialize, Deserialize, Debug)]
 pub(crate) struct List {
@@ -43,8 +44,16 @@ impl VerbArgs for List {
             list.retain(|agent| agent.status != Status::Offline);
         }
         list.sort_by(|a, b| (a.status, &a.name).cmp(&(b.status, &b.name)));
-        let json: Vec<Value> = list.iter().map(agent_json).collect();
-        Ok(Output::new(agent_list(&list, cx.now), json!(json)))
+        let mut json: Vec<Value> = list.iter().map(agent_json).collect();
+        let mut text = agent_list(&list, cx.now);
+        if let Some(roster) = team::roster(cx)? {
+            let far = roster.text(cx);
+            if !far.is_empty() {
+                text = format!("{text}\n{far}");
+            }
+            json.extend(roster.json());
+        }
+        Ok(Output::new(text, json!(json)))
     }
 }
 
@@ -108,7 +117,8 @@ impl VerbArgs for Discover {
             };
             let subs = subs.into_iter().filter(is_there).map(|sub| sub.name);
             for sub in std::iter::once(String::new()).chain(subs) {
-                let to = Address { agent: agent.agent, name: agent.name.clone(), sub }.text();
+                let to = Address { sub, ..Address::of_agent(agent.agent, agent.name.clone()) };
+                let to = to.text();
                 if to != own {
                     found.push(Neighbour { to, agent: agent.clone() });
                 }

@@ -1,17 +1,24 @@
 //! The page of health: what `substrate journal health` returns.
 
 use askama::Template;
+use substrate_core::page::Badge;
 use substrate_core::size::Bytes;
 use substrate_core::time::{Ago, Took, parse_span};
 use substrate_core::view::{Check, CheckKind};
-use substrate_core::{Cx, Page, PageBody, PageRequest, Timestamp, VerbError};
+use substrate_core::{Cx, DbError, Page, PageBody, PageRequest, Timestamp, VerbError};
 
 use crate::charts::{self, Column, grouped};
 use crate::journal::condition::{self, Condition, DAYS};
 use crate::page::{Since, body, status};
 
 pub(in crate::journal) const HEALTH: Page =
-    Page { path: "/health", title: "Health", nav: Some(70), badge: None, render };
+    Page { path: "/health", title: "Health", nav: Some(70), badge: Some(BADGE), render };
+
+const BADGE: Badge = Badge { word: "failing", count: n_failing };
+
+fn n_failing(cx: &mut Cx<'_>) -> Result<i64, DbError> {
+    condition::n_failing(cx).map_err(|error| DbError::Other { detail: error.to_string() })
+}
 
 /// The spans that can be chosen.
 const SPANS: [(&str, &str, &str); 3] =

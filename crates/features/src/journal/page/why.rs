@@ -117,7 +117,7 @@ fn why(one: Refusal, now: Timestamp, tz_offset_s: i32) -> WhyRow {
             .next
             .first()
             .map_or_else(|| "nothing yet".to_owned(), |next| next.what.to_owned()),
-        rule: one.rule.map(|rule| (rule.name, rule.origin, rule.action.to_owned(), rule.safer)),
+        rule: one.rule.map(|rule| (rule.name, rule.origin, rule.action, rule.safer)),
         told: html::shown(&one.told),
         next: one.next.iter().map(next).collect(),
         clock: since.clock(),

@@ -1,23 +1,20 @@
 //! A project's own session logs: files below `logs/sessions/`, for people and their tools.
 //!
 //! This module decides what is written and said. The host writes it after the commit (`Effect::SessionLog`). People's own
-//! scripts get the same lines from `entry` and `words`, so there is one format.
+//! scripts get the same lines from `entry`, so there is one format.
 
 pub mod entry;
-mod ops;
-pub mod words;
 
 #[cfg(test)]
 mod tests;
 
+use entry::{Entry, Step};
 use substrate_core::facts::Room;
 use substrate_core::settings::{Key, Kind, ProjectMay};
 use substrate_core::{
     Cx, Db, DbError, Detail, Effect, Event, EventKind, FeatureError, Need, Outcome, Part, Settings,
     Timestamp, Wish,
 };
-
-use entry::{Entry, Step};
 
 use crate::reminders;
 
@@ -86,12 +83,12 @@ pub(super) fn consider(cx: &mut Cx<'_>, event: &Event) -> Result<Vec<Wish>, Feat
     if !matches!(logs, Some(Room::There | Room::CanBeMade)) {
         return Ok(Vec::new());
     }
-    let mut text = words::whereabouts(event).unwrap_or_default();
+    let mut text = entry::whereabouts(event).unwrap_or_default();
     let mut parts = Vec::new();
     if event.kind == EventKind::SessionStart && logs == Some(Room::There) {
         let root = root(cx, event);
         let is_true = |said: &String| memories == Some(Room::There) || !said.contains(FOLDERS[1]);
-        if let Some(said) = ops::setup_said(cx.db, &root)?.filter(is_true) {
+        if let Some(said) = setup_said(cx.db, &root)?.filter(is_true) {
             let gap = if text.is_empty() { "" } else { "\n" };
             text = format!("{text}{gap}{said}");
             parts.push(Part { what: SETUP.into(), id: 0, end: text.len() });
@@ -120,13 +117,13 @@ pub(super) fn record(
         EventKind::Setup => set_up(cx, event, &root)?,
         EventKind::SubagentStart | EventKind::SubagentStop => {
             if let Some(session) = &event.session {
-                ops::note_agent(cx.db, session.as_str(), event.actor.key(), event.at)?;
+                note_agent(cx.db, session.as_str(), event.actor.key(), event.at)?;
             }
         }
         _ => {}
     }
     let n_agents = match (&event.session, event.kind) {
-        (Some(session), EventKind::SessionEnd) => ops::n_agents(cx.db, session.as_str())?,
+        (Some(session), EventKind::SessionEnd) => n_agents(cx.db, session.as_str())?,
         _ => 0,
     };
     let step = (event.kind == EventKind::SubagentStop).then(|| step(outcome));
@@ -153,7 +150,9 @@ fn step(outcome: &Outcome) -> Step {
 
 /// Forgets sessions that the journal no longer has.
 pub(super) fn forget(db: &mut dyn Db, before: Timestamp) -> Result<(), DbError> {
-    ops::forget(db, before)
+    db.execute("delete from journal_agent where at_ms < $1", &[before.0.into()])?;
+    db.execute("delete from journal_setup where at_ms < $1", &[before.0.into()])?;
+    Ok(())
 }
 
 fn is_logged(event: &Event, settings: &Settings) -> bool {
@@ -178,7 +177,7 @@ fn root(cx: &Cx<'_>, event: &Event) -> String {
 fn set_up(cx: &mut Cx<'_>, event: &Event, root: &str) -> Result<(), FeatureError> {
     let Detail::Because { word } = &event.detail else { return Ok(()) };
     let max_age_ms = max_age_ms(cx.settings);
-    let Some(said) = words::set_up(word, root, max_age_ms) else { return Ok(()) };
+    let Some(said) = entry::set_up(word, root, max_age_ms) else { return Ok(()) };
     cx.effects.push(match word.as_str() {
         "maintenance" => {
             Effect::RotateLogs { root: root.to_owned(), before: event.at.plus_ms(-max_age_ms) }
@@ -186,14 +185,50 @@ fn set_up(cx: &mut Cx<'_>, event: &Event, root: &str) -> Result<(), FeatureError
         _ => Effect::ProjectFolders { root: root.to_owned() },
     });
     // The client delivers nothing at Setup, so the project's next session is told.
-    ops::keep_setup(cx.db, root, &said, event.at)?;
+    keep_setup(cx.db, root, &said, event.at)?;
     Ok(())
 }
 
 /// Forgets what was kept from Setup, once an answer contains it.
 fn forget_setup(cx: &mut Cx<'_>, root: &str, outcome: &Outcome) -> Result<(), FeatureError> {
     if outcome.told(super::FEATURE.name).any(|part| part.what == SETUP) {
-        ops::forget_setup(cx.db, root)?;
+        cx.db.execute("delete from journal_setup where root = $1", &[root.into()])?;
     }
     Ok(())
+}
+
+// The SQL of the session logs. No other code touches `journal_agent` and `journal_setup`.
+
+/// Notes a subagent of the session.
+fn note_agent(db: &mut dyn Db, session: &str, agent: &str, at: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "insert into journal_agent (session, agent, at_ms) values ($1, $2, $3)
+         on conflict (session, agent) do nothing",
+        &[session.into(), agent.into(), at.0.into()],
+    )?;
+    Ok(())
+}
+
+/// How many different subagents the session had.
+fn n_agents(db: &mut dyn Db, session: &str) -> Result<i64, DbError> {
+    let n = db.first(
+        "select count(*) from journal_agent where session = $1",
+        &[session.into()],
+        |row| row.int(0),
+    )?;
+    Ok(n.unwrap_or(0))
+}
+
+/// Keeps a text for the project's next session.
+fn keep_setup(db: &mut dyn Db, root: &str, said: &str, at: Timestamp) -> Result<(), DbError> {
+    db.execute(
+        "insert into journal_setup (root, said, at_ms) values ($1, $2, $3)
+         on conflict (root) do update set said = excluded.said, at_ms = excluded.at_ms",
+        &[root.into(), said.into(), at.0.into()],
+    )?;
+    Ok(())
+}
+
+fn setup_said(db: &mut dyn Db, root: &str) -> Result<Option<String>, DbError> {
+    db.first("select said from journal_setup where root = $1", &[root.into()], |row| row.text(0))
 }

@@ -8,7 +8,7 @@ use substrate_core::{
     ToolClass,
 };
 
-use super::{entry, words};
+use super::entry;
 use crate::stage::Stage;
 
 const ON: &str = "[journal]\nproject_logs = true\n";
@@ -151,7 +151,7 @@ fn a_new_session_or_subagent_is_told_where_the_logs_are(
     #[case] expected: &str,
 ) {
     let event = Event { actor, ..event(kind, "abc") };
-    assert_eq!(words::whereabouts(&event).unwrap(), expected);
+    assert_eq!(entry::whereabouts(&event).unwrap(), expected);
 }
 
 #[rstest]
@@ -418,6 +418,6 @@ fn what_the_journal_forgets_is_not_counted() {
     stage.happen(&begun);
     stage.pass(15 * 86_400_000);
     stage.with(|cx| super::super::record::tick(cx).unwrap());
-    let n = stage.with(|cx| super::ops::n_agents(cx.db, "s1").unwrap());
+    let n = stage.with(|cx| super::n_agents(cx.db, "s1").unwrap());
     assert_eq!(n, 0);
 }

@@ -52,6 +52,15 @@ pub(in crate::mail) struct Delivery {
     #[serde(rename = "box")]
     pub(in crate::mail) box_name: String,
     pub(in crate::mail) queued_ms: i64,
+    /// On its way to another machine: at the hub, then there, or why it never will be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mail) at_hub_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mail) at_machine_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mail) failed_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::mail) failed_why: Option<String>,
     pub(in crate::mail) injected_ms: Option<i64>,
     pub(in crate::mail) channel: Option<String>,
     pub(in crate::mail) seen_ms: Option<i64>,
@@ -260,7 +269,7 @@ pub(in crate::mail) fn kept(
 pub(in crate::mail) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<Delivery>, DbError> {
     db.rows(
         "select agent, sub, was_for, box, queued_ms, injected_ms, channel, seen_ms, read_ms, acked_ms, snooze_ms,
-           replaced_by, overdue_told_ms, deadline_ms
+           replaced_by, overdue_told_ms, deadline_ms, at_hub_ms, at_machine_ms, failed_ms, failed_why
          from deliveries where message = $1 order by agent, sub limit 500",
         &[message.into()],
         |row| {
@@ -279,6 +288,10 @@ pub(in crate::mail) fn deliveries(db: &mut dyn Db, message: i64) -> Result<Vec<D
                 replaced_by: row.opt_int(11)?,
                 overdue_told_ms: row.opt_int(12)?,
                 deadline_ms: row.opt_int(13)?,
+                at_hub_ms: row.opt_int(14)?,
+                at_machine_ms: row.opt_int(15)?,
+                failed_ms: row.opt_int(16)?,
+                failed_why: row.opt_text(17)?,
             })
         },
     )

@@ -158,6 +158,18 @@ pub(super) fn visible(db: &mut dyn Db, id: i64, agent: i64) -> Result<Option<Mes
     )
 }
 
+/// A message, whoever sees it, and its key for replacing earlier ones.
+pub(super) fn whole(
+    db: &mut dyn Db,
+    id: i64,
+) -> Result<Option<(Message, Option<String>)>, DbError> {
+    db.first(
+        concat!("select ", columns!(), ", m.replace_key from messages m where m.id = $1"),
+        &[id.into()],
+        |row| Ok((message(row)?, row.opt_text(10)?)),
+    )
+}
+
 /// What one sees of a thread, oldest first.
 pub(super) fn thread(
     db: &mut dyn Db,

@@ -20,8 +20,10 @@ use crate::page::{Since, body, clock, in_query};
 const MAX_LISTED: i64 = 60;
 
 /// The steps of a delivery, in order, with the field that says when each was taken.
-const STEPS: [(&str, &str); 5] = [
+const STEPS: [(&str, &str); 7] = [
     ("queued", "queued_ms"),
+    ("at the hub", "at_hub_ms"),
+    ("at the machine", "at_machine_ms"),
     ("injected", "injected_ms"),
     ("seen", "seen_ms"),
     ("read", "read_ms"),
@@ -237,7 +239,11 @@ fn one(cx: &Cx<'_>, request: &PageRequest, message: &Value, status: &Value) -> M
 /// A step that was taken, one that is late, and those that are still to come.
 fn ledger(way: &Value, tz_offset_s: i32) -> Way {
     let is_overdue = way["overdue"] == true;
-    let last = STEPS.iter().rposition(|(_, field)| way[*field].is_i64()).unwrap_or(0);
+    // Only a delivery to another machine passes a hub.
+    let is_far = way["to"].as_str().is_some_and(|to| to.contains('@'));
+    let steps: Vec<(&'static str, &str)> =
+        STEPS.into_iter().filter(|(_, field)| is_far || !field.starts_with("at_")).collect();
+    let last = steps.iter().rposition(|(_, field)| way[*field].is_i64()).unwrap_or(0);
     let step = |(n, (word, field)): (usize, &(&'static str, &str))| {
         let at = way[*field].as_i64();
         let (class, icon) = match at {
@@ -253,6 +259,6 @@ fn ledger(way: &Value, tz_offset_s: i32) -> Way {
     Way {
         to: way["to"].as_str().unwrap_or_default().to_owned(),
         is_overdue,
-        steps: STEPS.iter().enumerate().map(step).collect(),
+        steps: steps.iter().enumerate().map(step).collect(),
     }
 }

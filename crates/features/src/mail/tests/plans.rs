@@ -31,6 +31,7 @@ fn plan(stage: &mut Stage, sql: &str) -> String {
 #[case::claim(ledger::INJECTED, "deliveries_claim (claim=?)")]
 #[case::forward(ledger::FORWARD, "deliveries_subs (agent=? AND sub=?)")]
 #[case::search(search::FIND, "s VIRTUAL TABLE INDEX")]
+#[case::search_all(search::FIND_ALL, "s VIRTUAL TABLE INDEX")]
 #[case::elsewhere(ledger::LOST_ELSEWHERE, "deliveries_flying_to (agent=? AND sub=?)")]
 fn a_statement_uses_its_index_and_sorts_nothing(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();

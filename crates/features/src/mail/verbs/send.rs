@@ -13,7 +13,8 @@ use crate::mail::message::{MessageId, Priority, names};
 use crate::mail::ops::mailbox::{self, Mark};
 use crate::mail::ops::{self, Letter, Mailbox};
 use crate::mail::post::{self, Posted, Recipient};
-use crate::mail::words;
+use crate::mail::{far, words};
+use crate::team::face as team;
 
 /// How many characters of a text become its subject.
 const SHORT_SUBJECT: usize = 80;
@@ -155,6 +156,7 @@ impl Send {
             idem_key: post::key(self.idempotency_key.as_deref(), caller, line),
             ..Letter::default()
         };
+        far::check_size(&letter, &to)?;
         let posted = post::post(cx, &letter, &to)?;
         said(cx, posted, &letter, &to)
     }
@@ -243,6 +245,7 @@ impl VerbArgs for Reply {
             idem_key: post::key(None, caller, None),
             ..Letter::default()
         };
+        far::check_size(&letter, &to)?;
         let posted = post::post(cx, &letter, &to)?;
         let mailbox = Mailbox { agent: who.agent, sub: &who.sub };
         mailbox::mark(cx.db, mailbox, message.id, Mark::Read("reply"), cx.now)?;
@@ -261,11 +264,11 @@ pub(in crate::mail) fn said(
     let (mut words, mut people) = (Vec::new(), Vec::new());
     for one in to {
         // A subagent that has not ended is at work, whatever its agent does.
-        let reach = match one.to.sub.as_str() {
-            "" => reach(cx.db, cx.world, cx.now, one.to.agent)?,
-            _ => Reach::Working,
-        }
-        .words(is_urgent);
+        let reach = match (&one.to.machine, one.to.sub.as_str()) {
+            (Some(machine), _) => team::reach(cx, machine)?,
+            (None, "") => reach(cx.db, cx.world, cx.now, one.to.agent)?.words(is_urgent).to_owned(),
+            (None, _) => Reach::Working.words(is_urgent).to_owned(),
+        };
         words.push(format!("{} ({reach})", words::name(&one.to.text())));
         people.push(json!({"to": one.to.text(), "was_for": one.was_for, "reach": reach}));
     }

@@ -2,7 +2,6 @@
 
 mod closing;
 mod ending;
-mod hostile;
 mod opening;
 mod paths;
 

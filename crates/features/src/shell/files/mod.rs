@@ -5,8 +5,12 @@ mod flags;
 pub(crate) mod sweeps;
 pub(crate) mod writes;
 
+/// What lines write and sweep away.
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod sweeps;
+    mod writes;
+}
 
 use super::{Line, Word};
 

@@ -8,6 +8,9 @@ use substrate_core::{Cx, Page, PageBody, PageRequest, Timestamp, VerbError, html
 use super::verbs::board::Board;
 use crate::page::{Since, body, folder, in_query, status};
 
+/// Projects that work can be given to.
+const MAX_PLACES: i64 = 50;
+
 /// Items per column.
 const ON_PAGE: i64 = 100;
 
@@ -21,6 +24,9 @@ struct WorkPage {
     projects: Vec<(String, String, bool)>,
     shows_all: bool,
     is_empty: bool,
+    /// The form that adds an item: what runs it once, and the projects it may be for. Empty: this browser only looks.
+    add: String,
+    places: Vec<(String, String, bool)>,
 }
 
 struct Column {
@@ -74,7 +80,23 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
         columns.push(Column { id, title, empty, n, n_more: n_more.max(0), items });
     }
     projects.sort();
+    let known = crate::identity::projects(cx.db, MAX_PLACES)?;
+    let mut places: Vec<String> = projects.iter().chain(&known).map(|path| root(path)).collect();
+    places.sort();
+    places.dedup();
+    let can_add = request.may_act && !places.is_empty();
     let page = WorkPage {
+        add: match can_add {
+            true => request.hidden("work add", &format!("add {}", request.caller.request)),
+            false => String::new(),
+        },
+        places: places
+            .into_iter()
+            .map(|path| {
+                let is_here = wanted.is_some_and(|wanted| root(wanted) == path);
+                (name(&path), path, is_here)
+            })
+            .collect(),
         is_empty: projects.is_empty(),
         projects: projects
             .iter()
@@ -89,8 +111,13 @@ fn render(cx: &mut Cx<'_>, request: &PageRequest) -> Result<PageBody, VerbError>
     body("Work", &page)
 }
 
+/// The folder of a project.
+fn root(project: &str) -> String {
+    project.trim_end_matches("/.git").to_owned()
+}
+
 fn name(project: &str) -> String {
-    folder(project.trim_end_matches("/.git")).to_owned()
+    folder(&root(project)).to_owned()
 }
 
 fn card(cx: &Cx<'_>, request: &PageRequest, item: &Value) -> Card {

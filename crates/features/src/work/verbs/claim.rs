@@ -9,8 +9,8 @@ use substrate_core::verb::VerbArgs;
 use substrate_core::{Access, Audience, Caller, Cx, DbError, Output, VerbError, WaitFor};
 
 use super::{find, no_such, shown, yours_text};
-use crate::durations::typed_ms;
 use crate::identity::holder::{Holder, Liveness, Pulses};
+use crate::spellings::typed_ms;
 use crate::work::claims::{self, WorkClaim};
 use crate::work::items::{self, Item, ItemState};
 

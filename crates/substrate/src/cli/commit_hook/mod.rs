@@ -4,7 +4,6 @@
 //! Invariant: an earlier hook runs first, and is restored byte for byte. Only a file that is really held stops a commit. If
 //! the check itself fails, the commit goes through with a line about why.
 
-mod known;
 mod repository;
 mod script;
 
@@ -60,13 +59,13 @@ pub(super) const COMMANDS: &[Definition] = &[
 
 /// The hook folders that we know to have our hook.
 pub(crate) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
-    known::installed(home, env, projects)
+    script::installed(home, env, projects)
 }
 
 /// Removes our hook from a folder of hooks.
 pub(super) fn take_out(home: &Home, hooks: &Path) -> Result<()> {
     script::uninstall(hooks)?;
-    known::note(home, hooks, false);
+    script::note(home, hooks, false);
     Ok(())
 }
 
@@ -90,7 +89,7 @@ fn change(context: &Context, change: fn(&Path) -> Result<&'static str>) -> Resul
     let word = change(&hooks)?;
     let state = HookState::of(&hooks);
     if !word.is_empty() {
-        known::note(&context.home, &hooks, state.is_ours());
+        script::note(&context.home, &hooks, state.is_ours());
     }
     if state.is_ours() && !repository.owns(&hooks)? {
         ui::talk(

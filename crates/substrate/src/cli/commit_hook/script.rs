@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::repository::Repository;
+use crate::config::{Env, Home};
 use crate::error::{AppError, Kind, Result};
 use crate::fsx;
 
@@ -143,4 +145,47 @@ fn in_the_way(before: &Path) -> AppError {
 
 fn could_not(what: &str, hook: &Path, error: &std::io::Error) -> AppError {
     AppError::new(Kind::User, format!("could not {what} `{}`: {error}", hook.display()))
+}
+
+// Where the hook was installed is noted, so that an uninstall finds it: one hook folder per line, in the state home.
+
+/// Notes where our hook is now, or that it is gone. Only an uninstall needs this, so a full disk is not an error.
+pub(super) fn note(home: &Home, hooks: &Path, is_there: bool) {
+    let (file, before) = (list_of_hooks(home), noted(home));
+    let mut after: Vec<PathBuf> = before.iter().filter(|path| *path != hooks).cloned().collect();
+    if is_there {
+        after.push(hooks.to_owned());
+    }
+    if after == before {
+        return;
+    }
+    let lines: String = after.iter().map(|path| format!("{}\n", path.display())).collect();
+    let _not_noted = match after.is_empty() {
+        true => std::fs::remove_file(file),
+        false => home.ensure().map_or(Ok(()), |()| fsx::replace(&file, lines.as_bytes(), 0o600)),
+    };
+}
+
+/// The folders that have our hook: noted ones, and those of known projects.
+pub(super) fn installed(home: &Home, env: &Env, projects: &[String]) -> Vec<PathBuf> {
+    let of_project = |project: &String| {
+        let is_repository = Path::new(project).join(".git").exists();
+        let repository = is_repository.then(|| Repository::at(Path::new(project), env).ok());
+        repository.flatten()?.hooks().ok()
+    };
+    let mut out = noted(home);
+    out.extend(projects.iter().filter_map(of_project));
+    out.sort();
+    out.dedup();
+    out.retain(|hooks| HookState::of(hooks).is_ours());
+    out
+}
+
+fn noted(home: &Home) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(list_of_hooks(home)).unwrap_or_default();
+    text.lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect()
+}
+
+fn list_of_hooks(home: &Home) -> PathBuf {
+    home.root().join("git-guards")
 }

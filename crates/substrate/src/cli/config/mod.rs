@@ -3,7 +3,6 @@
 mod set;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
@@ -12,7 +11,7 @@ use substrate_core::{Audience, Settings};
 
 use super::table::Definition;
 use super::{Context, call, print};
-use crate::config::SettingsFiles;
+use crate::config::settings_at;
 use crate::error::{AppError, Kind, Result};
 use crate::ui;
 
@@ -51,8 +50,8 @@ pub(super) const COMMANDS: &[Definition] = &[
 /// The longest value that the column of origins leaves room for.
 const MAX_VALUE: usize = 40;
 
-fn settings(context: &Context) -> Arc<Settings> {
-    SettingsFiles::new(context.home.config()).at(call::dir(context))
+fn settings(context: &Context) -> Settings {
+    settings_at(&context.home.config(), call::dir(context))
 }
 
 fn list(context: &Context, _: &ArgMatches) -> Result<()> {

@@ -92,6 +92,7 @@ fn healthy() -> Facts {
         sessions: vec![session(&events.map(|event| (event, 7)))],
         trace: None,
         notifications: None,
+        team: None,
     }
 }
 

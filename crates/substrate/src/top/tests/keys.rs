@@ -132,6 +132,43 @@ fn a_search_narrows_the_view_and_escape_ends_it() {
 }
 
 #[test]
+fn enter_asks_for_what_is_not_loaded_and_escape_shows_the_view_again() {
+    let mut model = model(80, 24);
+    let wanted = |view, words: &str| Some(Todo::Find { view, words: words.to_owned() });
+    assert_eq!(typed(&mut model, "6/old words\n"), wanted(View::Journal, "old words"));
+    assert_eq!(model.list().shown().len(), 0, "none of them is loaded");
+    let hit = |kind: &str, text: &str| json!({"at_ms": 5, "kind": kind, "who": "CalmOtter", "text": text, "link": "/"});
+    let answer = Ok(
+        json!({"hits": [hit("command", "Bash old words"), hit("mail", "#7 old words")], "failed": []}),
+    );
+    let found =
+        |words: &str, answer| Event::Found { view: View::Journal, words: words.to_owned(), answer };
+    model.update(found("other words", answer.clone()), NOW);
+    assert_eq!(model.list().shown().len(), 0, "the user wants something else by now");
+    model.update(found("old words", answer), NOW);
+    assert_eq!(model.list().shown().len(), 2);
+    assert_eq!(said(&model), "2 found. Esc shows all again.");
+    // What comes meanwhile does not push it away, and a message can be answered.
+    feed(
+        &mut model,
+        vec![(View::Journal, json!([{"id": 304, "at_ms": 0, "event": "Stop", "verdict": "none"}]))],
+    );
+    assert_eq!(
+        typed(&mut model, "jrThanks\n"),
+        act(&["reply"], json!({"id": 7, "body": "Thanks"}))
+    );
+    model.update(Event::Key(Key::Escape), NOW);
+    assert_eq!(model.list().shown().len(), 4);
+    assert_eq!(typed(&mut model, "3/port\n"), wanted(View::Mail, "port"));
+    model.update(
+        Event::Found { view: View::Mail, words: "port".to_owned(), answer: Err("away".to_owned()) },
+        NOW,
+    );
+    assert_eq!(said(&model), "away");
+    assert_eq!(typed(&mut model, "2/lion\n"), None, "all agents are loaded");
+}
+
+#[test]
 fn entries_are_added_and_the_user_stays_where_they_are() {
     let mut model = model(80, 24);
     typed(&mut model, "6");

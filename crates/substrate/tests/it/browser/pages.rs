@@ -24,6 +24,19 @@ pub(super) fn overflow(tab: &Tab) -> Option<String> {
     found.as_str().map(str::to_owned)
 }
 
+/// Whether the header shows where one is, however narrow the window is.
+pub(super) fn out_of_sight(tab: &Tab) -> Option<String> {
+    let found = tab.js(
+        "(() => { const here = document.querySelector('#views [aria-current]');
+           if (!here) return null;
+           const { left, right } = here.getBoundingClientRect();
+           const at = document.elementFromPoint((left + right) / 2, here.getBoundingClientRect().top + 8);
+           if (left >= 0 && right <= document.documentElement.clientWidth && (at === here || here.contains(at))) return null;
+           return 'the current view is out of sight: ' + left + ' to ' + right; })()",
+    );
+    found.as_str().map(str::to_owned)
+}
+
 #[test]
 fn every_page_is_accessible_in_both_themes_narrow_and_wide() {
     let fleet = Fleet::played(fleet::plain);
@@ -40,7 +53,12 @@ fn every_page_is_accessible_in_both_themes_narrow_and_wide() {
                 format!("{address} {}{}", look.width, if look.is_dark { " dark" } else { "" });
             wrong.extend(tab.axe().into_iter().map(|line| format!("{name}: {line}")));
             wrong.extend(overflow(&tab).map(|line| format!("{name}: {line}")));
+            wrong.extend(out_of_sight(&tab).map(|line| format!("{name}: {line}")));
         }
+        // What a window of 1280 pixels shows at 400 %.
+        tab.look(Look { width: 320, height: 640, is_dark: false });
+        wrong.extend(overflow(&tab).map(|line| format!("{address} 320: {line}")));
+        wrong.extend(out_of_sight(&tab).map(|line| format!("{address} 320: {line}")));
         wrong.extend(complaints(&tab, address));
     }
     assert_eq!(wrong, Vec::<String>::new());
@@ -154,6 +172,11 @@ fn every_page_works_without_javascript() {
     );
     tab.goto(&dashboard.url("/mail?box=sent"));
     tab.wait_for_text("TealGopher");
+    tab.goto(&dashboard.url("/work"));
+    tab.click("#title", "");
+    tab.type_text("Given without a script");
+    tab.click("button", "Add to the queue");
+    tab.wait_for_text("Given without a script");
     tab.click("#q", "");
     tab.type_text("checksum");
     tab.press("Enter");

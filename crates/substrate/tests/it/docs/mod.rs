@@ -30,6 +30,7 @@ const ELSEWHERE: [&str; 2] = ["reference.md", "seeds.md"];
 #[case::releasing("docs/releasing.md")]
 #[case::dashboard("docs/dashboard.md")]
 #[case::fleet("docs/fleet.md")]
+#[case::team("docs/team.md")]
 #[case::settings("docs/settings.md")]
 #[case::faq("docs/faq.md")]
 #[case::custom_hooks("docs/custom-hooks.md")]

@@ -1,4 +1,0 @@
-//! The commands: `substrate guard …`.
-
-pub(super) mod inspect;
-pub(super) mod trial;

@@ -1,4 +1,0 @@
-//! Tests of what lines write and sweep away.
-
-mod sweeps;
-mod writes;
