@@ -28,14 +28,19 @@ impl Args {
 
     /// The value of that flag.
     pub(crate) fn value<T: FromStr>(&mut self, name: &str) -> Result<Option<T>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let value = text.replace('_', "").parse().ok();
+        value.map(Some).with_context(|| format!("`{text}` is not a value for `{name}`"))
+    }
+
+    /// The word after that flag, as it is.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>> {
         let Some(at) = self.rest.iter().position(|arg| arg == name) else { return Ok(None) };
         self.rest.remove(at);
         if at == self.rest.len() {
             bail!("`{name}` needs a value");
         }
-        let text = self.rest.remove(at);
-        let value = text.replace('_', "").parse().ok();
-        value.map(Some).with_context(|| format!("`{text}` is not a value for `{name}`"))
+        Ok(Some(self.rest.remove(at)))
     }
 
     /// Fails if anything is left over.

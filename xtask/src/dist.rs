@@ -29,7 +29,7 @@ impl Dist {
 
 pub(crate) fn run(args: Args) -> Result<bool> {
     args.end()?;
-    let dist = build()?;
+    let dist = build_named()?;
     say!("{}", dist.folder.display());
     say!(
         "substrate-hook is {}",
@@ -38,10 +38,19 @@ pub(crate) fn run(args: Args) -> Result<bool> {
     Ok(true)
 }
 
-/// Builds both programs.
+/// Builds both programs. They don't know their commit, so that a check builds nothing again after each one.
 pub(crate) fn build() -> Result<Dist> {
+    build_as(None)
+}
+
+/// Builds both programs as they are given away: `substrate --version` names the commit.
+pub(crate) fn build_named() -> Result<Dist> {
+    build_as(commit().as_deref())
+}
+
+fn build_as(commit: Option<&str>) -> Result<Dist> {
     let target = target_dir()?;
-    let substrate = build_substrate(&target)?;
+    let substrate = build_substrate(&target, commit)?;
     let mut hook_args = vec!["--profile", "hook", "-p", "substrate-hook"];
     let musl = musl_target();
     if let Some(triple) = &musl {
@@ -57,10 +66,28 @@ pub(crate) fn build() -> Result<Dist> {
     Ok(Dist { folder, is_static })
 }
 
+/// Builds both programs for another system, with zig as its linker, and returns their folder.
+pub(crate) fn build_cross(triple: &str, hook: &str) -> Result<PathBuf> {
+    let target = target_dir()?;
+    let commit = commit().map(|commit| format!("env.SUBSTRATE_COMMIT='{commit}'"));
+    let commit: Vec<&str> = commit.iter().flat_map(|commit| ["--config", commit]).collect();
+    let program = ["--release", "-p", "substrate", "--target", triple];
+    cargo(&target, "zigbuild", &[&program[..], &commit].concat())?;
+    cargo(&target, "zigbuild", &["--profile", "hook", "-p", "substrate-hook", "--target", hook])?;
+    let folder = target.join("dist").join(triple);
+    std::fs::create_dir_all(&folder)?;
+    place(&target.join(triple).join("release/substrate"), &folder.join("substrate"))?;
+    place(&target.join(hook).join("hook/substrate-hook"), &folder.join("substrate-hook"))?;
+    Ok(folder)
+}
+
 /// Builds `substrate`. Where the C library can be linked in, the program is loaded at a fixed address and needs no dynamic
 /// linker: looking symbols up and relocating is half of what a short command costs, and each daemon would keep the pages.
-fn build_substrate(target: &Path) -> Result<PathBuf> {
-    let args = ["--release", "-p", "substrate"];
+fn build_substrate(target: &Path, commit: Option<&str>) -> Result<PathBuf> {
+    // As `option_env!` sees it.
+    let commit = commit.map(|commit| format!("env.SUBSTRATE_COMMIT='{commit}'"));
+    let commit: Vec<&str> = commit.iter().flat_map(|commit| ["--config", commit]).collect();
+    let args = [&["--release", "-p", "substrate"][..], &commit].concat();
     let triple = "x86_64-unknown-linux-gnu";
     if !has_static_libc() {
         cargo_build(target, &args)?;
@@ -76,6 +103,15 @@ fn build_substrate(target: &Path) -> Result<PathBuf> {
     let how = ["--bin", "substrate", "--target", triple, "--config", &config, "--", &layout];
     cargo(target, "rustc", &[&args[..], &how].concat())?;
     Ok(target.join(triple).join("release/substrate"))
+}
+
+/// The short name of the commit, if this is a checkout.
+fn commit() -> Option<String> {
+    let mut git = proc::toolchain("git");
+    git.args(["rev-parse", "--short=12", "HEAD"]).current_dir(workspace());
+    let name = proc::output(&mut git).ok()?.trim().to_owned();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then_some(name)
 }
 
 /// Whether the C library is there as an archive, where we know that it works.
@@ -124,7 +160,7 @@ pub(crate) fn musl_target() -> Option<String> {
     Path::new(folder.trim()).is_dir().then_some(triple)
 }
 
-fn target_dir() -> Result<PathBuf> {
+pub(crate) fn target_dir() -> Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let dir = exe.parent().and_then(Path::parent);
     dir.map(Path::to_owned).context("this program is not in a target folder")

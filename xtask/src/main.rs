@@ -8,6 +8,7 @@ mod frames;
 mod gate;
 mod journal;
 mod layout;
+mod package;
 mod payload;
 mod proc;
 mod procfs;
@@ -32,6 +33,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                              what no compiler checks
   secrets                           what an outside judge finds in the corpus of redaction, and we don't
   dist                              build both programs and put them into target/dist
+  package [--check] [--url URL] [--programs FOLDER]
+                                    everything that is given away, in target/package; installs it, too
   gate [--top] [--kind NAME]        what the hook client, common commands and each kind of event cost, against their bars
   gate --order                      write down which functions a daemon and common commands run, for the linker
   bench hook [--rounds N]           spawn to exit, against /bin/true, sh, bash + jq and python3
@@ -40,6 +43,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench idle [--connections N]      memory and CPU of a daemon that does nothing
   bench mail [--waiters N] [--messages N] [--only waiters|sends|mailbox]
   bench locks [--locks N]           the verdict on an edit with many leases against few
+  bench short [--rounds N]          the status line, and the first answer of the tool server, against /bin/true
   bench ui [--rows N] [--seconds N] hooks beside open tabs, first bytes and replay with a long journal, `substrate top`
   bench                             all of them
   clients                           every test with a real client other than the usual one
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
     let command = args.word();
     let done = match command.as_deref() {
         Some("dist") => dist::run(args),
+        Some("package") => package::run(args),
         Some("docs") => docs(args),
         Some("tidy") => tidy::run(args),
         Some("secrets") => secrets::run(args),

@@ -25,6 +25,7 @@ pub mod plugin;
 mod qwen;
 mod relaunch;
 mod settings;
+pub mod status_line;
 #[cfg(test)]
 mod testing;
 mod wire;

@@ -178,6 +178,8 @@ pub struct ClientStatus {
     pub used: Option<i64>,
     /// How many the window holds, if the client says so.
     pub size: Option<i64>,
+    /// What the session has cost so far, in millionths of a dollar, if the client says so.
+    pub micro_usd: Option<i64>,
 }
 
 /// Why a client refuses to go on.

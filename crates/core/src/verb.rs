@@ -176,6 +176,11 @@ pub trait Local {
         None
     }
 
+    /// What a client's settings need to show our status line.
+    fn status_line(&mut self) -> Option<String> {
+        None
+    }
+
     /// Where the user keeps skills, if that is known.
     fn skills_folder(&mut self) -> Option<String> {
         None

@@ -145,7 +145,7 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     };
     let event =
         decoded.unwrap_or_else(|error| malformed(&input, client, &error, request.truncated));
-    let carriers = [("--local", 1), ("--shared", 2), ("--plugin", 3)];
+    let carriers = [("--local", 1), ("--shared", 2), ("--plugin", PLUGIN)];
     let named = carriers.iter().find(|(flag, _)| args.iter().skip(2).any(|arg| arg == flag));
     let origin = named.map_or(0, |(_, origin)| *origin);
     let scope = Some(Scope { digest: digest(&event, request.stdin), origin });
@@ -160,6 +160,9 @@ pub(crate) fn decode(request: &HookRequest<'_>, at: Timestamp, begun_us: u64) ->
     let (request, is_repeated) = (RequestId(request.id), request.repeated);
     Decoded { event, client, request, scope, begun_us, is_repeated, is_unjudged }
 }
+
+/// The origin of an event that our plugin brings.
+pub(crate) const PLUGIN: u8 = 3;
 
 /// How many variables a hook passes on at most, as far as we know.
 const MANY_VARS: usize = 32;

@@ -40,6 +40,9 @@ fn main() -> ExitCode {
     if let Some(command) = args.get(1).filter(|arg| for_scripts::COMMANDS.contains(&arg.as_str())) {
         return for_scripts::main(command, &args[2..]);
     }
+    if args.get(1).is_some_and(|arg| arg == "__complete") {
+        return cli::complete::main(&args[2..]);
+    }
     if args.get(1).is_some_and(|arg| arg == "__terminal") {
         return run::hand_back(&args[2..]);
     }

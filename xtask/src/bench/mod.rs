@@ -8,6 +8,7 @@ mod idle;
 mod journal;
 mod locks;
 mod mail;
+mod short;
 mod subjects;
 mod terminal;
 mod ui;
@@ -34,14 +35,25 @@ pub(crate) fn run(mut args: Args) -> Result<bool> {
         Some("idle") => idle::run(args),
         Some("mail") => mail::run(args),
         Some("locks") => locks::run(args),
+        Some("short") => short::run(args),
         Some("ui") => ui::run(args),
         Some(other) => {
-            bail!("there is no bench `{other}`: hook, events, journal, idle, mail, locks, ui")
+            bail!(
+                "there is no bench `{other}`: hook, events, journal, idle, mail, locks, short, ui"
+            )
         }
         None => {
             args.end()?;
-            let all =
-                [hook::run, events::run, journal::run, idle::run, mail::run, locks::run, ui::run];
+            let all = [
+                hook::run,
+                events::run,
+                journal::run,
+                idle::run,
+                mail::run,
+                locks::run,
+                short::run,
+                ui::run,
+            ];
             all.into_iter().try_fold(true, |ok, bench| Ok(bench(Args::default())? && ok))
         }
     }

@@ -24,6 +24,7 @@ use crate::{BlockCap, Client, Evidence, Relaunch, Variables};
 use dialect::DIALECT;
 
 pub(super) use plugin::PLUGIN;
+pub(super) use status::STATUS_LINE;
 
 const NAME: &str = "claude-code";
 const TITLE: &str = "Claude Code";

@@ -15,10 +15,11 @@
 //!
 //! ```text
 //! $ substrate statusline < status.json
-//! NobleLion · fix/mend · 34 % · 2 mail
+//! NobleLion · fix/mend · 34 % · 2 mail · 1 held · $0.42
 //! ```
 
 pub(crate) mod face;
+mod line;
 mod ops;
 mod policy;
 mod verbs;
@@ -48,6 +49,14 @@ pub(crate) const FEATURE: Feature = Feature {
             kind: Kind::Count,
             default: "83",
             about: "The percentage of the window at which the client compacts on its own.",
+            project: ProjectMay::Nothing,
+            profiles: &[],
+        },
+        Key {
+            name: "statusline.template",
+            kind: Kind::Text,
+            default: "\"plain\"",
+            about: "What `substrate statusline` prints: `plain`, `colour`, `short`, or a template of your own with `{agent}`, `{effort}`, `{model}`, `{context}`, `{unread}`, `{holds}`, `{needs}` and `{cost}`. A part in `[…]` is left out when one of its fields is empty. `{bold}`, `{dim}`, `{red}`, `{green}`, `{yellow}`, `{blue}`, `{magenta}`, `{cyan}` and `{reset}` are styles.",
             project: ProjectMay::Nothing,
             profiles: &[],
         },

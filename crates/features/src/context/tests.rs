@@ -120,9 +120,28 @@ fn the_status_line_names_agent_effort_usage_and_mail() {
     assert_eq!((&line.json["percent"], &line.json["unread"]), (&json!(39), &json!(1)));
     let early = json!({"session": "s1", "model": "", "used": null, "size": null});
     assert_eq!(statusline(&mut stage, &early).unwrap().text, "NobleLion · fix/explore · 1 mail\n");
+    let mut paid = status(78_100, 200_000);
+    paid["micro_usd"] = json!(202_350);
+    assert!(statusline(&mut stage, &paid).unwrap().text.ends_with("39 % · 1 mail · $0.20\n"));
     for odd in [json!(null), json!([]), json!({"session": 7})] {
         assert!(matches!(statusline(&mut stage, &odd), Err(VerbError::User { .. })));
     }
+}
+
+#[test]
+fn the_status_line_counts_what_is_held_and_who_waits_and_follows_its_template() {
+    let mut stage = begun();
+    stage.call(&inside(), &["locks", "acquire"], json!({"paths": ["a.rs"]})).unwrap();
+    let line = statusline(&mut stage, &status(78_100, 200_000)).unwrap();
+    assert_eq!(line.text, "NobleLion · 39 % · 1 held\n");
+    let mail = json!({"to": "User", "subject": "Which port?", "body": "x"});
+    stage.call(&inside(), &["send"], mail).unwrap();
+    let line = statusline(&mut stage, &status(78_100, 200_000)).unwrap();
+    assert_eq!(line.text, "NobleLion · 39 % · 1 held · 1 waiting for you\n");
+    assert_eq!((&line.json["holds"], &line.json["needs"]), (&json!(1), &json!(1)));
+    stage
+        .set(&format!("{ON}\n[statusline]\ntemplate = \"{{agent}}[ m{{unread}}][ n{{needs}}]\"\n"));
+    assert_eq!(statusline(&mut stage, &status(78_100, 200_000)).unwrap().text, "NobleLion n1\n");
 }
 
 /// The sections of the answer to a compaction.

@@ -42,6 +42,7 @@ use substrate_core::{Db, DbError, Feature, Verb};
 
 /// What other features may ask here: everything that waits for the user.
 pub(crate) mod face {
+    pub(crate) use super::needs::n_waiting;
     pub(crate) use super::verbs::needs::all as needs;
 }
 

@@ -32,6 +32,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: "alter table fleet_status add column limit_kind text not null default '';
               alter table fleet_status add column until_ms bigint;",
     },
+    Migration {
+        about: "who waits for a person, for the status line",
+        sql: "create index fleet_status_waits on fleet_status (since_ms)
+                where status = 'attention' and checked_ms is null;",
+    },
 ];
 
 /// One actor's row.
@@ -109,6 +114,9 @@ pub(super) const IN_ATTENTION: &str = concat!(
     columns!(),
     " from fleet_status where session = $1 and status = 'attention' limit 200"
 );
+/// The actors that wait for a person and that none has looked at.
+pub(super) const WAITING: &str = "select session, actor from fleet_status
+     where status = 'attention' and checked_ms is null and since_ms > $1 order by since_ms desc limit $2";
 const ASKING: &str =
     "select 1 from fleet_status where session = $1 and status = 'attention' and asks <> '' limit 1";
 
@@ -144,6 +152,16 @@ pub(super) fn with_panes(db: &mut dyn Db, limit: i64) -> Result<Vec<StatusRow>, 
 /// Whether a person is asked about a call of that session already.
 pub(super) fn is_asking(db: &mut dyn Db, session: &str) -> Result<bool, DbError> {
     Ok(db.first(ASKING, &[session.into()], |row| row.int(0))?.is_some())
+}
+
+/// Actors that have waited for a person since then, the latest first. Their clients may be gone.
+pub(super) fn waiting(
+    db: &mut dyn Db,
+    since: Timestamp,
+    limit: i64,
+) -> Result<Vec<(String, String)>, DbError> {
+    let params = [since.0.into(), limit.into()];
+    db.rows(WAITING, &params, |row| Ok((row.text(0)?, row.text(1)?)))
 }
 
 /// All actors of a session that wait for a person.

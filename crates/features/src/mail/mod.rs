@@ -51,7 +51,7 @@ const NAME: &str = "mail";
 pub(crate) const FEATURE: Feature = Feature {
     name: NAME,
     about: "Carries messages between agents and people, and tracks which of them arrived.",
-    migrations: &[schema::TABLES, search::TABLE, schema::WHOLE, far::TABLES],
+    migrations: &[schema::TABLES, search::TABLE, schema::WHOLE, far::TABLES, schema::KEYS],
     consider: Some(policy::consider),
     record: Some(policy::record),
     printed: Some(policy::printed),

@@ -191,7 +191,7 @@ pub(super) fn moment(text: &str, now: Timestamp) -> Result<Timestamp, VerbError>
 /// The key that makes a request count once: the given one, or the request's own id.
 pub(super) fn key(given: Option<&str>, caller: &Caller, line: Option<usize>) -> Option<String> {
     if let Some(given) = given.filter(|given| !given.is_empty()) {
-        return Some(format!("key {given}"));
+        return Some(format!("{}{given}", ops::GIVEN_KEY));
     }
     let request = (!caller.request.is_empty()).then_some(&caller.request)?;
     Some(line.map_or_else(|| format!("request {request}"), |n| format!("request {request} {n}")))

@@ -89,3 +89,13 @@ pub(super) const WHOLE: Migration = Migration {
           alter table deliveries add column n_held bigint not null default 0;
           alter table deliveries add column again_ms bigint;",
 };
+
+pub(super) const KEYS: Migration = Migration {
+    about: "the keys of messages that were deleted, so that an import sends nothing twice",
+    sql: "create table mail_keys (
+            sender bigint not null,
+            key text not null,
+            message bigint not null,
+            primary key (sender, key)
+          );",
+};

@@ -95,14 +95,45 @@ pub(super) struct NewItem<'a> {
     pub(super) by: &'a str,
     /// Identifies the request: repeating it adds no second item.
     pub(super) request: &'a str,
+    /// Adds it once in this project, also after the item was done and forgotten.
+    pub(super) key: Option<&'a str>,
 }
 
-pub(super) fn add(db: &mut dyn Db, new: &NewItem<'_>, now: Timestamp) -> Result<i64, DbError> {
-    let params = [new.request.into()];
-    let known = "select id from work where request = $1";
-    if let Some(id) = db.first(known, &params, |row| row.int(0))? {
-        return Ok(id);
+/// An item of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Added {
+    pub(super) id: i64,
+    /// It was added before, under the same key.
+    pub(super) is_repeated: bool,
+}
+
+pub(super) fn add(db: &mut dyn Db, new: &NewItem<'_>, now: Timestamp) -> Result<Added, DbError> {
+    if let Some(known) = known(db, new)? {
+        return Ok(known);
     }
+    let id = insert(db, new, now)?;
+    if let Some(key) = new.key {
+        db.execute(
+            "insert into work_keys (project, key, item) values ($1, $2, $3)",
+            &[new.project.into(), key.into(), id.into()],
+        )?;
+    }
+    Ok(Added { id, is_repeated: false })
+}
+
+/// The item that was added for this before.
+fn known(db: &mut dyn Db, new: &NewItem<'_>) -> Result<Option<Added>, DbError> {
+    let by_request = "select id from work where request = $1";
+    if let Some(id) = db.first(by_request, &[new.request.into()], |row| row.int(0))? {
+        return Ok(Some(Added { id, is_repeated: false }));
+    }
+    let Some(key) = new.key else { return Ok(None) };
+    let by_key = "select item from work_keys where project = $1 and key = $2";
+    let found = db.first(by_key, &[new.project.into(), key.into()], |row| row.int(0))?;
+    Ok(found.map(|id| Added { id, is_repeated: true }))
+}
+
+fn insert(db: &mut dyn Db, new: &NewItem<'_>, now: Timestamp) -> Result<i64, DbError> {
     let id = db.first(
         "insert into work (project, state, title, request, added_by, added_ms, n_claims, note, body)
          values ($1, 'queued', $2, $3, $4, $5, 0, '', $6) returning id",

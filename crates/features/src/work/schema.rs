@@ -1,8 +1,21 @@
-//! The table of work items. Queued and claimed items have small partial indexes; done items are history.
+//! The table of work items. Queued and claimed items have small partial indexes; done items are history. The keys under
+//! which items were added outlive them.
 
 use substrate_core::Migration;
 
-pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+pub(super) const MIGRATIONS: &[Migration] = &[QUEUE, KEYS];
+
+const KEYS: Migration = Migration {
+    about: "the keys under which work was added, so that an import adds nothing twice",
+    sql: "create table work_keys (
+            project text not null,
+            key text not null,
+            item bigint not null,
+            primary key (project, key)
+          );",
+};
+
+const QUEUE: Migration = Migration {
     about: "the work queue",
     // The longest texts come last, so that a list that skips them never touches their pages.
     sql: "create table work (
@@ -35,4 +48,4 @@ pub(super) const MIGRATIONS: &[Migration] = &[Migration {
           create index work_claimed on work (claimed_ms, id) where state = 'claimed';
           create index work_claim_request on work (claim_request) where state = 'claimed';
           create index work_done on work (done_ms) where state = 'done';",
-}];
+};

@@ -28,6 +28,7 @@ pub(crate) struct Line<'a> {
     conn: Option<Conn>,
     /// How long a daemon that is started for this stays. `None`: don't start one.
     stay: Option<Stay>,
+    patience: Duration,
 }
 
 impl<'a> Line<'a> {
@@ -36,24 +37,30 @@ impl<'a> Line<'a> {
         for problem in &settings.problems {
             ui::talk(&format!("warning: {problem} ({})\n", problem.hint));
         }
-        Self { context, verb, conn: None, stay: Some(stay(&settings)) }
+        Self { context, verb, conn: None, stay: Some(stay(&settings)), patience: PATIENCE }
     }
 
     /// Without warnings about the settings.
     pub(crate) fn silent(context: &'a Context, verb: &'static Verb) -> Self {
-        Self { context, verb, conn: None, stay: Some(stay(&settings(context))) }
+        let stay = Some(stay(&settings(context)));
+        Self { context, verb, conn: None, stay, patience: PATIENCE }
     }
 
     /// For a question in the background: no warnings about the settings, and no start of a daemon that a person stopped. With
     /// `daemon.autostart` off a daemon lives only as long as its requests, so one is started for this one.
     pub(super) fn quiet(context: &'a Context, verb: &'static Verb) -> Self {
         let stay = Some(stay(&settings(context))).filter(|stay| *stay == Stay::Brief);
-        Self { context, verb, conn: None, stay }
+        Self { context, verb, conn: None, stay, patience: PATIENCE }
     }
 
     /// For one question after the other over the same connection, to a daemon that runs.
     pub(crate) fn of_running(context: &'a Context, verb: &'static Verb) -> Self {
-        Self { context, verb, conn: None, stay: None }
+        Self { context, verb, conn: None, stay: None, patience: PATIENCE }
+    }
+
+    /// Waits no longer than that for an answer.
+    pub(super) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The same connection for another verb.
@@ -80,7 +87,7 @@ impl<'a> Line<'a> {
     /// Asks until there is an answer.
     fn answered(&mut self, mut call: Call) -> Result<(u8, Vec<u8>)> {
         let Context { env, home, .. } = self.context;
-        let mut reach = Reach::new(env, home, Instant::now() + PATIENCE, self.stay);
+        let mut reach = Reach::new(env, home, Instant::now() + self.patience, self.stay);
         let internal = |error: serde_json::Error| AppError::from_error(Kind::Internal, &error);
         loop {
             let mut conn = match self.conn.take() {

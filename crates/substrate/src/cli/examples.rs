@@ -32,6 +32,7 @@ const EXAMPLES: &[(&[&str], &[&str])] = &[
     (&["demo"], &["substrate demo"]),
     (&["plugin", "dir"], &["substrate plugin dir"]),
     (&["plugin", "marketplace"], &["substrate plugin marketplace"]),
+    (&["import"], &["substrate import beads .", "substrate import agent-mail mailbox --apply"]),
     (&["man"], &["substrate man", "substrate man work claim"]),
     (&["hooks", "snippet"], &["substrate hooks snippet"]),
     (&["mcp"], &["substrate mcp", "substrate mcp --print-config codex"]),

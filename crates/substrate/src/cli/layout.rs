@@ -52,6 +52,7 @@ const GROUPS: &[(&[&str], &str)] = &[
 /// Other programs run these: git, tmux, `substrate run` and the daemon itself.
 const PLUMBING: &[&[&str]] = &[
     &["locks", "guard", "run"],
+    &["plugin", "publish"],
     &["notify", "due"],
     &["notify", "told"],
     &["notify", "noted"],

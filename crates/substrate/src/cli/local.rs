@@ -69,6 +69,11 @@ impl Local for ThisProcess<'_> {
         substrate_clients::ALL.iter().find_map(|client| (client.status)(text))
     }
 
+    fn status_line(&mut self) -> Option<String> {
+        let known = substrate_clients::status_line::ALL.first()?;
+        Some((known.text)(&std::env::current_exe().ok()?.display().to_string()))
+    }
+
     fn skills_folder(&mut self) -> Option<String> {
         let env = Env::of_this_process();
         let home = hooks::client_home(substrate_clients::DEFAULT, &env).ok()?;

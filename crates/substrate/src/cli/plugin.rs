@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command};
 use serde_json::json;
-use substrate_clients::plugin::{self, Parts, Plugin, PluginFile};
+use substrate_clients::plugin::{self, Parts, Plugin, PluginFile, Published};
 use substrate_core::Audience;
 
 use super::table::Definition;
@@ -28,6 +28,13 @@ pub(super) const COMMANDS: &[Definition] = &[
         "Write a catalogue with this plugin, and print the commands that install it",
         marketplace,
     ),
+    Definition::new(
+        &["plugin", "publish"],
+        Audience::User,
+        "Write the plugin and its catalogue for machines that have `substrate` on their PATH",
+        publish,
+    )
+    .taking(flags),
 ];
 
 /// Below the state home.
@@ -51,6 +58,32 @@ fn marketplace(context: &Context, _: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
+fn flags(command: Command) -> Command {
+    let needed = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).required(true).help(help)
+    };
+    command
+        .arg(Arg::new("folder").value_name("FOLDER").required(true).help("Where to write them"))
+        .arg(needed("archive", "URL", "The address of the plugin as a zip"))
+        .arg(needed("sha256", "HEX", "The digest of that zip"))
+        .arg(needed("npm", "NAME", "The npm package of the plugin"))
+}
+
+fn publish(context: &Context, flags: &ArgMatches) -> Result<()> {
+    let given = |name: &str| flags.get_one::<String>(name).map_or("", String::as_str);
+    let folder = Path::new(given("folder"));
+    let version = env!("CARGO_PKG_VERSION");
+    let (skill, options) = (hooks::SKILL, &hooks::options::all());
+    let parts = Parts { substrate: "substrate", hook: "substrate-hook", version, skill, options };
+    let (archive, sha256, npm) = (given("archive"), given("sha256"), given("npm"));
+    let published = Published { archive, sha256, npm, version };
+    let plugin = known()?;
+    write_all(&folder.join(PLUGIN), &(plugin.files)(&parts))?;
+    write_all(&folder.join(MARKETPLACE), &(plugin.published)(&published))?;
+    print::result(context, &json!({"folder": folder}), || format!("{}\n", folder.display()));
+    Ok(())
+}
+
 fn known() -> Result<&'static Plugin> {
     plugin::ALL
         .first()
@@ -70,13 +103,16 @@ fn written(context: &Context, name: &str, which: fn(&Plugin) -> Maker) -> Result
         hook: &hook,
         version: env!("CARGO_PKG_VERSION"),
         skill: hooks::SKILL,
+        options: &hooks::options::all(),
     };
     context.home.ensure()?;
     let folder = context.home.root().join(name);
-    for file in which(known()?)(&parts) {
-        write(&folder.join(file.path), &file)?;
-    }
+    write_all(&folder, &which(known()?)(&parts))?;
     Ok(folder)
+}
+
+fn write_all(folder: &Path, files: &[PluginFile]) -> Result<()> {
+    files.iter().try_for_each(|file| write(&folder.join(file.path), file))
 }
 
 fn write(path: &Path, file: &PluginFile) -> Result<()> {

@@ -12,7 +12,8 @@ use substrate_core::{Audience, Verb};
 use super::layout::{self, Place};
 use super::{
     Context, claim, clients, commit_hook, config, daemon, dashboard, db, demo, doctor, hook, hooks,
-    hub, manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team, tmux,
+    hub, import, manual, mcp, notify, overview, plugin, reference, run, scratchpad, setup, team,
+    tmux,
 };
 use crate::error::Result;
 
@@ -103,6 +104,7 @@ const OWN: &[&[Definition]] = &[
     hook::COMMANDS,
     mcp::COMMANDS,
     plugin::COMMANDS,
+    import::COMMANDS,
     manual::COMMANDS,
     reference::COMMANDS,
 ];

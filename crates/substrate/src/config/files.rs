@@ -20,6 +20,9 @@ const FRESH_US: u64 = 100_000;
 /// How many projects are cached.
 const MAX_PROJECTS: usize = 256;
 
+/// What the user chose for our plugin in the client's settings, beside the user's own file.
+pub(crate) const PLUGIN_OPTIONS: &str = "plugin.toml";
+
 /// The longest settings file of the user that is read.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -67,7 +70,7 @@ struct ProjectSettings {
     looked_us: u64,
     /// Checking its files can't hang.
     is_local: bool,
-    stamps: [Stamp; 3],
+    stamps: [Stamp; 4],
     settings: Arc<Settings>,
 }
 
@@ -127,6 +130,16 @@ impl SettingsFiles {
     /// The same, as of the last check.
     pub(crate) fn latest(&self, dir: &Path) -> Option<Around> {
         self.projects.get(dir).map(ProjectSettings::both)
+    }
+
+    /// Whether options of the plugin are in force, as of the last check.
+    pub(crate) fn has_plugin_options(&self) -> bool {
+        self.projects.values().any(|known| known.stamps[0].is_some())
+    }
+
+    /// Has every file checked again.
+    pub(crate) fn distrust(&mut self) {
+        self.projects.values_mut().for_each(|known| known.looked_us = 0);
     }
 
     /// The working tree of that folder, if it is cached.
@@ -260,8 +273,10 @@ fn whole(file: File, max: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {
+/// In the order in which they are laid over each other.
+fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 4] {
     [
+        (Scope::User, user.with_file_name(PLUGIN_OPTIONS)),
         (Scope::User, user.to_owned()),
         (Scope::Project, root.join(".substrate.toml")),
         (Scope::Local, root.join(".substrate.local.toml")),
@@ -269,7 +284,7 @@ fn files(user: &Path, root: &Path) -> [(Scope, PathBuf); 3] {
 }
 
 /// What `look` says about the files. A `look` that does not follow links can't be led elsewhere.
-fn stamps(user: &Path, root: &Path, look: fn(&Path) -> io::Result<Metadata>) -> [Stamp; 3] {
+fn stamps(user: &Path, root: &Path, look: fn(&Path) -> io::Result<Metadata>) -> [Stamp; 4] {
     let stamp = |found: Metadata| (found.ino(), found.mtime(), found.mtime_nsec(), found.len());
     files(user, root).map(|(_, file)| look(&file).ok().map(stamp))
 }

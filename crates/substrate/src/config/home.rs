@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ipc::place;
 
 use crate::config::Env;
+use crate::config::files::PLUGIN_OPTIONS;
 use crate::error::{AppError, Kind, Result};
 
 #[derive(Clone, Debug)]
@@ -90,6 +91,11 @@ impl Home {
 
     pub(crate) fn config(&self) -> PathBuf {
         self.root.join("config.toml")
+    }
+
+    /// What the user chose for our plugin in the client's settings.
+    pub(crate) fn plugin_options(&self) -> PathBuf {
+        self.root.join(PLUGIN_OPTIONS)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {

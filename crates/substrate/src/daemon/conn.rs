@@ -24,7 +24,7 @@ use super::large::Turn;
 use super::state::{Counted, EndReason, State, count, working};
 use super::stream::Stream;
 use super::surround::{self, surround};
-use super::{notify, take_over, threads, waiting};
+use super::{notify, options, take_over, threads, waiting};
 use crate::clock;
 use crate::error::{AppError, Kind as ErrorKindOfOurs};
 use crate::host::{self, Considered, Decoded, Gathered, Prepared, VerbRun};
@@ -213,6 +213,7 @@ async fn prepare(state: &Rc<State>, body: Body, begun_us: u64, at: Timestamp) ->
     if !state.is_brief {
         state.activities.heard(&decoded);
     }
+    options::follow(state, &decoded).await;
     Some(surround(state, decoded).await)
 }
 

@@ -16,6 +16,7 @@ mod lock;
 mod log;
 mod notices;
 mod notify;
+mod options;
 mod parked;
 mod reach;
 mod run;

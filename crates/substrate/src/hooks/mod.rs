@@ -8,6 +8,7 @@ mod apply;
 mod chosen;
 mod library;
 mod manifest;
+pub(crate) mod options;
 mod own;
 mod plan;
 mod profiles;

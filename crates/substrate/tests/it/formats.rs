@@ -32,6 +32,7 @@ const COMMANDS: &[(&str, i32)] = &[
     ("hooks snippet", 0),
     ("plugin dir", 0),
     ("plugin marketplace", 0),
+    ("plugin publish published --archive https://x.example/p.zip --sha256 00 --npm x", 0),
     ("notify status", 0),
     ("notify due", 0),
     ("notify told", 0),
@@ -131,6 +132,8 @@ const COMMANDS: &[(&str, i32)] = &[
     ("fleet check Lead", 0),
     ("work add parser", 0),
     ("work list", 0),
+    ("import beads issues.jsonl", 0),
+    ("import beads issues.jsonl --apply", 0),
     ("work show 1", 0),
     ("work claim --session-id s1", 0),
     ("work release 1 --session-id s1", 0),
@@ -218,6 +221,7 @@ fn house() -> TestEnv {
     assert!(git.success());
     write_file(&env.project().join("a.txt"), "one\n");
     write_file(&env.project().join("commands"), "ls\n");
+    write_file(&env.project().join("issues.jsonl"), "{\"id\":\"bd-1\",\"title\":\"Doors\"}\n");
     for (session, agent) in [("s1", "Lead"), ("s2", "Other"), ("s3", "Third")] {
         let begin = json!({
             "session_id": session, "cwd": env.project(), "hook_event_name": "SessionStart", "source": "startup",

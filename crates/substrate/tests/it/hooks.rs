@@ -496,7 +496,8 @@ fn up_and_down_and_away() {
 #[test]
 fn there_are_completions() {
     let env = TestEnv::new();
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(env.substrate(["completions", shell]).success().contains("journal"), "{shell}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = env.substrate(["completions", shell, "--static"]).success();
+        assert!(script.contains("journal"), "{shell}");
     }
 }

@@ -13,6 +13,8 @@ mod clients;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod completions;
+#[cfg(test)]
 mod custom_hooks;
 #[cfg(test)]
 mod daemon;
@@ -50,6 +52,8 @@ mod hostile_settings;
 mod hosts;
 #[cfg(test)]
 mod house;
+#[cfg(test)]
+mod import;
 #[cfg(test)]
 mod input;
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The real client and our tool server: who calls is known, for the main thread and for a subagent.
 
 use serde_json::{Value, json};
-use substrate_testkit::{Client, ModelServer, Recorded, Script, TestEnv, Turn, bin, claude};
+use substrate_testkit::{
+    Client, ModelServer, Recorded, Script, TestEnv, Turn, bin, claude, wait_until, write_file,
+};
 
-use crate::house::journal;
+use crate::house::{SOON, journal};
 
 fn tool(name: &str, arguments: Value) -> Turn {
     Turn::tool(&format!("mcp__substrate__{name}"), arguments)
@@ -93,7 +95,7 @@ fn plugin(env: &TestEnv, args: &[&str]) -> String {
     ] {
         command.env(name, value);
     }
-    substrate_testkit::Running::start(command, Vec::new()).finish(crate::house::SOON).success()
+    substrate_testkit::Running::start(command, Vec::new()).finish(SOON).success()
 }
 
 #[test]
@@ -132,4 +134,59 @@ fn the_plugin_is_valid_fires_once_and_is_missed_when_it_is_gone() {
 
     std::fs::remove_dir_all(folder).unwrap();
     assert!(doctor(&env).contains("has lost its hooks"), "{}", doctor(&env));
+}
+
+/// Options are chosen in the client's own settings, and go when the plugin goes.
+#[test]
+fn an_option_of_the_plugin_is_in_force_until_the_plugin_is_gone() {
+    let env = TestEnv::new();
+    env.substrate(["plugin", "marketplace"]).success();
+    let catalogue = env.state().join("marketplace").display().to_string();
+    plugin(&env, &["marketplace", "add", &catalogue]);
+    plugin(&env, &["install", "-y", "substrate@substrate"]);
+    env.substrate(["hooks", "install"]).success();
+    let file = env.config().join("settings.json");
+    let choose = |options: Value| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut settings: Value = serde_json::from_str(&text).unwrap();
+        settings["pluginConfigs"] = json!({"substrate@substrate": {"options": options}});
+        write_file(&file, settings.to_string());
+    };
+    let session = || {
+        let model = ModelServer::start(Script::new([Turn::text("done")]));
+        assert_eq!(Client::new(&env, &model).print("begin", &[]).result(), "done");
+    };
+    // A session starts, and this mode comes into force.
+    let becomes = |mode: &str| {
+        session();
+        wait_until(SOON, mode, || {
+            env.substrate(["config", "get", "locks.mode"]).success().trim_start().starts_with(mode)
+        });
+    };
+    choose(json!({"locks": "warn", "profile": "engine"}));
+    becomes("warn");
+    let profile = env.substrate(["config", "get", "profile"]).success();
+    assert!(profile.contains("engine"), "{profile}");
+    // A project can set variables of hooks, but not the user's settings.
+    choose(json!({"locks": "as set"}));
+    let vars = json!({"env": {"CLAUDE_PLUGIN_OPTION_LOCKS": "off"}});
+    write_file(&env.project().join(".claude/settings.json"), vars.to_string());
+    becomes("enforce");
+    choose(json!({"locks": "warn"}));
+    becomes("warn");
+    plugin(&env, &["uninstall", "-y", "substrate@substrate"]);
+    becomes("enforce");
+}
+
+#[test]
+fn what_is_published_is_valid_for_the_client() {
+    let env = TestEnv::new();
+    let folder = env.root().join("published");
+    let at = folder.to_str().unwrap();
+    let address = ["--archive", "https://substrate.example/p.zip", "--npm", "@substrate/plugin"];
+    let digest = "0".repeat(64);
+    let args = [&["plugin", "publish", at, "--sha256", &digest][..], &address].concat();
+    env.substrate(args).success();
+    plugin(&env, &["validate", "--strict", "--profile", "directory", &format!("{at}/plugin")]);
+    plugin(&env, &["validate", "--strict", &format!("{at}/marketplace")]);
 }

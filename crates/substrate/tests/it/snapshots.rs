@@ -21,7 +21,7 @@ fn compare(name: &str, text: &str) {
 
 /// Every command, hidden ones too, by its first word. The completions know them all.
 fn commands(env: &TestEnv) -> BTreeMap<String, Vec<String>> {
-    let script = env.substrate(["completions", "bash"]).success();
+    let script = env.substrate(["completions", "bash", "--static"]).success();
     let labels = script.lines().filter_map(|line| line.trim().strip_suffix(')'));
     let mut out = BTreeMap::<String, Vec<String>>::new();
     for path in labels.filter_map(|label| label.strip_prefix("substrate__subcmd__")) {

@@ -130,6 +130,7 @@ fn status(stage: &mut Stage, address: &str) -> String {
     ops::IN_ATTENTION,
     "fleet_status USING INDEX sqlite_autoindex_fleet_status_1 (session=?)"
 )]
+#[case::waiting(ops::WAITING, "fleet_status USING INDEX fleet_status_waits (since_ms>?)")]
 fn a_statement_uses_its_index(#[case] sql: &str, #[case] index: &str) {
     let mut stage = two();
     let explain = format!("explain query plan {sql}");

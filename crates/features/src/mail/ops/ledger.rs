@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use substrate_core::{Db, DbError, Memorable, RequestId, Timestamp};
 
-use super::Mailbox;
+use super::{GIVEN_KEY, Mailbox};
 
 /// In which answer a message goes out.
 #[derive(Clone, Copy, Debug)]
@@ -293,6 +293,12 @@ pub(in crate::mail) fn empty_trash(
     )?;
     let mut gone = Vec::new();
     for (message, agent, sub) in &old {
+        db.execute(
+            "insert into mail_keys (sender, key, message)
+               select sender, idem_key, id from messages where id = $1 and substr(idem_key, 1, 4) = $2
+               on conflict (sender, key) do nothing",
+            &[(*message).into(), GIVEN_KEY.into()],
+        )?;
         db.execute(
             "delete from deliveries where message = $1 and agent = $2 and sub = $3",
             &[(*message).into(), (*agent).into(), sub.as_str().into()],

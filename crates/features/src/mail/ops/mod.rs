@@ -118,14 +118,20 @@ pub(super) fn replace_earlier(
     )
 }
 
-/// The message that was sent under that key before.
+/// The message that was sent under that key before. It may be deleted by now.
 pub(super) fn sent_as(db: &mut dyn Db, sender: i64, key: &str) -> Result<Option<i64>, DbError> {
-    db.first(
-        "select id from messages where sender = $1 and idem_key = $2",
-        &[sender.into(), key.into()],
-        |row| row.int(0),
-    )
+    let params = [sender.into(), key.into()];
+    let here = "select id from messages where sender = $1 and idem_key = $2";
+    let found = db.first(here, &params, |row| row.int(0))?;
+    if found.is_some() || !key.starts_with(GIVEN_KEY) {
+        return Ok(found);
+    }
+    let deleted = "select message from mail_keys where sender = $1 and key = $2";
+    db.first(deleted, &params, |row| row.int(0))
 }
+
+/// How a key begins that the sender gave. The id of a request comes back within minutes or never, so it is not kept.
+pub(super) const GIVEN_KEY: &str = "key ";
 
 macro_rules! columns {
     () => {

@@ -99,3 +99,21 @@ fn old_trash_is_removed_in_steps_and_no_number_is_given_twice() {
     );
     assert_eq!(send(&mut stage, &inside("lion"), "CalmOtter", "next"), 151);
 }
+
+/// An import may be repeated long after its messages were thrown away.
+#[test]
+fn a_key_sends_one_message_ever() {
+    let mut stage = two();
+    let body = json!({"to": "CalmOtter", "subject": "s", "body": "b", "idempotency_key": "k"});
+    assert_eq!(run(&mut stage, &inside("lion"), "send", body.clone()).json["id"], 1);
+    send(&mut stage, &inside("lion"), "CalmOtter", "the newest message is kept");
+    run(&mut stage, &inside("otter"), "trash", json!({"ids": [1]}));
+    stage.pass(30 * DAY + 1);
+    tick(&mut stage);
+    let n = stage.with(|cx| {
+        cx.db.first("select count(*) from messages", &[], |row| row.int(0)).unwrap().unwrap()
+    });
+    assert_eq!(n, 1, "it is deleted");
+    let again = run(&mut stage, &inside("lion"), "send", body);
+    assert_eq!((&again.json["id"], &again.json["repeated"]), (&json!(1), &json!(true)));
+}

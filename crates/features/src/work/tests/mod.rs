@@ -224,6 +224,24 @@ fn a_repeated_request_does_nothing_twice() {
     assert_eq!(list.json["counts"], json!({"queued": 1, "claimed": 1, "done": 0}));
 }
 
+/// An import may be repeated long after its items were done.
+#[test]
+fn a_key_adds_one_item_to_a_project_ever() {
+    let mut stage = two();
+    let body = json!({"title": "parser", "idempotency_key": "import beads bd-1"});
+    let first = work(&mut stage, &person(), "add", body.clone()).unwrap();
+    assert_eq!(first.json, json!({"ok": true, "id": 1, "repeated": false}));
+    assert_eq!(claim(&mut stage, "lion"), Some(1));
+    work(&mut stage, &inside("lion"), "done", json!({"id": 1})).unwrap();
+    stage.pass(31 * 24 * 60 * MINUTE);
+    stage.with(|cx| super::claims::tick(cx).unwrap());
+    assert!(work(&mut stage, &person(), "show", json!({"id": 1})).is_err(), "it is forgotten");
+    let again = work(&mut stage, &person(), "add", body.clone()).unwrap();
+    assert_eq!(again.text, "#1 was added before.\n");
+    let elsewhere = Caller { project: "/other".to_owned(), ..Caller::default() };
+    assert_eq!(work(&mut stage, &elsewhere, "add", body).unwrap().json["repeated"], false);
+}
+
 #[test]
 fn an_item_that_is_given_back_says_why() {
     let mut stage = two();

@@ -11,13 +11,16 @@ use substrate_core::{Access, Audience, Caller, Cx, Local, Output, VerbError};
 use super::{find, shown, whole};
 use crate::identity::holder::Pulses;
 use crate::listing::aligned;
-use crate::work::items::{self, ItemState, NewItem};
+use crate::work::items::{self, Added, ItemState, NewItem};
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 200;
 
 /// The longest body, in bytes.
 const MAX_BODY: usize = 64 << 10;
+
+/// The longest key, in bytes.
+const MAX_KEY: usize = 1 << 10;
 
 #[derive(Args, Serialize, Deserialize, Debug, Default)]
 #[serde(default, deny_unknown_fields)]
@@ -31,8 +34,12 @@ pub(crate) struct Add {
     /// Read the body from this file; `-` is standard input
     #[arg(long)]
     body_file: Option<String>,
+    /// Add the item only if this project never had one under this key
+    #[arg(long, value_name = "KEY")]
+    #[serde(alias = "idempotency-key")]
+    idempotency_key: Option<String>,
     /// Add one item per line of this file (`-` is standard input): JSON objects with `title` and optionally `body`
-    #[arg(long, conflicts_with_all = ["title", "body", "body_file"])]
+    #[arg(long, conflicts_with_all = ["title", "body", "body_file", "idempotency_key"])]
     jsonl: Option<String>,
     #[arg(skip)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -58,9 +65,10 @@ impl VerbArgs for Add {
 
     fn run(self, cx: &mut Cx<'_>, caller: &Caller) -> Result<Output, VerbError> {
         if self.lines.is_empty() {
-            let id = self.add(cx, caller, &caller.request)?;
-            let text = format!("#{id} is queued.\n");
-            return Ok(Output::new(text, json!({"ok": true, "id": id})));
+            let added = self.add(cx, caller, &caller.request)?;
+            let Added { id, is_repeated } = added;
+            let text = if is_repeated { "was added before" } else { "is queued" };
+            return Ok(Output::new(format!("#{id} {text}.\n"), answer(added)));
         }
         let n_lines = self.lines.len();
         let mut answers = Vec::with_capacity(n_lines);
@@ -73,7 +81,7 @@ impl VerbArgs for Add {
                 })
                 .and_then(|one| one.add(cx, caller, &request));
             answers.push(match added {
-                Ok(id) => json!({"ok": true, "id": id}),
+                Ok(added) => answer(added),
                 Err(VerbError::User { message, hint }) => {
                     json!({"ok": false, "error": message, "hint": hint})
                 }
@@ -85,8 +93,12 @@ impl VerbArgs for Add {
     }
 }
 
+fn answer(added: Added) -> Value {
+    json!({"ok": true, "id": added.id, "repeated": added.is_repeated})
+}
+
 impl Add {
-    fn add(self, cx: &mut Cx<'_>, caller: &Caller, request: &str) -> Result<i64, VerbError> {
+    fn add(self, cx: &mut Cx<'_>, caller: &Caller, request: &str) -> Result<Added, VerbError> {
         let title = self.title.unwrap_or_default();
         let n_chars = title.trim().chars().count();
         if n_chars > MAX_TITLE {
@@ -111,7 +123,14 @@ impl Add {
         let unique = format!("{request} {} {title}", cx.now.0);
         let request = if caller.request.is_empty() { &unique } else { request };
         let project = &caller.project;
-        let new = NewItem { project, title: &title, body: &body, by: &by, request };
+        let key = self.idempotency_key.as_deref().filter(|key| !key.is_empty());
+        if key.is_some_and(|key| key.len() > MAX_KEY) {
+            return Err(VerbError::user(
+                format!("the key is longer than {}", Bytes::of(MAX_KEY)),
+                "use a shorter one, such as the item's id in the other tool",
+            ));
+        }
+        let new = NewItem { project, title: &title, body: &body, by: &by, request, key };
         Ok(items::add(cx.db, &new, cx.now)?)
     }
 }

@@ -27,6 +27,7 @@ const ELSEWHERE: [&str; 2] = ["reference.md", "seeds.md"];
 #[case::guards("docs/guards.md")]
 #[case::efforts("docs/efforts.md")]
 #[case::records("docs/records.md")]
+#[case::releasing("docs/releasing.md")]
 #[case::dashboard("docs/dashboard.md")]
 #[case::fleet("docs/fleet.md")]
 #[case::team("docs/team.md")]
