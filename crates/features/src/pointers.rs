@@ -8,8 +8,19 @@ use crate::quoting::{House, everything};
 use crate::spellings::{self, MOVED};
 
 /// The program's own commands that texts of features name. That they are there, the program checks.
-const OF_THE_PROGRAM: &[&str] =
-    &["config", "daemon", "doctor", "hooks", "locks guard", "run", "scratchpad", "up"];
+const OF_THE_PROGRAM: &[&str] = &[
+    "claim",
+    "config",
+    "daemon",
+    "doctor",
+    "hooks",
+    "hub",
+    "locks guard",
+    "run",
+    "scratchpad",
+    "team",
+    "up",
+];
 
 const OFF: &str = "efforts are switched off here";
 

@@ -64,7 +64,8 @@ fn markdown() -> String {
     }
     for client in substrate_clients::ALL {
         let Variables { session, project, .. } = client.variables;
-        for (names, about) in [(session, SESSION), (project, PROJECT)] {
+        let both = [(session, SESSION), (project, PROJECT)];
+        for (names, about) in both.into_iter().filter(|(names, _)| !names.is_empty()) {
             let _infallible =
                 writeln!(out, "| {} | {about} ({}) |", names.join(", "), client.title);
         }

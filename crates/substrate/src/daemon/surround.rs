@@ -16,7 +16,11 @@ use crate::{clock, gather};
 pub(super) async fn surround(state: &Rc<State>, mut decoded: Decoded) -> Prepared {
     let dir = decoded.dir().to_owned();
     let who = who(&decoded);
-    let (around, trouble) = around(state, &dir, &who).await;
+    let fresh = state.settings.borrow().fresh(&dir, clock::micros());
+    let (around, trouble) = match fresh {
+        Some(fresh) => (fresh, None),
+        None => around(state, &dir, &who).await,
+    };
     decoded.event.project = around.1.as_ref().to_owned();
     let mut prepared = Prepared::new(decoded, around.0);
     prepared.troubles.extend(trouble);
@@ -73,14 +77,10 @@ fn who(decoded: &Decoded) -> Box<str> {
 }
 
 /// The settings in force in a folder, and its project. If its files can't be read in time: the cached settings, or the
-/// user's own, and the error.
+/// user's own, and the error. The files are checked each time: who has just saved one expects the next command to know it.
 pub(super) async fn around(state: &Rc<State>, dir: &Path, who: &str) -> (Around, Option<String>) {
-    let now = clock::micros();
-    if let Some(fresh) = state.settings.borrow().fresh(dir, now) {
-        return (fresh, None);
-    }
     // A thread would cost more than the lookup itself.
-    if let Some(unchanged) = state.settings.borrow_mut().unchanged(dir, now) {
+    if let Some(unchanged) = state.settings.borrow_mut().unchanged(dir, clock::micros()) {
         return (unchanged, None);
     }
     if let Some(around) = read(state, dir, who).await {

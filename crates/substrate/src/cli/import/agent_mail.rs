@@ -91,10 +91,9 @@ fn message(name: &str, text: &str, found: &mut Found) {
     let body = body.trim();
     let title = || body.lines().next().unwrap_or_default().trim_start_matches('#').trim();
     let subject = head.subject.clone().unwrap_or_else(|| title().to_owned());
-    let mut origin = format!("From {} in Agent Mail, {}", head.from, head.created);
-    if let Some(thread) = &head.thread_id {
-        origin += &format!(", thread {thread}");
-    }
+    let thread = head.thread_id.as_ref().map(|thread| format!(", thread {thread}"));
+    let thread = thread.unwrap_or_default();
+    let origin = format!("From {} in Agent Mail, {}{thread}", head.from, head.created);
     for recipient in head.to.iter().chain(&head.cc) {
         let what = What::Mail {
             to: vec![recipient.clone()],

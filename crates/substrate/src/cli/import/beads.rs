@@ -65,10 +65,10 @@ fn issues(text: &str) -> Found {
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Issue>(line) {
             Err(error) => {
-                found.leave_out(format!("line {}", n + 1), format!("not an issue: {error}"))
+                found.leave_out(format!("line {}", n + 1), format!("not an issue: {error}"));
             }
             Ok(issue) if issue.title.trim().is_empty() => {
-                found.leave_out(issue.id, "it has no title")
+                found.leave_out(issue.id, "it has no title");
             }
             Ok(issue) if matches!(issue.status.as_str(), "closed" | "tombstone") => {
                 found.leave_out(issue.id, format!("it is {}", issue.status));

@@ -34,12 +34,10 @@ fn found(tasks: &[Task]) -> Found {
             found.leave_out(format!("{id} {title}"), format!("it is {status}"));
             continue;
         }
-        let mut body = description.trim().to_owned();
-        if !body.is_empty() {
-            body.push_str("\n\n");
-        }
-        body += &format!("From Vibe Kanban, project {project}, was {status}.");
-        found.work(id, title, body);
+        let mut parts = vec![description.trim().to_owned()];
+        parts.retain(|part| !part.is_empty());
+        parts.push(format!("From Vibe Kanban, project {project}, was {status}."));
+        found.work(id, title, parts.join("\n\n"));
     }
     found
 }
