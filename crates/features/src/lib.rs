@@ -178,6 +178,7 @@ mod tests {
         ("ui.autostart", ProjectMay::Nothing, "it opens a port"),
         ("ui.port", ProjectMay::Nothing, "of the machine"),
         ("team.claims_when_away", ProjectMay::Nothing, "of the machine"),
+        ("statusline.template", ProjectMay::Nothing, "what the user reads"),
         ("context.window", ProjectMay::Nothing, "of the client"),
         ("context.compacts_at", ProjectMay::Nothing, "of the client"),
         ("context.on_auto_compact", ProjectMay::Nothing, "it has the client started again"),

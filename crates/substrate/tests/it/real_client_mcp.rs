@@ -160,7 +160,9 @@ fn an_option_of_the_plugin_is_in_force_until_the_plugin_is_gone() {
     let becomes = |mode: &str| {
         session();
         wait_until(SOON, mode, || {
-            env.substrate(["config", "get", "locks.mode"]).success().trim_start().starts_with(mode)
+            env.substrate(["config", "get", "locks.mode"])
+                .success()
+                .contains(&format!("\"{mode}\""))
         });
     };
     choose(json!({"locks": "warn", "profile": "engine"}));

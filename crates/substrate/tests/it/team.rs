@@ -202,6 +202,9 @@ fn while_the_hub_is_away_everything_goes_on_and_says_so() {
     let mut hub = Hub::start(&[]);
     let (laptop, desk) = (hub.join("laptop"), hub.join("desk"));
     let _lion = Agent::begin(&desk, "s-2", "NobleLion", &[]);
+    wait_until(DEADLINE, "the laptop knows the lion", || {
+        laptop.substrate(["team", "members"]).success().contains("NobleLion@desk")
+    });
     laptop.substrate(["send", "NobleLion@desk", "m0"]).success();
     wait_until(DEADLINE, "the first arrives", || inbox(&desk, "NobleLion") == ["m0"]);
     hub.kill();

@@ -92,11 +92,11 @@ fn what_a_rule_says_about_a_call_comes_with_its_result_where_it_can_not_come_bef
     let detail = Detail::ToolAfter { call, response: String::new(), duration_ms: None };
     let (kind, name) = (EventKind::PostToolUse, "PostToolUse".to_owned());
     let after = Event { kind, name, detail, ..before.clone() };
-    assert_eq!(answer(&stage.happen(&before)), "say take care");
+    assert_eq!(answer(&stage.happen(&before)), "say [substrate guards] take care");
     assert_eq!(answer(&stage.happen(&after)), "");
     let late = |event: &Event| Event { dialect: &LATE, ..event.clone() };
     assert_eq!(answer(&stage.happen(&late(&before))), "");
-    assert_eq!(answer(&stage.happen(&late(&after))), "say take care");
+    assert_eq!(answer(&stage.happen(&late(&after))), "say [substrate guards] take care");
     let mut stage = Stage::new(&rule("deny"));
     let refused = answer(&stage.happen(&late(&before)));
     assert!(refused.starts_with("deny take care"), "{refused}");
