@@ -253,6 +253,8 @@ fn serve(context: &Context, flags: &ArgMatches) -> Result<()> {
             AppError::new(Kind::State, format!("can't listen on {address}: {error}"))
         })?;
         let address = listener.local_addr().unwrap_or(address);
+        // Before anything says that the hub is there: a supervisor may stop it at once.
+        let stopped = stopped().map_err(|error| AppError::from_error(Kind::Internal, &error))?;
         let kept = json!({"address": address.to_string(), "plain": plain}).to_string();
         let note = folder(context).join("serves.json");
         fsx::create_folders(&folder(context)).map_err(|error| unusable(&note, &error))?;
@@ -260,21 +262,20 @@ fn serve(context: &Context, flags: &ArgMatches) -> Result<()> {
         ui::talk(&format!(
             "The hub listens on {address}. `substrate hub invite` prints the line with which a machine joins.\n"
         ));
-        server::serve(hub, listener, &options, stopped()).await.map_err(|error| failed(&error))
+        server::serve(hub, listener, &options, stopped).await.map_err(|error| failed(&error))
     })
 }
 
-/// Resolves when the process should end.
-async fn stopped() {
-    let (Ok(mut term), Ok(mut int)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
+/// Resolves when the process should end. Signals are caught from now on.
+fn stopped() -> io::Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+    })
 }
 
 /// Where this hub listens, as it left it, and what its certificate is.
