@@ -67,7 +67,7 @@ const KINDS: [Kind; 8] = [
         name: "after a tool, 2 KB",
         sample: sample!("PostToolUse-Read"),
         payload: |payload, n, project| after_read(payload, n, project, 2 << 10),
-        max_instructions: 126_000,
+        max_instructions: 132_000,
         max_statements: 5,
         max_allocations: 63,
         goal: Some(110_000),
