@@ -286,6 +286,9 @@ fn a_named_resource_has_one_holder_with_and_without_a_hub() {
     let (laptop, desk) = (hub.join("laptop"), hub.join("desk"));
     let held = json(&laptop, &["claim", "staging-db", "--ttl", "1h", "--note", "migrating"]);
     assert_eq!(held["in_team"], true);
+    wait_until(DEADLINE, "the desk knows the laptop by its name", || {
+        desk.substrate(["team", "members"]).success().contains("laptop")
+    });
     let taken = desk.substrate(["claim", "staging-db"]).code(1).stderr;
     assert!(taken.contains("User@laptop holds `staging-db`"), "{taken}");
     let list = desk.substrate(["claim", "list"]).success();

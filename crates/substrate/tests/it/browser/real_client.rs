@@ -64,12 +64,13 @@ fn dialogs_questions_and_mail_of_the_real_client_in_the_page() {
     let tui = client.interactive(&["--permission-mode", "default"]);
     tui.type_line("begin");
 
-    // Within a second of the hook, and then the tool runs.
+    // Soon after the hook, and then the tool runs.
     let asked = asked_ms(&env, "touch made");
     tab.wait_for("the row", "seen['touch made']");
     let seen = tab.js("seen['touch made']").as_i64().unwrap();
     let took = Duration::from_millis(u64::try_from(seen - asked).unwrap_or(0));
-    let bar = at_most(Duration::from_secs(1));
+    // Less than half a second on an idle machine. The rest is for a debug build on a busy one.
+    let bar = at_most(Duration::from_secs(2));
     assert!(took <= bar, "the row came after {took:?}, the bar is {bar:?}");
     println!("the dialog was on the page after {took:?}");
     tui.wait_for(DIALOG, SOON);
