@@ -13,6 +13,7 @@ mod names;
 mod places;
 mod recent;
 mod scan;
+mod skip;
 mod tokens;
 mod values;
 
